@@ -1,0 +1,51 @@
+"""Set-up of the package `uncertainty_metrics`."""
+
+import pathlib
+import re
+
+from setuptools import find_packages, setup
+
+ROOT = pathlib.Path(__file__).parent
+VERSION = re.search(
+    r'__version__ = "(.+)"',
+    (ROOT / "uncertainty_metrics" / "version.py").read_text(encoding="utf-8"),
+).group(1)
+
+PLOT = ["matplotlib>=3.8"]
+
+setup(
+    name="uncertainty_metrics",
+    version=VERSION,
+    description="Calibration metrics for TensorFlow, Keras and NumPy.",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    packages=find_packages(include=["uncertainty_metrics", "uncertainty_metrics.*"]),
+    package_data={"uncertainty_metrics": ["data/*.npz", "py.typed"]},
+    python_requires=">=3.10,<3.14",
+    install_requires=[
+        "absl-py>=1.0",
+        "keras>=3.10",
+        "numpy>=1.26",
+        "scipy>=1.11",
+        "tensorflow>=2.18",
+        "tensorflow-probability>=0.25",
+        "tf-keras>=2.18",
+    ],
+    extras_require={
+        "plot": PLOT,
+        "test": [*PLOT, "pytest>=7.4", "ruff>=0.6", "scikit-learn>=1.3"],
+        "docs": ["mkdocs-material>=9.5", "mkdocstrings[python]>=0.25"],
+    },
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Science/Research",
+        "Operating System :: OS Independent",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)

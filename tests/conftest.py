@@ -1,0 +1,27 @@
+"""Set-up shared by all tests: a quiet TensorFlow, and a seed for the random data."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import numpy as np
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--seed", type=int, default=0, help="seed of the random data in the tests"
+    )
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "keras: runs under tf_keras too")
+
+
+@pytest.fixture
+def rng(request):
+    """A generator that depends on the test and on --seed."""
+    seed = request.config.getoption("--seed")
+    return np.random.default_rng([seed, *request.node.name.encode()])

@@ -1,0 +1,213 @@
+"""Every function of the NumPy room through every sweep."""
+
+import numpy as np
+import pytest
+
+import uncertainty_metrics.numpy as um
+from tests import catalogue, references
+
+CASES = [(row, case) for row, case, _ in catalogue.function_cases()]
+IDS = [name for _, _, name in catalogue.function_cases()]
+every_case = pytest.mark.parametrize(("row", "case"), CASES, ids=IDS)
+every_row = pytest.mark.parametrize(
+    "row", catalogue.FUNCTIONS, ids=lambda row: row.name
+)
+
+
+def call(row, case, **arguments):
+    return row.array(getattr(um, row.name)(**arguments, **case))
+
+
+@every_case
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_the_naive_reference(row, case, dtype, weighted, rng):
+    arguments = catalogue.data(rng, dtype=dtype).arguments(weighted)
+    expected = row.array(row.reference(**arguments, **case))
+    np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
+
+
+@every_case
+def test_order_of_examples_does_not_matter(row, case, rng):
+    data = catalogue.data(rng)
+    order = rng.permutation(len(data.labels))
+    shuffled = catalogue.Data(
+        data.labels[order], data.probabilities[order], data.weights[order]
+    )
+    np.testing.assert_allclose(
+        call(row, case, **shuffled.arguments(True)),
+        call(row, case, **data.arguments(True)),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_weight_is_repetition(row, case, rng):
+    data = catalogue.data(rng)
+    weights = rng.integers(0, 4, len(data.labels))
+    times = np.repeat(np.arange(len(data.labels)), weights)
+    np.testing.assert_allclose(
+        call(row, case, **data.arguments(), sample_weight=weights),
+        call(
+            row,
+            case,
+            labels=data.labels[times],
+            probabilities=data.probabilities[times],
+        ),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_scale_of_equal_weights_does_not_matter(row, case, rng):
+    if "datapoints_per_bin" in case or row.name == "bin_statistics":
+        pytest.skip("depends on the total weight by definition")
+    arguments = catalogue.data(rng).arguments()
+    for scale in (0.1, 1e-12, 1e12):
+        weights = np.full(len(arguments["labels"]), scale)
+        np.testing.assert_allclose(
+            call(row, case, **arguments, sample_weight=weights),
+            call(row, case, **arguments),
+            atol=1e-12,
+        )
+
+
+@every_case
+def test_ignored_label_is_removed(row, case, rng):
+    data = catalogue.data(rng)
+    kept = data.labels != 1
+    labels = np.where(kept, data.labels, 255)
+    probabilities = np.where(kept[:, None], data.probabilities, np.nan)
+    np.testing.assert_allclose(
+        call(row, case, labels=labels, probabilities=probabilities, ignore_index=255),
+        call(
+            row, case, labels=data.labels[kept], probabilities=data.probabilities[kept]
+        ),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_logits_equal_probabilities(row, case, rng):
+    labels = rng.integers(0, 4, 30)
+    logits = rng.normal(size=[30, 4]) * 3
+    logits[3, 2] = -np.inf
+    np.testing.assert_allclose(
+        call(row, case, labels=labels, logits=logits + 7),
+        call(row, case, labels=labels, probabilities=references.softmax(logits)),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_binary_forms_are_the_same(row, case, rng):
+    labels = rng.integers(0, 2, 30)
+    p = rng.uniform(size=30)
+    pairs = np.stack([1 - p, p], axis=1)
+    expected = call(row, case, labels=labels, probabilities=pairs)
+    for arguments in (
+        {"labels": labels, "probabilities": p},
+        {"labels": labels[:, None], "probabilities": p[:, None]},
+        {"labels": labels, "probs": p[:, None]},
+        {"labels": labels.astype(float), "logits": np.log(p) - np.log1p(-p)},
+        {"labels": labels.reshape(5, 6), "probabilities": p.reshape(5, 6)},
+        {"labels": labels.tolist(), "probabilities": pairs.tolist()},
+    ):
+        np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-9)
+
+
+@every_case
+def test_leading_axes_are_flattened(row, case, rng):
+    data = catalogue.data(rng, n=24)
+    images = {
+        "labels": data.labels.reshape(2, 3, 4),
+        "probabilities": data.probabilities.reshape(2, 3, 4, 3),
+    }
+    per_image = np.array([1.0, 3.0])
+    np.testing.assert_allclose(
+        call(row, case, **images, sample_weight=per_image),
+        call(row, case, **data.arguments(), sample_weight=np.repeat(per_image, 12)),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_given_decisions(row, case, rng):
+    data = catalogue.data(rng)
+    predicted = rng.integers(0, 3, len(data.labels))
+    arguments = {**data.arguments(), "labels_predicted": predicted}
+    expected = row.array(row.reference(**arguments, **case))
+    np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
+    argmax = np.argmax(data.probabilities, axis=1)
+    np.testing.assert_array_equal(
+        call(row, case, **data.arguments(), labels_predicted=argmax),
+        call(row, case, **data.arguments()),
+    )
+
+
+@every_case
+def test_positive_class(row, case, rng):
+    if row.name == "compute_all_metrics":
+        pytest.skip("its grid is of the two conventions that take max_prob")
+    labels = rng.integers(0, 2, 40)
+    p = np.round(rng.uniform(size=40), 1)
+    expected = row.array(row.reference(labels, p, **case, positive_class=True))
+    arguments = {"labels": labels, "probabilities": p, "positive_class": True}
+    np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
+    with pytest.raises(ValueError, match="positive_class"):
+        call(row, case, **catalogue.data(rng).arguments(), positive_class=True)
+
+
+@every_case
+def test_corner_data(row, case):
+    for labels, probabilities in (
+        ([1], [[0.2, 0.8]]),  # One example.
+        ([0, 0, 0], [[1.0, 0.0]] * 3),  # All right, certain, one class absent.
+        ([1, 1, 1], [[1.0, 0.0]] * 3),  # All wrong, certain.
+        ([0, 1], [[-0.0, 1.0], [1.0, -0.0]]),  # Negative zeros are zeros.
+        ([0, 1, 0, 1], [[0.5, 0.5]] * 4),  # Nothing but ties.
+    ):
+        labels, probabilities = np.array(labels), np.array(probabilities)
+        expected = row.array(row.reference(labels, probabilities + 0.0, **case))
+        result = call(row, case, labels=labels, probabilities=probabilities)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+
+
+@every_case
+def test_inputs_are_not_changed(row, case, rng):
+    arguments = catalogue.data(rng).arguments(True)
+    before = {name: value.copy() for name, value in arguments.items()}
+    for value in arguments.values():
+        value.flags.writeable = False
+    call(row, case, **arguments)
+    for name, value in arguments.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+@every_row
+@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
+def test_bad_data_raises(row, bad):
+    arguments, word = catalogue.bad_data(bad)
+    with pytest.raises(ValueError, match=word) as raised:
+        call(row, row.cases[0], **arguments)
+    assert "Received" in str(raised.value)
+
+
+@every_row
+def test_bad_options_raise(row, rng):
+    arguments = catalogue.data(rng).arguments()
+    for options, word in row.bad_options:
+        with pytest.raises(ValueError, match=word):
+            call(row, options, **arguments)
+
+
+@every_row
+def test_text_is_a_type_error(row):
+    with pytest.raises(TypeError, match="labels"):
+        call(row, row.cases[0], labels=["a", "b"], probabilities=[[0.5, 0.5]] * 2)
+
+
+@every_row
+def test_aliases_are_the_same_object(row):
+    for alias in row.aliases:
+        assert getattr(um, alias) is getattr(um, row.name)

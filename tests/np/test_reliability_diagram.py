@@ -1,0 +1,442 @@
+"""Reliability diagrams: the data against references, the drawing against the data."""
+
+import builtins
+import pickle
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import figure as mpl_figure
+from sklearn import calibration as sklearn_calibration
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics.visualization import reliability
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def ax():
+    return mpl_figure.Figure().subplots()
+
+
+def multiclass(seed=0, n=400, classes=4):
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.full(classes, 0.5), n)
+    return rng.integers(classes, size=n), probabilities
+
+
+def rectangles(container):
+    return np.array(
+        [
+            [bar.get_x(), bar.get_y(), bar.get_width(), bar.get_height()]
+            for bar in container
+        ]
+    ).reshape(-1, 4)
+
+
+def corner_text(ax):
+    (legend,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
+    return legend.get_texts()[0].get_text()
+
+
+# The data.
+
+
+def test_by_hand():
+    # Confidences .9, .8 and .7 in five bins: (.6, .8] holds two, one of them right.
+    curve = um.reliability_curve(
+        [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
+    )
+    nan = np.nan
+    np.testing.assert_allclose(curve.edges, [[0, 0.2, 0.4, 0.6, 0.8, 1]])
+    np.testing.assert_array_equal(curve.counts, [[0, 0, 0, 2, 1]])
+    np.testing.assert_allclose(curve.confidences, [[nan, nan, nan, 0.75, 0.9]])
+    np.testing.assert_allclose(curve.accuracies, [[nan, nan, nan, 0.5, 1.0]])
+    np.testing.assert_allclose(curve.gaps, [[nan, nan, nan, -0.25, 0.1]])
+    np.testing.assert_allclose(curve.proportions, [[0, 0, 0, 2 / 3, 1 / 3]])
+    np.testing.assert_allclose(curve.errors, [2 / 3 * 0.25 + 1 / 3 * 0.1])
+    assert curve.error == pytest.approx(0.2)
+    assert (curve.y_axis, curve.num_groups) == ("accuracy", 1)
+
+
+@pytest.mark.parametrize("scheme", ["even", "adaptive"])
+@pytest.mark.parametrize("class_conditional", [False, True])
+@pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
+def test_data_are_those_of_the_metrics(scheme, class_conditional, y_axis):
+    labels, probabilities = multiclass()
+    weight = np.random.default_rng(1).random(len(labels))
+    options = {"sample_weight": weight, "threshold": 0.05, "num_bins": 7}
+    curve = um.reliability_curve(
+        labels,
+        probabilities,
+        binning_scheme=scheme,
+        class_conditional=class_conditional,
+        y_axis=y_axis,
+        **options,
+    )
+    max_prob = y_axis == "accuracy"
+    stats = um.bin_statistics(
+        labels,
+        probabilities,
+        binning_scheme=scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        **options,
+    )
+    assert curve.num_groups == (4 if class_conditional else 1)
+    np.testing.assert_array_equal(curve.edges, stats.edges)
+    np.testing.assert_array_equal(curve.counts, stats.counts)
+    np.testing.assert_array_equal(np.nan_to_num(curve.accuracies), stats.accuracies)
+    np.testing.assert_array_equal(np.nan_to_num(curve.confidences), stats.confidences)
+    np.testing.assert_array_equal(np.isnan(curve.gaps), stats.counts == 0)
+    np.testing.assert_allclose(curve.proportions.sum(axis=1), 1.0)
+    error = um.gce(
+        labels, probabilities, scheme, max_prob, class_conditional, "l1", **options
+    )
+    assert curve.error == error
+    assert np.mean(curve.errors) == pytest.approx(error, rel=1e-12)
+
+
+def test_error_has_the_value_of_the_named_metrics():
+    labels, probabilities = multiclass()
+    binary, score = labels % 2, probabilities[:, 0]
+    curve = um.reliability_curve
+    assert curve(labels, probabilities).error == um.ece(labels, probabilities)
+    by_class = curve(labels, probabilities, y_axis="frequency", class_conditional=True)
+    assert by_class.error == um.sce(labels, probabilities)
+    assert curve(binary, score, y_axis="frequency").error == um.ece(
+        binary, score, positive_class=True
+    )
+
+
+def test_frequency_equals_scikit_learn():
+    rng = np.random.default_rng(3)
+    # Away from the edges, where the two conventions differ.
+    scores = rng.integers(10, size=500) / 10 + rng.uniform(0.02, 0.08, 500)
+    labels = (rng.random(500) < scores**2).astype(int)
+    frequency, predicted = sklearn_calibration.calibration_curve(
+        labels, scores, n_bins=10
+    )
+    two_classes = np.stack([1 - scores, scores], axis=-1)
+    for predictions in (scores, two_classes):
+        curve = um.reliability_curve(
+            labels, predictions, y_axis="frequency", num_bins=10
+        )
+        held = curve.counts[0] > 0
+        np.testing.assert_allclose(curve.accuracies[0][held], frequency)
+        np.testing.assert_allclose(curve.confidences[0][held], predicted)
+
+
+def test_inputs_of_the_metrics_are_taken():
+    labels, probabilities = multiclass()
+    expected = um.reliability_curve(labels, probabilities)
+    for other in (
+        um.reliability_curve(labels, probs=probabilities),
+        um.reliability_curve(labels, logits=np.log(probabilities)),
+        um.reliability_curve(
+            np.append(labels, 9),
+            np.vstack([probabilities, [1, 0, 0, 0]]),
+            ignore_index=9,
+        ),
+    ):
+        np.testing.assert_allclose(other.accuracies, expected.accuracies)
+    decided = um.reliability_curve(labels, probabilities, labels_predicted=labels)
+    assert np.nanmin(decided.accuracies) == 1.0
+    points = um.reliability_curve(
+        labels, probabilities, binning_scheme="adaptive", datapoints_per_bin=100
+    )
+    np.testing.assert_array_equal(points.counts, [[100, 100, 100, 100]])
+
+
+def test_statistics_of_two_shards_give_the_curve_of_the_whole():
+    labels, probabilities = multiclass()
+    shards = [
+        um.bin_statistics(labels[part], probabilities[part])
+        for part in (slice(0, 150), slice(150, None))
+    ]
+    curve = reliability.curve_from_statistics(shards[0] + shards[1])
+    assert curve.error == pytest.approx(um.ece(labels, probabilities), rel=1e-12)
+
+
+# The drawing.
+
+
+def test_bars_are_the_data(ax):
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(labels, probabilities, num_bins=10)
+    returned = um.reliability_diagram(labels, probabilities, num_bins=10, ax=ax)
+    assert returned is ax
+    held = curve.counts[0] > 0
+    assert 0 < held.sum() < 10  # Some bins are empty.
+    left, right = curve.edges[0, :-1][held], curve.edges[0, 1:][held]
+    accuracy, confidence = curve.accuracies[0][held], curve.confidences[0][held]
+
+    bars, over, under = ax.containers
+    expected = np.stack([left, 0 * left, right - left, accuracy], axis=-1)
+    np.testing.assert_allclose(rectangles(bars), expected)
+    below = accuracy < confidence
+    for container, which in ((over, below), (under, ~below)):
+        low = np.minimum(accuracy, confidence)[which]
+        gap = np.abs(accuracy - confidence)[which]
+        expected = np.stack([left[which], low, (right - left)[which], gap], axis=-1)
+        np.testing.assert_allclose(rectangles(container), expected)
+    diagonal, means = ax.lines
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(means.get_xdata(), confidence)
+    np.testing.assert_array_equal(means.get_ydata(), accuracy)
+
+    (strip,) = ax.child_axes
+    expected = np.stack(
+        [left, 0 * left, right - left, curve.proportions[0][held]], axis=-1
+    )
+    np.testing.assert_allclose(rectangles(strip.containers[0]), expected)
+    assert corner_text(ax) == f"ECE = {um.ece(labels, probabilities, num_bins=10):.3f}"
+
+
+def test_adaptive_bars_are_at_the_edges_of_their_bins(ax):
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(labels, probabilities, binning_scheme="adaptive")
+    um.reliability_diagram(labels, probabilities, binning_scheme="adaptive", ax=ax)
+    bars = rectangles(ax.containers[0])
+    np.testing.assert_allclose(bars[:, 0], curve.edges[0, :-1])
+    np.testing.assert_allclose(bars[:, 2], np.diff(curve.edges[0]))
+    assert np.ptp(bars[:, 2]) > 0.1
+
+
+def test_empty_bins_draw_nothing(ax):
+    um.reliability_diagram([1, 1, 0], [0.95, 0.95, 0.35], num_bins=10, ax=ax)
+    # Confidences .95, .95 and .65: two of ten bins.
+    bars, over, under = ax.containers
+    assert [len(bars), len(over), len(under)] == [2, 0, 2]
+    assert len(ax.patches) == 4
+    assert len(ax.child_axes[0].patches) == 2
+    np.testing.assert_allclose(rectangles(bars)[:, 0], [0.6, 0.9])
+    assert "Overconfident" not in ax.get_legend_handles_labels()[1]
+
+
+def test_axis_labels_and_title():
+    labels, scores = [0, 1, 1], [0.2, 0.6, 0.9]
+    ax = um.reliability_diagram(labels, scores, title="Forecast", y_axis="frequency")
+    assert ax.get_xlabel() == "Predicted probability"
+    assert ax.get_ylabel() == "Observed relative frequency"
+    assert ax.get_title() == "Forecast"
+    ax = um.reliability_diagram(labels, scores)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy")
+
+
+def test_the_title_is_above_the_strip_and_nothing_leaves_the_place_of_the_axes():
+    figure = mpl_figure.Figure()
+    ax = figure.subplots(1, 2)[1]
+    place = ax.get_position()
+    um.reliability_diagram([0, 1, 1], [0.2, 0.6, 0.9], ax=ax)
+    ax.set_title("set later")
+    figure.draw_without_rendering()
+    (strip,) = ax.child_axes
+    main = ax.get_window_extent().transformed(figure.transFigure.inverted())
+    top = strip.get_window_extent().transformed(figure.transFigure.inverted())
+    np.testing.assert_allclose(
+        [main.x0, main.y0, main.x1], [place.x0, place.y0, place.x1]
+    )
+    assert main.y1 < top.y0
+    assert top.y1 == pytest.approx(place.y1)
+    assert ax.title.get_window_extent().y0 >= strip.get_window_extent().y1
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+def test_every_layout_engine_renders(layout, tmp_path):
+    figure = mpl_figure.Figure(layout=layout)
+    um.reliability_diagram([0, 1, 1], [0.2, 0.6, 0.9], ax=figure.subplots())
+    figure.savefig(tmp_path / "diagram.png")
+    copy = pickle.loads(pickle.dumps(figure))
+    assert len(copy.axes[0].containers) == 3
+
+
+def test_no_figure_is_opened_for_axes_of_the_user_and_none_is_shown(ax, monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(True))
+    before = dict(mpl.rcParams)
+    um.reliability_diagram([0, 1, 1], [0.2, 0.6, 0.9], ax=ax)
+    assert plt.get_fignums() == []
+    own = um.reliability_diagram([0, 1, 1], [0.2, 0.6, 0.9])
+    assert plt.get_fignums() == [own.get_figure().number]
+    assert shown == []
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
+def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
+    labels, probabilities = multiclass()
+    panels = um.reliability_diagram(
+        labels, probabilities, class_conditional=True, y_axis=y_axis, title="All"
+    )
+    assert panels.shape == (4,)
+    assert len({id(panel) for panel in panels}) == 4
+    decided = probabilities.argmax(axis=-1)
+    for k, panel in enumerate(panels):
+        # A class of its own: the binary problem of its score and its outcome.
+        if y_axis == "accuracy":
+            of = decided == k
+            score, outcome = probabilities[of, k], labels[of] == k
+        else:
+            score, outcome = probabilities[:, k], labels == k
+        own = um.bin_statistics(outcome.astype(int), score, positive_class=True)
+        heights = rectangles(panel.containers[0])[:, 3]
+        np.testing.assert_allclose(heights, own.accuracies[own.counts > 0])
+        error = um.ece(outcome.astype(int), score, positive_class=True)
+        name, annotation = panel.get_title().split("\n")
+        assert name == f"Class {k}"
+        assert annotation.startswith(f"ECE = {error:.3f}")
+        assert (f"n = {len(score)}" in annotation) == (y_axis == "accuracy")
+    figure = panels[0].get_figure()
+    assert figure.get_suptitle() == "All"
+    assert len(figure.legends) == 1
+
+
+def test_classes_and_names():
+    labels, probabilities = multiclass()
+    panels = um.reliability_diagram(
+        labels,
+        probabilities,
+        class_conditional=True,
+        classes=[3, 1],
+        class_names=["a", "b", "c", "d"],
+    )
+    assert [panel.get_title()[0] for panel in panels] == ["d", "b"]
+
+
+def test_grid_in_axes_of_the_user():
+    labels, probabilities = multiclass()
+    axes = mpl_figure.Figure().subplots(2, 2)
+    panels = um.reliability_diagram(
+        labels, probabilities, class_conditional=True, ax=axes
+    )
+    assert panels.shape == (2, 2)
+    assert panels[1, 0] is axes[1, 0]
+    assert panels[1, 0].get_title().startswith("Class 2\n")
+    assert plt.get_fignums() == []
+
+
+def test_a_class_that_is_never_decided_draws_no_bar():
+    panels = um.reliability_diagram(
+        [0, 1, 2],
+        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
+        class_conditional=True,
+    )
+    assert [len(panel.patches) for panel in panels] == [4, 0, 2]
+    assert panels[1].get_title() == "Class 1\nno examples"
+    panels[1].get_figure().draw_without_rendering()
+
+
+def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(7), 100)  # Rows of four and three.
+    panels = um.reliability_diagram(
+        rng.integers(7, size=100), probabilities, class_conditional=True
+    )
+    assert [bool(panel.get_xlabel()) for panel in panels] == 3 * [False] + 4 * [True]
+    assert [k for k in range(7) if panels[k].get_ylabel()] == [0, 4]
+
+
+def test_many_classes_ask_for_a_choice():
+    labels, probabilities = multiclass(classes=21)
+    options = {"class_conditional": True}
+    with pytest.raises(ValueError, match=r"`classes` must be given .* 20 classes"):
+        um.reliability_diagram(labels, probabilities, **options)
+    panels = um.reliability_diagram(labels, probabilities, classes=[20], **options)
+    assert [panel.get_title()[:8] for panel in panels] == ["Class 20"]
+    assert um.reliability_curve(labels, probabilities, **options).num_groups == 21
+
+
+def test_annotation_of_another_metric(ax):
+    curve = um.reliability_curve([0, 1, 1], [0.2, 0.6, 0.9])
+    reliability.draw_reliability(curve, annotation="MCE = 0.400", ax=ax)
+    assert corner_text(ax) == "MCE = 0.400"
+    ax.legend()
+    texts = [a for a in ax.get_children() if isinstance(a, mpl.legend.Legend)]
+    assert len(texts) == 2  # A legend does not replace the corner.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"y_axis": "both"}, "`y_axis` must be one of 'accuracy', 'frequency'"),
+        ({"binning_scheme": "odd"}, "`binning_scheme` must be one of"),
+        ({"num_bins": 0}, "`num_bins` must be"),
+        ({"classes": [0]}, "`classes` must be None unless class_conditional=True"),
+        ({"class_names": ["a"]}, "`class_names` must be None unless"),
+        ({"ax": 3}, "`ax` must be matplotlib Axes. Received: int"),
+        (
+            {"class_conditional": True, "classes": [4]},
+            r"`classes` must be 1 to 20 integers in \[0, 4\). Received: \[4\]",
+        ),
+        ({"class_conditional": True, "classes": []}, "`classes` must be"),
+        ({"class_conditional": True, "classes": [0.5]}, "`classes` must be"),
+        ({"class_conditional": True, "class_names": ["a"]}, "4 names, one per class"),
+        ({"class_conditional": True, "class_names": "abcd"}, "4 names, one per class"),
+        ({"class_conditional": True, "ax": [1, 2]}, "array of 4 matplotlib Axes"),
+        ({"class_conditional": True, "ax": [1, 2, 3, 4]}, "`ax` must be matplotlib"),
+    ],
+)
+def test_bad_options(options, message):
+    labels, probabilities = multiclass()
+    with pytest.raises(ValueError, match=message):
+        um.reliability_diagram(labels, probabilities, **options)
+    assert plt.get_fignums() == []
+
+
+def test_bad_data():
+    labels, probabilities = multiclass()
+    with pytest.raises(ValueError, match="swapped"):
+        um.reliability_diagram(probabilities, labels)
+    with pytest.raises(ValueError, match=r"`probabilities` must be in \[0, 1\]"):
+        um.reliability_diagram(labels, probabilities * np.nan)
+    with pytest.raises(ValueError, match="Exactly one of"):
+        um.reliability_diagram(labels)
+    with pytest.raises(ValueError, match="`y_axis` must be one of"):
+        reliability.curve_from_statistics(
+            um.bin_statistics(labels, probabilities), y_axis="x"
+        )
+    curve = um.reliability_curve(labels, probabilities, class_conditional=True)
+    with pytest.raises(ValueError, match="`annotation` must be None"):
+        reliability.draw_reliability(curve, annotation="ECE")
+    axes = mpl_figure.Figure().subplots(4)
+    with pytest.raises(ValueError, match="`title` must be None"):
+        reliability.draw_reliability(curve, title="All", ax=axes)
+    assert plt.get_fignums() == []
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without_matplotlib(name, *args, **kwargs):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    assert um.reliability_curve([0, 1], [0.2, 0.9]).error == pytest.approx(0.15)
+    with pytest.raises(ImportError, match=r"needs matplotlib.*`plot`"):
+        um.reliability_diagram([0, 1], [0.2, 0.9])
+
+
+def test_the_data_need_neither_matplotlib_nor_tensorflow():
+    code = (
+        "import sys, uncertainty_metrics.numpy as um;"
+        "um.reliability_curve([0, 1], [0.2, 0.9]); um.reliability_diagram;"
+        "sys.exit('matplotlib' in sys.modules or 'tensorflow' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,152 @@
+"""Checks of options and shapes, and the one format of their messages.
+
+Everything here works on Python values and on static shapes, so NumPy, TensorFlow and
+Keras call the same checks. Nothing here looks at the values inside an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+# A static shape: a None stands for a size that is known only when the graph runs.
+Shape = Sequence["int | None"]
+
+SWAPPED = (
+    "The arguments seem to be swapped: `labels` come first, then the predictions, "
+    "as in `ece(labels, probabilities)`."
+)
+
+
+def error(name: str, expected: str, received: object) -> ValueError:
+    """Returns the ValueError for argument `name`, in the format of the package."""
+    return ValueError(f"`{name}` must be {expected}. Received: {received}")
+
+
+def one_of(name: str, value: object, options: Sequence[object]) -> None:
+    """Raises ValueError, listing the options, unless `value` is one of them."""
+    if not any(value is option or value == option for option in options):
+        listed = ", ".join(repr(option) for option in options)
+        raise error(name, f"one of {listed}", repr(value))
+
+
+def boolean(name: str, value: object) -> None:
+    """Raises ValueError unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise error(name, "True or False", repr(value))
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Returns `value` as an int; raises ValueError unless it is an integer >= 1."""
+    try:
+        integer = int(value)
+    except (TypeError, ValueError):
+        integer = 0
+    if isinstance(value, bool) or integer < 1 or integer != value:
+        raise error(name, "an integer of at least 1", repr(value))
+    return integer
+
+
+def exactly_one(**arguments: Any) -> str:
+    """Returns the name of the one argument that is not None; raises ValueError else."""
+    given = [name for name, value in arguments.items() if value is not None]
+    if len(given) != 1:
+        names = " and ".join(f"`{name}`" for name in arguments)
+        received = " and ".join(f"`{name}`" for name in given) or "none of them"
+        raise ValueError(f"Exactly one of {names} must be given. Received: {received}")
+    return given[0]
+
+
+def predictions(probabilities: Any, logits: Any, probs: Any) -> tuple[str, Any]:
+    """Returns the name and the value of the predictions argument that was given."""
+    arguments = {"probabilities": probabilities, "logits": logits}
+    if probs is not None:  # Another name for `probabilities`.
+        arguments["probs"] = probs
+        if probabilities is None:
+            del arguments["probabilities"]
+    name = exactly_one(**arguments)
+    return name, arguments[name]
+
+
+def _compatible(shape: Shape, other: Shape) -> bool:
+    return len(shape) == len(other) and all(
+        a is None or b is None or a == b for a, b in zip(shape, other, strict=True)
+    )
+
+
+def _is_binary(labels: Shape, predictions: Shape) -> bool | None:
+    """Says if predictions are P(class 1) rather than [..., K]; None if neither."""
+    if _compatible(labels, predictions):
+        # Sizes known of one side only may hide [..., K] behind [..., None].
+        if len(labels) < 2 or labels[-1] == predictions[-1]:
+            return True
+        return None
+    if len(predictions) > 0 and _compatible(labels, predictions[:-1]):
+        return predictions[-1] == 1
+    if len(labels) > 0 and labels[-1] == 1:  # Keras passes labels as [..., 1].
+        return _is_binary(labels[:-1], predictions)
+    return None
+
+
+def layout(labels: Shape, predictions: Shape, name: str) -> int | None:
+    """Returns the number of classes on the last axis, or None for P(class 1).
+
+    Args:
+      labels: static shape of the labels, `[...]` or `[..., 1]`.
+      predictions: static shape of the predictions: `[..., K]`, or `[...]` or
+        `[..., 1]` for the probability (or logit) of class 1.
+      name: name of the predictions argument, for the message.
+
+    Raises:
+      ValueError: the shapes fit neither reading, or there is no example.
+    """
+    labels, predictions = tuple(labels), tuple(predictions)
+    binary = _is_binary(labels, predictions)
+    if binary is None:
+        if _is_binary(predictions, labels) is not None:
+            raise ValueError(
+                f"{SWAPPED} Received: labels of shape {list(labels)}, {name} of shape "
+                f"{list(predictions)}"
+            )
+        raise error(
+            name,
+            f"of shape [..., K], or [...] or [..., 1] for two classes, with labels of "
+            f"shape [...] = {list(labels)}",
+            f"shape {list(predictions)}",
+        )
+    if 0 in labels:
+        raise error("labels", "at least one example", f"shape {list(labels)}")
+    if binary:
+        return None
+    if predictions[-1] is None or predictions[-1] < 1:
+        raise error(
+            name,
+            "of a static shape with the number of classes on the last axis",
+            f"shape {list(predictions)}",
+        )
+    return predictions[-1]
+
+
+def aligned_shape(name: str, shape: Shape, labels: Shape) -> list[int | None]:
+    """Returns the shape, of the rank of labels, that lets `name` broadcast to labels.
+
+    A lower rank belongs to the leading axes, as in Keras: one weight per image fits
+    labels of shape [images, height, width].
+
+    Raises:
+      ValueError: it does not broadcast.
+    """
+    shape, labels = list(shape), list(labels)
+    aligned = shape + [1] * (len(labels) - len(shape))
+    while len(aligned) > len(labels) and aligned[-1] == 1:
+        aligned.pop()
+    if len(aligned) != len(labels) or not all(
+        size in (None, 1) or target in (None, size)
+        for size, target in zip(aligned, labels, strict=True)
+    ):
+        raise error(
+            name,
+            f"broadcastable to the labels of shape {labels}",
+            f"shape {shape}",
+        )
+    return aligned

@@ -1,0 +1,18 @@
+"""Packages that only some features need."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Imports `module`, or raises ImportError that names the extra to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        package = module.partition(".")[0]
+        raise ImportError(
+            f"This needs {package}. Install it with the extra `{extra}`: "
+            f"pip install '.[{extra}]' in a checkout, or pip install {package}."
+        ) from missing

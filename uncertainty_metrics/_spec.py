@@ -1,0 +1,114 @@
+"""What a calibration error measures: its options, and the options that have a name."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import MappingProxyType
+from typing import NamedTuple
+
+from uncertainty_metrics import _checks
+
+DEFAULT_NUM_BINS = 15
+BINNING_SCHEMES = ("even", "adaptive")
+NORMS = ("l1", "l2", "max")
+Y_AXES = ("accuracy", "frequency")
+
+
+class CalibrationKey(NamedTuple):
+    """The four choices that tell one calibration error from another."""
+
+    binning_scheme: str
+    max_prob: bool
+    class_conditional: bool
+    norm: str
+
+
+@dataclasses.dataclass(frozen=True)
+class CalibrationSpec:
+    """The options of a calibration error, checked when it is made.
+
+    Attributes:
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      max_prob: whether a score is the probability of the decision label (True) or of
+        every class (False).
+      class_conditional: whether every class is a group of its own.
+      norm: "l1", "l2" or "max".
+      num_bins: number of bins of each group.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+      positive_class: for two classes, one group with the score P(class 1) and the
+        outcome `label == 1`, whatever `max_prob` and `class_conditional` say.
+    """
+
+    binning_scheme: str
+    max_prob: bool
+    class_conditional: bool
+    norm: str
+    num_bins: int = DEFAULT_NUM_BINS
+    threshold: float = 0.0
+    datapoints_per_bin: int | None = None
+    positive_class: bool = False
+
+    def __post_init__(self):
+        _checks.one_of("binning_scheme", self.binning_scheme, BINNING_SCHEMES)
+        _checks.one_of("norm", self.norm, NORMS)
+        for name in ("max_prob", "class_conditional", "positive_class"):
+            _checks.boolean(name, getattr(self, name))
+        num_bins = _checks.positive_integer("num_bins", self.num_bins)
+        object.__setattr__(self, "num_bins", num_bins)
+        try:
+            valid = 0.0 <= self.threshold < 1.0
+        except TypeError:
+            valid = False
+        if not valid:
+            raise _checks.error("threshold", "in [0, 1)", repr(self.threshold))
+        object.__setattr__(self, "threshold", float(self.threshold))
+        if self.datapoints_per_bin is not None:
+            points = _checks.positive_integer(
+                "datapoints_per_bin", self.datapoints_per_bin
+            )
+            object.__setattr__(self, "datapoints_per_bin", points)
+            if self.binning_scheme != "adaptive":
+                raise _checks.error(
+                    "datapoints_per_bin",
+                    'None unless binning_scheme="adaptive"',
+                    repr(points),
+                )
+
+    def num_groups(self, num_classes: int) -> int:
+        """Returns how many groups of scores are binned separately."""
+        one = self.positive_class or not self.class_conditional
+        return 1 if one else num_classes
+
+    @property
+    def uses_decision(self) -> bool:
+        """Whether the score is the probability of the decision label."""
+        return self.max_prob and not self.positive_class
+
+
+# The options behind each name. The aliases and the class names are made of these.
+PRESETS = MappingProxyType(
+    {
+        "expected_calibration_error": CalibrationSpec("even", True, False, "l1"),
+        "maximum_calibration_error": CalibrationSpec("even", True, False, "max"),
+        "root_mean_squared_calibration_error": CalibrationSpec(
+            "adaptive", True, False, "l2"
+        ),
+        "static_calibration_error": CalibrationSpec("even", False, True, "l1"),
+        "adaptive_calibration_error": CalibrationSpec("adaptive", False, True, "l1"),
+        "thresholded_adaptive_calibration_error": CalibrationSpec(
+            "adaptive", False, True, "l1", threshold=0.01
+        ),
+    }
+)
+
+
+def grid() -> list[CalibrationKey]:
+    """Returns every combination of the four choices."""
+    return [
+        CalibrationKey(scheme, max_prob, class_conditional, norm)
+        for scheme in BINNING_SCHEMES
+        for max_prob in (True, False)
+        for class_conditional in (False, True)
+        for norm in NORMS
+    ]

@@ -1,0 +1,4 @@
+"""Predictions that are shipped with the package, for the report and for examples.
+
+`digits_predictions.npz` is made by `scripts/make_digits_predictions.py`.
+"""

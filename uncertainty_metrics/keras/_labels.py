@@ -1,0 +1,80 @@
+"""Labels and weights as Keras users pass them: integers, [..., 1], one-hot, masks."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.tensorflow import _inputs
+
+
+def sparse(
+    y_true: tf.Tensor, y_pred: tf.Tensor, sparse_labels: bool | None
+) -> tuple[tf.Tensor, bool]:
+    """Returns integer labels, and whether they were one-hot.
+
+    A one-hot row that is not a distribution over the classes becomes the label -1.
+
+    Args:
+      y_true: integers [...] or [..., 1], or one-hot [..., K].
+      y_pred: predictions [..., K], or [...] or [..., 1] for class 1 of two.
+      sparse_labels: whether `y_true` holds integers; None lets the shapes say.
+
+    Raises:
+      ValueError: the shapes do not say, or do not fit one-hot labels.
+    """
+    if sparse_labels is None:
+        sparse_labels = not _is_one_hot(y_true.shape, y_pred.shape)
+    if sparse_labels:
+        return y_true, False
+    predictions = y_pred.shape
+    classes = 2
+    if predictions.rank == y_true.shape.rank and predictions[-1] != 1:
+        classes = predictions[-1]
+    if y_true.shape.rank < 1 or not y_true.shape[-1:].is_compatible_with([classes]):
+        raise _checks.error(
+            "y_true",
+            f"one-hot of shape [..., {classes}] for y_pred of shape {predictions}",
+            f"shape {y_true.shape}",
+        )
+    shares = tf.cast(y_true, tf.float32)
+    distance = tf.abs(tf.reduce_sum(shares, axis=-1) - 1)
+    right = tf.reduce_all(shares >= 0, axis=-1) & (
+        distance < np_inputs.ROW_SUM_TOLERANCE
+    )
+    labels = tf.argmax(shares, axis=-1, output_type=tf.int32)
+    return tf.where(right, labels, -tf.ones_like(labels)), True
+
+
+def _is_one_hot(labels: tf.TensorShape, predictions: tf.TensorShape) -> bool:
+    if labels.rank != predictions.rank or labels.rank < 2 or labels[-1] == 1:
+        return False
+    if labels[-1] is None and predictions[-1] != 1:
+        raise ValueError(
+            "The static shapes do not tell one-hot labels from integers: pass "
+            f"`sparse_labels`. Received: y_true of shape {labels}, y_pred of shape "
+            f"{predictions}"
+        )
+    return True
+
+
+def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
+    """Raises ValueError if a row of one-hot labels became the label -1."""
+    bad = np.asarray(labels) == -1
+    if np.any(bad):
+        row = np.asarray(y_true)[bad][0]
+        raise _checks.error(
+            "y_true", "one-hot, or a distribution over the classes, in each row", row
+        )
+
+
+def masked_weight(
+    mask: tf.Tensor, sample_weight: tf.Tensor | None, labels: tf.Tensor
+) -> tf.Tensor:
+    """Returns the weights with those of masked examples set to 0."""
+    weights = _inputs.flat_weights(mask, labels, tf.float32)
+    if sample_weight is not None:
+        weights *= _inputs.flat_weights(sample_weight, labels, tf.float32)
+    return tf.reshape(weights, tf.shape(labels))

@@ -1,0 +1,1 @@
+"""Streaming metrics with a state of fixed size."""

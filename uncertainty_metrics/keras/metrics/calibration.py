@@ -1,0 +1,742 @@
+"""Streaming calibration errors: the Keras metrics."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationSpec
+from uncertainty_metrics.keras import _base, _labels
+from uncertainty_metrics.tensorflow import (
+    _binning,
+    _inputs,
+    _sketch,
+    _sums,
+    calibration,
+)
+from uncertainty_metrics.tensorflow._binning import BinStatistics
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    from numpy.typing import ArrayLike
+
+    TensorLike = tf.Tensor | ArrayLike
+
+
+def _batch_sums(
+    spec: CalibrationSpec,
+    sketch_bits: int | None,
+    predictions: str,
+    ignore_index: int | None,
+    labels: tf.Tensor,
+    y_pred: tf.Tensor,
+    sample_weight: tf.Tensor | None,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the sums of a batch over all cells, and whether the batch was valid."""
+    examples = _inputs.examples(
+        labels,
+        **{predictions: y_pred},
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    scored = _binning.score(examples, spec)
+    num_groups = spec.num_groups(examples.num_classes)
+    if sketch_bits is None:
+        cells = spec.num_bins
+        index = _binning.even_index(scored.scores, cells)
+    else:
+        cells = _sketch.num_cells(sketch_bits)
+        index = _sketch.index(scored.scores, sketch_bits)
+    sums = _binning.cell_sums(scored, index, cells, num_groups, spec, tf.float32)
+    return sums, scored.valid
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(*options: Any) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
+    """Returns `_batch_sums` as a graph: eager updates then cost one call, not sixty."""
+    return tf.function(
+        functools.partial(_batch_sums, *options), autograph=False, reduce_retracing=True
+    )
+
+
+@_base.register
+class GeneralCalibrationError(_base.SumsMetric):
+    """General calibration error of all batches since the last reset.
+
+    The definition is that of `general_calibration_error`. Batches add: three batches
+    give the value of one. The state has a fixed size and neither drifts nor saturates:
+
+    * even bins: sums for each bin, exact counts; scores are added within 2^-27.
+    * adaptive bins: the same sums on a fixed grid of narrow cells (2^`sketch_bits` for
+      each halving of p, or of 1 - p above 1/2), which are grouped to equal mass in
+      `result`. Scores in a cell stay together, as equal scores do, so bins end at most
+      one cell away from the exact ones; where every cell holds one distinct score the
+      value is exact. On trained networks it is within 1% of exact. Bins narrower than a
+      cell (very many bins, or scores that hardly differ) come out merged.
+
+    Args:
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      max_prob: whether a score is the probability of the decision label (True) or of
+        every class (False).
+      class_conditional: whether every class is a group of its own.
+      norm: "l1", "l2" or "max".
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; otherwise it is float32. The state keeps
+        its own types.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot. True is
+        needed for P(class 1) of several axes without a class axis.
+      sketch_bits: log2 of the cells per octave for adaptive bins; by default 10 for one
+        group and fewer for more, 4 for 1000 classes. Memory is 48 bytes for each of
+        52 * 2^sketch_bits cells of a group.
+
+    Attributes:
+      counts: float64 total weight in each bin, shape [bins], or [K, bins] for
+        class-wise groups. None before the number of classes is known.
+      confidences: float64 mean score in each bin, 0 where it is empty.
+      accuracies: float64 mean outcome in each bin, 0 where it is empty.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.GeneralCalibrationError("even", True, False, "l1", num_bins=2)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> metric.update_state([0], [[0.3, 0.7]])
+      >>> round(float(metric.result()), 6)
+      0.133333
+      >>> (metric.accuracies - metric.confidences).numpy().round(6).tolist()
+      [0.0, -0.133333]
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        binning_scheme: str,
+        max_prob: bool,
+        class_conditional: bool,
+        norm: str,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ):
+        spec = CalibrationSpec(
+            binning_scheme,
+            max_prob,
+            class_conditional,
+            norm,
+            num_bins,
+            threshold,
+            positive_class=positive_class,
+        )
+        _checks.boolean("from_logits", from_logits)
+        _checks.one_of("sparse_labels", sparse_labels, (None, True, False))
+        if num_classes is not None:
+            num_classes = _checks.positive_integer("num_classes", num_classes)
+        if sketch_bits is not None:
+            _checks.one_of("sketch_bits", sketch_bits, range(21))
+        super().__init__(name=name or "general_calibration_error", dtype=dtype)
+        self.spec = spec
+        self.num_classes = num_classes
+        self.from_logits = from_logits
+        self.ignore_index = ignore_index
+        self.sparse_labels = sparse_labels
+        self.sketch_bits = sketch_bits
+        self._classes = num_classes  # None while any number will do.
+        if num_classes is not None or spec.num_groups(2) == 1:
+            self._build(num_classes)
+
+    def _bits(self, num_groups: int) -> int | None:
+        """Returns the resolution of the sketch, None where bins are even."""
+        if self.spec.binning_scheme == "even":
+            return None
+        if self.sketch_bits is not None:
+            return self.sketch_bits
+        return _sketch.default_bits(num_groups)
+
+    def _build(self, num_classes: int | None) -> None:
+        """Makes the state, for a number of classes where it depends on that."""
+        self._num_groups = self.spec.num_groups(num_classes)
+        bits = self._bits(self._num_groups)
+        cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
+        self._build_sums(self._num_groups * cells)
+        if self._num_groups > 1:
+            self._classes = num_classes
+
+    def _match(self, metric: GeneralCalibrationError) -> None:
+        self._check_classes("metrics", metric._classes)
+        if self._units is None:
+            self._build(metric._classes)
+
+    def _check_classes(self, name: str, classes: int | None) -> None:
+        if None not in (self._classes, classes) and classes != self._classes:
+            raise _checks.error(
+                name, f"of {self._classes} classes", f"{classes} classes"
+            )
+
+    @tf.autograph.experimental.do_not_convert
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        mask = getattr(y_pred, "_keras_mask", None)
+        y_true = _inputs.as_tensor("y_true", y_true)
+        y_pred = _inputs.as_tensor("y_pred", y_pred)
+        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred") or 2
+        self._check_classes("y_pred", classes)
+        if sample_weight is not None:
+            sample_weight = _inputs.as_tensor("sample_weight", sample_weight)
+        if mask is not None:
+            sample_weight = _labels.masked_weight(mask, sample_weight, labels)
+        options = (
+            self.spec,
+            self._bits(self.spec.num_groups(classes)),
+            "logits" if self.from_logits else "probabilities",
+            self.ignore_index,
+        )
+        eager = tf.executing_eagerly()
+        batch = (
+            _compiled(*options) if eager else functools.partial(_batch_sums, *options)
+        )
+        sums, valid = batch(labels, y_pred, sample_weight)
+        if eager and not valid:
+            self._reject(y_true if one_hot else None, labels, y_pred, sample_weight)
+        if self._units is None:
+            self._build(classes)
+        self._add_sums(sums, valid)
+
+    def _reject(
+        self,
+        one_hot: tf.Tensor | None,
+        labels: tf.Tensor,
+        y_pred: tf.Tensor,
+        sample_weight: tf.Tensor | None,
+    ) -> None:
+        """Raises the ValueError that says what is wrong with a batch."""
+        if one_hot is not None:
+            _labels.check_one_hot(one_hot, labels)
+        predictions = "logits" if self.from_logits else "probabilities"
+        try:
+            calibration.explain(
+                [self.spec],
+                labels,
+                **{predictions: y_pred},
+                sample_weight=sample_weight,
+                ignore_index=self.ignore_index,
+            )
+        except ValueError as wrong:
+            message = str(wrong).replace("`labels`", "`y_true`")
+            raise ValueError(message.replace(f"`{predictions}`", "`y_pred`")) from None
+
+    def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
+        sums, valid = self._read_sums()
+        bits = self._bits(self._num_groups)
+        if bits is None:
+            statistics = _binning.even_statistics(
+                _sums.totals(sums, dtype), self._num_groups, self.spec.num_bins
+            )
+        else:
+            statistics = _sketch.adaptive_statistics(
+                sums, self._num_groups, self.spec.num_bins, bits, dtype
+            )
+        return statistics, valid
+
+    def result(self) -> tf.Tensor:
+        """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
+        dtype = tf.float64 if self.dtype == "float64" else tf.float32
+        if self._units is None:
+            return tf.zeros([], dtype)
+        statistics, valid = self._read_statistics(dtype)
+        error = _binning.calibration_error(statistics, self.spec.norm)
+        return tf.where(valid, error, tf.constant(float("nan"), dtype))
+
+    @property
+    def bin_statistics(self) -> BinStatistics | None:
+        """The statistics of all batches in float64, [groups, bins]; NaN after a batch
+        that was not valid, None before the number of classes is known.
+        """
+        if self._units is None:
+            return None
+        statistics, valid = self._read_statistics(tf.float64)
+        return calibration.nan_unless(valid, statistics)
+
+    def _per_bin(self, name: str) -> tf.Tensor | None:
+        statistics = self.bin_statistics
+        if statistics is None:
+            return None
+        values = getattr(statistics, name)
+        return values[0] if self._num_groups == 1 else values
+
+    @property
+    def counts(self) -> tf.Tensor | None:
+        return self._per_bin("counts")
+
+    @property
+    def confidences(self) -> tf.Tensor | None:
+        return self._per_bin("confidences")
+
+    @property
+    def accuracies(self) -> tf.Tensor | None:
+        return self._per_bin("accuracies")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "binning_scheme": self.spec.binning_scheme,
+            "max_prob": self.spec.max_prob,
+            "class_conditional": self.spec.class_conditional,
+            "norm": self.spec.norm,
+            "num_bins": self.spec.num_bins,
+            "threshold": self.spec.threshold,
+            "num_classes": self.num_classes,
+            "from_logits": self.from_logits,
+            "ignore_index": self.ignore_index,
+            "positive_class": self.spec.positive_class,
+            "sparse_labels": self.sparse_labels,
+            "sketch_bits": self.sketch_bits,
+        }
+
+
+class _PresetCalibrationError(GeneralCalibrationError):
+    """A general calibration error whose four choices go by a name.
+
+    Subclasses name them in `_preset`, which is the name of the function too.
+    """
+
+    _preset: str
+
+    def __init__(
+        self,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ):
+        preset = PRESETS[self._preset]
+        super().__init__(
+            preset.binning_scheme,
+            preset.max_prob,
+            preset.class_conditional,
+            preset.norm,
+            num_bins,
+            preset.threshold if threshold is None else threshold,
+            num_classes,
+            from_logits,
+            ignore_index,
+            name=name or self._preset,
+            dtype=dtype,
+            positive_class=positive_class,
+            sparse_labels=sparse_labels,
+            sketch_bits=sketch_bits,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        for fixed in ("binning_scheme", "max_prob", "class_conditional", "norm"):
+            del config[fixed]
+        return config
+
+
+@_base.register
+class ExpectedCalibrationError(_PresetCalibrationError):
+    """Expected calibration error (ECE) of all batches.
+
+    Even bins of the decision's probability, l1 norm.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `expected_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave; even bins do not use it.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.ExpectedCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+
+    _preset = "expected_calibration_error"
+
+
+@_base.register
+class MaximumCalibrationError(_PresetCalibrationError):
+    """Maximum calibration error (MCE) of all batches.
+
+    Even bins of the decision's probability, the largest
+    gap.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `maximum_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave; even bins do not use it.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.MaximumCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning.
+    """
+
+    _preset = "maximum_calibration_error"
+
+
+@_base.register
+class RootMeanSquaredCalibrationError(_PresetCalibrationError):
+    """Root mean squared calibration error (RMSCE) of all batches.
+
+    Adaptive bins of the decision's
+    probability, l2 norm.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `root_mean_squared_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.RootMeanSquaredCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.158114
+
+    References:
+      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+    """
+
+    _preset = "root_mean_squared_calibration_error"
+
+
+@_base.register
+class StaticCalibrationError(_PresetCalibrationError):
+    """Static calibration error (SCE) of all batches.
+
+    Even bins of every class's probability, l1 norm,
+    mean over the classes.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `static_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave; even bins do not use it.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.StaticCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    _preset = "static_calibration_error"
+
+
+@_base.register
+class AdaptiveCalibrationError(_PresetCalibrationError):
+    """Adaptive calibration error (ACE) of all batches.
+
+    Adaptive bins of every class's probability, l1
+    norm, mean over the classes.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `adaptive_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.AdaptiveCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    _preset = "adaptive_calibration_error"
+
+
+@_base.register
+class ThresholdedAdaptiveCalibrationError(_PresetCalibrationError):
+    """Thresholded adaptive calibration error (TACE) of all batches.
+
+    ACE of the scores above
+    `threshold`, by default 0.01.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `thresholded_adaptive_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; by default 0.01.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.ThresholdedAdaptiveCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    _preset = "thresholded_adaptive_calibration_error"
+
+
+@_base.register
+class CalibrationError(GeneralCalibrationError):
+    """Calibration error of the decision's probability, with a diagram.
+
+    ECE for norm "l1", MCE for "max" and RMSCE for "l2"; adaptive bins change the bins
+    and nothing else. The arguments are those of the metric of this name in
+    torch-uncertainty; labels come first here, as in all of Keras.
+
+    Args:
+      task: "binary" or "multiclass".
+      adaptive: whether bins hold equal mass instead of having equal width.
+      num_bins: number of bins.
+      norm: "l1", "l2" or "max".
+      num_classes: number of classes, required for "multiclass".
+      ignore_index: examples with this label are left out.
+      validate_args: whether eager updates raise for wrong values. The result is NaN
+        after them if not.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result.
+      positive_class: for the binary task, score P(class 1) against `label == 1` (as
+        torchmetrics does) instead of the decision against its correctness.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      TypeError: `num_classes` is not an integer for the multiclass task.
+      ValueError: another argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.CalibrationError(task="binary", num_bins=5)
+      >>> metric.update_state([1, 1, 0, 0], [0.9, 0.8, 0.3, 0.2])
+      >>> round(float(metric.result()), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        adaptive: bool = False,
+        num_bins: int = 10,
+        norm: str = "l1",
+        num_classes: int | None = None,
+        ignore_index: int | None = None,
+        validate_args: bool = True,
+        *,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ):
+        _checks.one_of("task", task, ("binary", "multiclass"))
+        _checks.boolean("adaptive", adaptive)
+        _checks.boolean("validate_args", validate_args)
+        if task == "multiclass":
+            if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+                raise TypeError(
+                    '`num_classes` must be an integer for task="multiclass". Received: '
+                    f"{num_classes!r}"
+                )
+        elif num_classes not in (None, 2):
+            raise _checks.error(
+                "num_classes", 'None or 2 for task="binary"', num_classes
+            )
+        self.task = task
+        self.validate_args = validate_args
+        super().__init__(
+            "adaptive" if adaptive else "even",
+            True,
+            False,
+            norm,
+            num_bins,
+            num_classes=2 if task == "binary" else num_classes,
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            name=name or "calibration_error",
+            dtype=dtype,
+            positive_class=positive_class,
+            sparse_labels=sparse_labels,
+            sketch_bits=sketch_bits,
+        )
+
+    def _reject(self, *batch: tf.Tensor | None) -> None:
+        if self.validate_args:
+            super()._reject(*batch)
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: where to draw; by default a new figure.
+
+        Returns:
+          The Axes.
+        """
+        from uncertainty_metrics.visualization import reliability
+
+        curve = reliability.curve_from_statistics(self.bin_statistics)
+        name = {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[self.spec.norm]
+        annotation = f"{name} = {float(self.result()):.3f}"
+        return reliability.draw_reliability(curve, annotation=annotation, ax=ax)
+
+    def get_config(self) -> dict[str, Any]:
+        config = super().get_config()
+        for fixed in ("binning_scheme", "max_prob", "class_conditional", "threshold"):
+            del config[fixed]
+        return {
+            **config,
+            "task": self.task,
+            "adaptive": self.spec.binning_scheme == "adaptive",
+            "validate_args": self.validate_args,
+        }

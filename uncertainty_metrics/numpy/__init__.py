@@ -1,0 +1,14 @@
+"""The NumPy half: the same functions, exact and in float64, without TensorFlow."""
+
+from uncertainty_metrics import _lazy
+from uncertainty_metrics.numpy import calibration
+from uncertainty_metrics.numpy.calibration import *  # noqa: F403
+
+# Plots import matplotlib when they draw, and are themselves imported on first use.
+_PLOTS = {
+    "reliability_curve": "uncertainty_metrics.visualization.reliability",
+    "reliability_diagram": "uncertainty_metrics.visualization.reliability",
+}
+
+__all__ = sorted([*calibration.__all__, *_PLOTS])
+__getattr__, __dir__ = _lazy.attach(__name__, _PLOTS, __all__)

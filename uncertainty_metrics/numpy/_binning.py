@@ -1,0 +1,319 @@
+"""Bins, and the sums over the scores in them: the arithmetic of calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
+from uncertainty_metrics.numpy import _inputs
+
+# Entries of a [rows, classes] block that stays in the cache.
+_BLOCK = 2**18
+# Classes that are copied out of a [N, K] matrix at a time.
+_CLASS_TILE = 64
+# More adaptive bins than this are a mistake in `datapoints_per_bin`.
+MAX_BINS = 2**24
+# A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
+ROUND_UP = 1 + 2.0**-20
+
+
+class BinStatistics(_BinStatistics):
+    __doc__ = _BinStatistics.__doc__
+
+    def _mean(self, sums: np.ndarray) -> np.ndarray:
+        return sums / np.where(self.counts > 0, self.counts, 1.0)
+
+
+def even_edges(num_bins: int, dtype: np.dtype | type = np.float64) -> np.ndarray:
+    """Returns the edges of even bins, shape [num_bins + 1], rounded to `dtype`."""
+    return np.linspace(0.0, 1.0, num_bins + 1).astype(dtype)
+
+
+def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
+    """Returns the bin (a, b] of each score; the first bin holds 0 too."""
+    inner = even_edges(num_bins, scores.dtype)[1:-1]
+    if scores.dtype.itemsize < 4:  # searchsorted is slow, or absent, for halves.
+        inner, scores = inner.astype(np.float32), scores.astype(np.float32)
+    return np.searchsorted(inner, scores, side="left")
+
+
+def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
+    """Returns weights as int64 multiples of one power of two, to add without rounding.
+
+    Equal mass is decided on integers, so equal weights of any size give the bins of no
+    weights, and integer weights those of repeated examples.
+    """
+    exponent = np.frexp(np.max(weights))[1]
+    bits = 61 - len(weights).bit_length() - int(2 * num_bins).bit_length()
+    return np.rint(np.ldexp(weights, min(bits, 52) - exponent)).astype(np.int64)
+
+
+def adaptive_starts(
+    scores: np.ndarray, num_bins: int, masses: np.ndarray | None = None
+) -> np.ndarray:
+    """Returns where each bin of equal mass starts among sorted scores.
+
+    A run of equal scores is in bin `floor(num_bins * (below + at / 2) / total)`. For
+    the start of bin j only the run that holds the mass `j * total / num_bins` can lie
+    on either side, so a few binary searches do instead of a pass over all the runs.
+
+    Args:
+      scores: ascending, shape [n], n >= 1.
+      num_bins: number of bins.
+      masses: int64 [n], in the order of the scores; None for ones.
+
+    Returns:
+      int64 [num_bins + 1]; bin b is `scores[starts[b]:starts[b + 1]]`.
+    """
+    bins = np.arange(1, num_bins, dtype=np.int64)
+    n = len(scores)
+    if masses is None:
+        total = n
+        position = bins * n // num_bins
+    else:
+        below = np.concatenate([[0], np.cumsum(masses)])
+        total = below[-1]
+        position = np.searchsorted(below, bins * total // num_bins, "right") - 1
+    left = np.searchsorted(scores, scores[position], "left")
+    right = np.searchsorted(scores, scores[position], "right")
+    middle = left + right if masses is None else below[left] + below[right]
+    starts = np.where(num_bins * middle >= 2 * total * bins, left, right)
+    return np.concatenate([[0], starts, [n]])
+
+
+def _sorted(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Sorts by score."""
+    if weights is not None:
+        order = np.argsort(scores, kind="stable")
+        return scores[order], outcomes[order], weights[order]
+    # The bits of a score in [0, 1] sort like the score and leave the top bit free, so
+    # one integer holds score and outcome: sorting values is far faster than argsort.
+    scores = np.abs(scores)  # -0.0
+    packed = scores.view(f"u{scores.dtype.itemsize}") << 1
+    packed |= outcomes.astype(packed.dtype)
+    packed.sort()
+    return (packed >> 1).view(scores.dtype), packed & 1, None
+
+
+def _adaptive_sums(
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    weights: np.ndarray | None,
+    spec: CalibrationSpec,
+) -> np.ndarray:
+    """Returns [4, bins]: lower edges, counts, score sums and outcome sums."""
+    if scores.dtype.itemsize < 4:
+        scores = scores.astype(np.float32)
+    if spec.threshold > 0:
+        kept = scores > spec.threshold
+        scores, outcomes = scores[kept], outcomes[kept]
+        weights = None if weights is None else weights[kept]
+    num_bins = spec.num_bins
+    if spec.datapoints_per_bin is not None:
+        mass = len(scores) if weights is None else weights.sum()
+        num_bins = max(1, int(mass / spec.datapoints_per_bin * ROUND_UP))
+        if num_bins > MAX_BINS:
+            raise _checks.error(
+                "datapoints_per_bin",
+                f"at least {mass / MAX_BINS:g}, for at most {MAX_BINS} bins",
+                spec.datapoints_per_bin,
+            )
+    sums = np.zeros((4, num_bins))
+    if len(scores) == 0:
+        return sums
+    scores, outcomes, weights = _sorted(scores, outcomes, weights)
+    masses = None if weights is None else integer_masses(weights, num_bins)
+    starts = adaptive_starts(scores, num_bins, masses)
+    held = starts[:-1] < starts[1:]
+    first = starts[:-1][held]
+
+    def add(values):
+        return np.add.reduceat(values, first, dtype=np.float64)
+
+    if weights is None:
+        sums[1] = np.diff(starts)
+        sums[2, held], sums[3, held] = add(scores), add(outcomes)
+    else:
+        sums[1, held] = add(weights)
+        sums[2, held], sums[3, held] = add(weights * scores), add(weights * outcomes)
+    before = starts[:-1]
+    sums[0] = np.where(before > 0, scores[before - 1], 0.0)
+    sums[0, 0] = 0.0
+    return sums
+
+
+def check_readable(examples: _inputs.Examples, spec: CalibrationSpec) -> None:
+    """Raises ValueError unless the probabilities are such that `spec` can be used."""
+    if spec.positive_class and examples.num_classes != 2:
+        raise _checks.error(
+            "positive_class",
+            "False unless there are two classes",
+            f"True with {examples.num_classes} classes",
+        )
+    _inputs.check_probabilities(examples.probabilities, examples.name)
+
+
+def _scored(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns score, outcome and group [N]; the group is None where there is one."""
+    labels, probabilities = examples.labels, examples.probabilities
+    if spec.positive_class:
+        check_readable(examples, spec)
+        return np.ascontiguousarray(probabilities[:, 1]), labels == 1, None
+    if examples.predicted is None:
+        predicted, scores = _inputs.decisions(probabilities, examples.name)
+    else:
+        _inputs.check_probabilities(probabilities, examples.name)
+        predicted = examples.predicted
+        scores = probabilities[np.arange(len(labels)), predicted]
+    groups = predicted if spec.class_conditional else None
+    return scores, predicted == labels, groups
+
+
+def _groups(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yields score, outcome and weight of one group after the other."""
+    labels, probabilities, weights = (
+        examples.labels,
+        examples.probabilities,
+        examples.weights,
+    )
+    classes = probabilities.shape[1]
+    if spec.positive_class or spec.max_prob:
+        scores, outcomes, groups = _scored(examples, spec)
+        if groups is None:
+            yield scores, outcomes, weights
+            return
+        for k in range(classes):  # Each group has bins of its own.
+            of = groups == k
+            yield scores[of], outcomes[of], None if weights is None else weights[of]
+        return
+    _inputs.check_probabilities(probabilities, examples.name)
+    if not spec.class_conditional:
+        outcomes = np.zeros(probabilities.shape, bool)
+        outcomes[np.arange(len(labels)), labels] = True
+        repeated = None if weights is None else np.repeat(weights, classes)
+        yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
+        return
+    for start in range(0, classes, _CLASS_TILE):
+        tile = np.ascontiguousarray(probabilities[:, start : start + _CLASS_TILE].T)
+        for k, scores in enumerate(tile, start):  # Each class has bins of its own.
+            yield scores, labels == k, weights
+
+
+def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+    groups = [_adaptive_sums(*group, spec) for group in _groups(examples, spec)]
+    bins = max(sums.shape[1] for sums in groups)
+    edges = np.ones((len(groups), bins + 1))
+    sums = np.zeros((3, len(groups), bins))
+    for g, group in enumerate(groups):
+        held = group.shape[1]
+        edges[g, :held] = group[0]
+        sums[:, g, :held] = group[1:]
+    return BinStatistics(edges, *sums, additive=False)
+
+
+def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+    """Returns [3, K, bins] sums of all N*K pairs, class by class."""
+    labels, probabilities, weights = (
+        examples.labels,
+        examples.probabilities,
+        examples.weights,
+    )
+    _inputs.check_probabilities(probabilities, examples.name)
+    n, classes = probabilities.shape
+    bins = spec.num_bins
+    # A row that sums to 1 has at most `bins` entries above 1 / bins: the first bin is
+    # the total less the others, and only the others are visited. With weights the
+    # difference would round, and with a threshold few entries are left anyway.
+    complement = weights is None and spec.threshold == 0 and bins > 1
+    floor = even_edges(bins, probabilities.dtype)[1] if complement else spec.threshold
+    every = floor == 0
+
+    sums = np.zeros((3, classes * bins))
+    totals = np.zeros(classes)
+    rows = max(1, _BLOCK // classes)
+    for start in range(0, n, rows):  # Blocks bound the memory of the temporaries.
+        block = probabilities[start : start + rows]
+        flat = block.reshape(-1)
+        kept = np.arange(flat.size) if every else np.flatnonzero(flat > floor)
+        scores = flat[kept]
+        cell = kept % classes * bins + even_index(scores, bins)
+        scores = scores.astype(np.float64)
+        weight = None
+        if weights is not None:
+            weight = weights[start + kept // classes]
+            scores *= weight
+        sums[0] += np.bincount(cell, weight, classes * bins)
+        sums[1] += np.bincount(cell, scores, classes * bins)
+        if complement:
+            totals += block.sum(axis=0, dtype=np.float64)
+    scores = probabilities[np.arange(n), labels]
+    cell = labels * bins + even_index(scores, bins)
+    kept = slice(None) if spec.threshold == 0 else scores > spec.threshold
+    weight = None if weights is None else weights[kept]
+    sums[2] = np.bincount(cell[kept], weight, classes * bins)
+
+    sums = sums.reshape(3, classes, bins)
+    if complement:
+        sums[0, :, 0] = n - sums[0].sum(axis=1)
+        rest = totals - sums[1].sum(axis=1)
+        sums[1, :, 0] = np.where(sums[0, :, 0] > 0, np.maximum(rest, 0.0), 0.0)
+    return sums
+
+
+def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+    bins = spec.num_bins
+    num_groups = spec.num_groups(examples.num_classes)
+    if spec.positive_class or spec.max_prob:
+        scores, outcomes, groups = _scored(examples, spec)
+        cell = even_index(scores, bins)
+        if groups is not None:
+            cell += groups * bins
+        weights = examples.weights
+        if spec.threshold > 0:
+            kept = scores > spec.threshold
+            scores, outcomes, cell = scores[kept], outcomes[kept], cell[kept]
+            weights = None if weights is None else weights[kept]
+        ones = np.ones(len(scores)) if weights is None else weights
+        sums = np.stack(
+            [
+                np.bincount(cell, values, num_groups * bins)
+                for values in (ones, ones * scores, ones * outcomes)
+            ]
+        ).reshape(3, num_groups, bins)
+    else:
+        sums = _even_by_class(examples, spec)
+        if not spec.class_conditional:
+            sums = sums.sum(axis=1, keepdims=True)
+    edges = np.broadcast_to(even_edges(bins), (num_groups, bins + 1))
+    return BinStatistics(edges, *sums)
+
+
+def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+    """Returns the statistics of the bins that `spec` describes."""
+    if spec.binning_scheme == "even":
+        return _even(examples, spec)
+    return _adaptive(examples, spec)
+
+
+def calibration_error(statistics: BinStatistics, norm: str) -> float:
+    """Returns the norm over bins of each group, combined over groups."""
+    counts = statistics.counts
+    gaps = np.abs(statistics.score_sums - statistics.outcome_sums)
+    totals = counts.sum(axis=1)
+    totals = np.where(totals > 0, totals, 1.0)  # An empty group counts 0.
+    per_bin = gaps / np.where(counts > 0, counts, 1.0)
+    if norm == "l1":
+        return float(np.mean(gaps.sum(axis=1) / totals))
+    if norm == "l2":
+        return float(np.sqrt(np.mean((gaps * per_bin).sum(axis=1) / totals)))
+    return float(np.max(per_bin))

@@ -1,0 +1,266 @@
+"""From what a user passes to checked arrays: labels [N], probabilities [N, K]."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+
+ROW_SUM_TOLERANCE = 1e-3
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Checked examples; those of weight 0 and of the ignored label are left out.
+
+    Attributes:
+      labels: int64 [N], in [0, K).
+      probabilities: floating [N, K] in the precision that was passed. Their range is
+        checked where they are read (`decisions`, `check_probabilities`), in one pass.
+      weights: float64 [N], positive, or None where every weight is 1.
+      predicted: int64 [N], the decision labels that were passed, or None.
+      name: what the user called the predictions.
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    weights: np.ndarray | None
+    predicted: np.ndarray | None
+    name: str
+
+    @property
+    def num_classes(self) -> int:
+        return self.probabilities.shape[1]
+
+
+def as_array(name: str, value: Any) -> np.ndarray:
+    """Converts to a numeric array; ragged lists are a ValueError, text a TypeError."""
+    try:
+        array = np.asarray(value)
+    except ValueError as ragged:
+        raise _checks.error(name, "a rectangular array", str(ragged)) from None
+    if array.dtype == object:
+        raise _checks.error(name, "a rectangular array of numbers", "objects")
+    if array.dtype.kind == "V" and not is_floating(array):
+        raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
+    if array.dtype.kind not in "biufV":
+        raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
+    return array
+
+
+def is_floating(array: np.ndarray) -> bool:
+    """Says if the dtype is floating; bfloat16 (ml_dtypes) counts as well."""
+    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+
+
+def _first(bad: np.ndarray, array: np.ndarray) -> str:
+    """Describes the first bad entry."""
+    index = np.unravel_index(np.argmax(bad), bad.shape)
+    place = ", ".join(str(int(i)) for i in index)
+    return f"{array[index]} at [{place}]"
+
+
+def integer_labels(
+    name: str, array: np.ndarray, num_classes: int, ignored: np.ndarray | None = None
+) -> np.ndarray:
+    """Returns int64 labels in [0, num_classes); `ignored` entries become 0."""
+    bad = (array < 0) | (array >= num_classes)
+    if is_floating(array):
+        bad |= array != np.floor(array)  # True for NaN.
+    if ignored is not None:
+        bad &= ~ignored
+        array = np.where(ignored, np.zeros_like(array), array)
+    if np.any(bad):
+        raise _checks.error(name, f"integers in [0, {num_classes})", _first(bad, array))
+    return array.astype(np.int64)
+
+
+def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
+    """Raises where only the other order of the two arguments makes sense."""
+    if not is_floating(labels) or predictions.size == 0:
+        return
+    with np.errstate(invalid="ignore"):
+        fractional = np.any((labels > 0) & (labels < 1))
+        whole = np.all(predictions == np.floor(predictions))
+    if fractional and whole:
+        raise ValueError(
+            f"{_checks.SWAPPED} Received: fractions as `labels`, whole numbers as "
+            f"`{name}`"
+        )
+
+
+def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
+    """Raises where [N, K] labels and predictions are one-hot, not N*K binary pairs."""
+    if labels.ndim < 2 or labels.shape != predictions.shape or labels.shape[-1] < 2:
+        return
+    one_hot = np.all((labels == 0) | (labels == 1)) and np.all(labels.sum(-1) == 1)
+    if one_hot and np.all(
+        np.abs(predictions.astype(np.float64).sum(-1) - 1) < ROW_SUM_TOLERANCE
+    ):
+        raise _checks.error(
+            "labels",
+            "integers, not one-hot rows: pass np.argmax(labels, axis=-1)",
+            f"one-hot labels of shape {list(labels.shape)} for `{name}` of the same "
+            "shape",
+        )
+
+
+def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
+    weights = as_array("sample_weight", sample_weight).astype(np.float64)
+    aligned = _checks.aligned_shape("sample_weight", weights.shape, shape)
+    weights = np.broadcast_to(weights.reshape(aligned), shape).reshape(-1)
+    bad = ~(weights >= 0) | np.isinf(weights)
+    if np.any(bad):
+        raise _checks.error("sample_weight", "finite and >= 0", _first(bad, weights))
+    return weights
+
+
+def softmax(logits: np.ndarray, name: str) -> np.ndarray:
+    """Returns float64 probabilities [N, K] of logits [N, K]; -inf is probability 0."""
+    logits = logits.astype(np.float64)
+    top = logits.max(axis=-1, keepdims=True)
+    bad = ~np.isfinite(top[:, 0])  # NaN, +inf, or a row of nothing but -inf.
+    if np.any(bad):
+        raise _checks.error(
+            name, "finite, or -inf for some classes of a row", _first(bad, top[:, 0])
+        )
+    exponentials = np.exp(logits - top)
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+def check_probabilities(probabilities: np.ndarray, name: str) -> None:
+    """Raises ValueError unless all are in [0, 1]."""
+    largest = np.max(_ordered_bits(probabilities), initial=0)
+    if largest > _one_bits(probabilities.dtype):
+        bad = ~((probabilities >= 0) & (probabilities <= 1))
+        if np.any(bad):  # Else the odd bits are those of -0.0.
+            raise _checks.error(name, "in [0, 1]", _first(bad, probabilities))
+
+
+def decisions(probabilities: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the argmax of each row, ties to the lowest, and its probability.
+
+    Raises:
+      ValueError: a probability is not in [0, 1].
+    """
+    # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
+    # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
+    bits = _ordered_bits(probabilities)
+    index = np.argmax(bits, axis=-1)
+    rows = np.arange(len(index))
+    if np.max(bits[rows, index], initial=0) > _one_bits(probabilities.dtype):
+        check_probabilities(probabilities, name)
+        index = np.argmax(probabilities, axis=-1)  # It was -0.0.
+    return index, probabilities[rows, index]
+
+
+def _ordered_bits(probabilities: np.ndarray) -> np.ndarray:
+    return probabilities.view(f"u{probabilities.dtype.itemsize}")
+
+
+def _one_bits(dtype: np.dtype) -> int:
+    return int(_ordered_bits(np.ones(1, dtype))[0])
+
+
+def examples(
+    labels: Any,
+    probabilities: Any = None,
+    logits: Any = None,
+    probs: Any = None,
+    *,
+    labels_predicted: Any = None,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+    allow_none: bool = False,
+) -> Examples:
+    """Checks, flattens and converts the arguments shared by all classifier metrics.
+
+    `allow_none` accepts a batch of which every example is ignored or of weight 0.
+    """
+    name, predictions = _checks.predictions(probabilities, logits, probs)
+    predictions = as_array(name, predictions)
+    labels = as_array("labels", labels)
+    num_classes = _checks.layout(labels.shape, predictions.shape, name)
+    _check_not_swapped(labels, predictions, name)
+    if num_classes is None:
+        _check_not_one_hot(labels, predictions, name)
+    shape = labels.shape
+
+    predictions = np.ascontiguousarray(predictions)
+    if not is_floating(predictions) or predictions.dtype.itemsize > 8:
+        predictions = predictions.astype(np.float64)
+    predictions = predictions.reshape(-1, num_classes or 1)
+    labels = labels.reshape(-1)
+    ignored = None
+    if ignore_index is not None:
+        ignored = labels == ignore_index
+    if labels_predicted is not None:
+        labels_predicted = as_array("labels_predicted", labels_predicted)
+        if labels_predicted.size != labels.size:
+            raise _checks.error(
+                "labels_predicted",
+                f"of the shape of the labels, {list(shape)}",
+                f"shape {list(labels_predicted.shape)}",
+            )
+        labels_predicted = labels_predicted.reshape(-1)
+
+    weights = None
+    if sample_weight is not None:
+        weights = sample_weights(sample_weight, shape)
+        dropped = weights == 0
+        ignored = dropped if ignored is None else ignored | dropped
+    if ignored is not None and np.any(ignored):
+        kept = ~ignored
+        if not (allow_none or np.any(kept)):
+            raise _checks.error(
+                "labels",
+                "at least one example of positive weight that is not ignored",
+                "none",
+            )
+        labels, predictions = labels[kept], predictions[kept]
+        weights = None if weights is None else weights[kept]
+        if labels_predicted is not None:
+            labels_predicted = labels_predicted[kept]
+
+    classes = num_classes or 2
+    labels = integer_labels("labels", labels, classes)
+    if labels_predicted is not None:
+        labels_predicted = integer_labels("labels_predicted", labels_predicted, classes)
+    if name == "logits":
+        if num_classes is None:
+            predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
+        predictions = softmax(predictions, name)
+    elif num_classes is None:
+        check_probabilities(predictions, name)
+        one = np.ones((), predictions.dtype)
+        predictions = np.concatenate([one - predictions, predictions], axis=-1)
+    return Examples(labels, predictions, weights, labels_predicted, name)
+
+
+def concatenate(batches: list[Examples]) -> Examples:
+    """Joins batches of the same number of classes."""
+    if len(batches) == 1:
+        return batches[0]
+
+    def join(field, default):
+        values = [getattr(batch, field) for batch in batches]
+        if all(value is None for value in values):
+            return None
+        return np.concatenate(
+            [
+                default(b) if v is None else v
+                for b, v in zip(batches, values, strict=True)
+            ]
+        )
+
+    return Examples(
+        join("labels", None),
+        join("probabilities", None),
+        join("weights", lambda batch: np.ones(len(batch.labels))),
+        join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
+        batches[0].name,
+    )

@@ -1,0 +1,320 @@
+"""Bins on tensors, and the sums over the scores in them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
+from uncertainty_metrics.numpy import _binning as np_binning
+from uncertainty_metrics.tensorflow import _inputs, _sums
+
+
+class BinStatistics(_BinStatistics):
+    __doc__ = _BinStatistics.__doc__
+
+    def _mean(self, sums: tf.Tensor) -> tf.Tensor:
+        return tf.math.divide_no_nan(sums, self.counts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Scored:
+    """Scores, where they go, and which of them have the outcome 1.
+
+    Attributes:
+      scores: [n], in the precision that was passed.
+      weights: [n], or None for ones.
+      groups: int32 [n], or None where there is one group.
+      hits: int32 [h], the positions in `scores` whose outcome is 1, or None where
+        `outcomes` tells.
+      outcomes: boolean [n], or None where `hits` tells.
+      valid: boolean scalar.
+    """
+
+    scores: tf.Tensor
+    weights: tf.Tensor | None
+    groups: tf.Tensor | None
+    hits: tf.Tensor | None
+    outcomes: tf.Tensor | None
+    valid: tf.Tensor
+
+
+def even_index(scores: tf.Tensor, num_bins: int) -> tf.Tensor:
+    """Returns the int32 bin (a, b] of each score in [0, 1]; the first holds 0 too."""
+    dtype = scores.dtype
+    edges = np_binning.even_edges(num_bins, dtype.as_numpy_dtype)
+    if dtype.size < 4:  # Rounded edges may coincide, so nothing is near the truth.
+        inner = tf.constant(edges[1:-1].astype(np.float32))
+        return tf.searchsorted(inner, tf.cast(scores, tf.float32), side="left")
+    # The product is at most one bin off; two comparisons with the edges mend that.
+    guess = tf.cast(tf.math.ceil(scores * num_bins), tf.int32) - 1
+    guess = tf.clip_by_value(guess, 0, num_bins - 1)
+    lower = tf.constant(np.concatenate([[-1.0], edges[1:-1]]), dtype)
+    upper = tf.constant(edges[1:], dtype)
+    above = tf.cast(scores > tf.gather(upper, guess), tf.int32)
+    below = tf.cast(scores <= tf.gather(lower, guess), tf.int32)
+    return guess + above - below
+
+
+def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
+    """Returns the scores, groups and outcomes that `spec` asks for.
+
+    Scores at or below the threshold stay; `drop` tells which.
+    """
+    labels, probabilities, weights = (
+        examples.labels,
+        examples.probabilities,
+        examples.weights,
+    )
+    classes = examples.num_classes
+    if spec.positive_class and classes != 2:
+        raise _checks.error(
+            "positive_class",
+            "False unless there are two classes",
+            f"True with {classes} classes",
+        )
+    if spec.uses_decision and examples.predicted is None:
+        predicted, scores, right = _inputs.decisions(probabilities)
+    else:
+        right = _inputs.rows_in_range(probabilities)
+    valid = examples.valid & _inputs.live_rows(weights, right)
+
+    def sane(values, row_is_right):
+        return tf.where(row_is_right, values, tf.zeros_like(values))
+
+    if spec.positive_class:
+        scores = sane(probabilities[:, 1], right)
+        return Scored(scores, weights, None, None, labels == 1, valid)
+    if spec.max_prob:
+        if examples.predicted is not None:
+            predicted = examples.predicted
+            scores = _inputs.take(probabilities, predicted)
+        groups = predicted if spec.class_conditional else None
+        scores = sane(scores, right)
+        return Scored(scores, weights, groups, None, predicted == labels, valid)
+
+    scores = tf.reshape(sane(probabilities, right[:, None]), [-1])
+    rows = tf.shape(labels)[0]
+    if weights is not None:
+        weights = tf.repeat(weights, classes)
+    groups = None
+    if spec.class_conditional:
+        groups = tf.tile(tf.range(classes), [rows])
+    hits = tf.range(rows) * classes + labels
+    return Scored(scores, weights, groups, hits, None, valid)
+
+
+def _dropped(scored: Scored, spec: CalibrationSpec) -> tf.Tensor | None:
+    """Returns which scores do not count, or None where all do."""
+    dropped = None
+    if spec.threshold > 0:
+        threshold = tf.constant(spec.threshold, scored.scores.dtype)
+        dropped = scored.scores <= threshold
+    if scored.weights is not None:
+        nothing = scored.weights == 0
+        dropped = nothing if dropped is None else dropped | nothing
+    return dropped
+
+
+def _drop(cell: tf.Tensor, dropped: tf.Tensor | None) -> tf.Tensor:
+    return cell if dropped is None else tf.where(dropped, -tf.ones_like(cell), cell)
+
+
+def cell_sums(
+    scored: Scored,
+    index: tf.Tensor,
+    num_cells: int,
+    num_groups: int,
+    spec: CalibrationSpec,
+    dtype: tf.DType,
+) -> _sums.Sums:
+    """Adds up the scores of a batch, `index` being the cell of each in its group."""
+    cell = index if scored.groups is None else scored.groups * num_cells + index
+    cell = _drop(cell, _dropped(scored, spec))
+    weights = scored.weights
+    if scored.hits is None:
+        hit_cell, hit_weights = _drop(cell, ~scored.outcomes), weights
+    else:
+        hit_cell = tf.gather(cell, scored.hits)
+        hit_weights = None if weights is None else tf.gather(weights, scored.hits)
+    return _sums.cell_sums(
+        cell,
+        tf.cast(scored.scores, dtype),
+        None if weights is None else tf.cast(weights, dtype),
+        hit_cell,
+        None if hit_weights is None else tf.cast(hit_weights, dtype),
+        num_groups * num_cells,
+    )
+
+
+def mass_bins(
+    below: tf.Tensor, at: tf.Tensor, total: tf.Tensor, num_bins: tf.Tensor | int
+) -> tf.Tensor:
+    """Returns `floor(num_bins * (below + at / 2) / total)`, capped, in int64."""
+    num_bins = tf.cast(num_bins, tf.int64)
+    middle = num_bins * (2 * below + at)
+    return tf.minimum(middle // tf.maximum(2 * total, 1), num_bins - 1)
+
+
+def even_statistics(totals: tf.Tensor, num_groups: int, num_bins: int) -> BinStatistics:
+    """Wraps the totals [3, groups * bins] of even bins."""
+    edges = tf.constant(
+        np.broadcast_to(np_binning.even_edges(num_bins), (num_groups, num_bins + 1)),
+        totals.dtype,
+    )
+    counts, score_sums, outcome_sums = tf.unstack(
+        tf.reshape(totals, [3, num_groups, num_bins])
+    )
+    return BinStatistics(edges, counts, score_sums, outcome_sums)
+
+
+def _lexicographic(
+    scored: Scored, keys: tf.Tensor, num_groups: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the order that sorts by group, then by key, and the sorted groups."""
+    if scored.groups is None:
+        return tf.argsort(keys), tf.zeros_like(keys, tf.int32)
+    if scored.hits is None:
+        order = tf.argsort(keys)
+        by_group = tf.argsort(tf.gather(scored.groups, order), stable=True)
+        order = tf.gather(order, by_group)
+        return order, tf.gather(scored.groups, order)
+    # Class-wise scores lie in rows of all classes: sort the columns, all at once.
+    columns = tf.transpose(tf.reshape(keys, [-1, num_groups]))
+    rows = tf.argsort(columns, axis=-1)
+    groups = tf.range(num_groups)[:, None]
+    order = tf.reshape(rows * num_groups + groups, [-1])
+    return order, tf.reshape(tf.broadcast_to(groups, tf.shape(rows)), [-1])
+
+
+def _adaptive(
+    scored: Scored, num_groups: int, spec: CalibrationSpec, dtype: tf.DType
+) -> tuple[BinStatistics, tf.Tensor]:
+    """Returns exact statistics of equal mass and whether the bins could be made."""
+    scores = tf.cast(scored.scores, dtype)
+    size = tf.shape(scores)[0]
+    outcomes = scored.outcomes
+    if outcomes is None:
+        hit = tf.ones(tf.shape(scored.hits), tf.int32)
+        outcomes = tf.scatter_nd(scored.hits[:, None], hit, [size]) > 0
+    dropped = _dropped(scored, spec)
+    # What does not count goes to the front of its group.
+    keys = (
+        scores if dropped is None else tf.where(dropped, -tf.ones_like(scores), scores)
+    )
+    order, groups = _lexicographic(scored, keys, num_groups)
+    keys, outcomes = tf.gather(keys, order), tf.gather(outcomes, order)
+    counted = keys >= 0
+    weights = scored.weights
+    if weights is None:
+        masses = tf.cast(counted, tf.int64)
+    else:
+        weights = tf.gather(tf.cast(weights, dtype), order)
+        bound = (
+            spec.num_bins if spec.datapoints_per_bin is None else np_binning.MAX_BINS
+        )
+        masses = _sums.integer_masses(weights, bound)
+        masses = tf.where(counted, masses, tf.zeros_like(masses))
+
+    def per_group(values):
+        return tf.math.unsorted_segment_sum(values, groups, num_groups)
+
+    totals = per_group(masses)
+    valid = tf.constant(True)
+    slots: int | tf.Tensor = spec.num_bins
+    bins: int | tf.Tensor = spec.num_bins
+    if spec.datapoints_per_bin is not None:
+        mass = tf.cast(totals, dtype)
+        if weights is not None:
+            mass = per_group(tf.where(counted, weights, tf.zeros_like(weights)))
+        bins = mass / spec.datapoints_per_bin * np_binning.ROUND_UP
+        bins = tf.cast(tf.floor(bins), tf.int64)
+        valid = tf.reduce_all(bins <= np_binning.MAX_BINS)
+        bins = tf.clip_by_value(bins, 1, np_binning.MAX_BINS)
+        # No group has more scores than this, and no more bins than scores hold one.
+        slots = size if scores.shape[0] is None else scores.shape[0]
+        if scored.hits is not None:
+            slots //= num_groups
+        if weights is None:
+            slots //= spec.datapoints_per_bin
+            slots = tf.maximum(slots, 1) if tf.is_tensor(slots) else max(slots, 1)
+        bins = tf.gather(bins, groups)
+
+    # Runs of equal scores go into one bin.
+    fresh = (keys[1:] != keys[:-1]) | (groups[1:] != groups[:-1])
+    fresh = tf.concat([tf.ones([tf.minimum(size, 1)], tf.bool), fresh], axis=0)
+    run = tf.cumsum(tf.cast(fresh, tf.int32)) - 1
+    at = tf.math.unsorted_segment_sum(masses, run, size)
+    below = tf.gather(tf.cumsum(at, exclusive=True), run)
+    below -= tf.gather(tf.cumsum(totals, exclusive=True), groups)
+    index = mass_bins(below, tf.gather(at, run), tf.gather(totals, groups), bins)
+    if spec.datapoints_per_bin is not None and weights is not None:
+        # There may be more bins than scores; the empty ones take no slot.
+        later = tf.cast(index[1:] != index[:-1], tf.int64)
+        rank = tf.cumsum(
+            tf.concat([tf.zeros([tf.minimum(size, 1)], tf.int64), later], 0)
+        )
+        index = rank - tf.gather(
+            tf.math.unsorted_segment_min(rank, groups, num_groups), groups
+        )
+    cell = groups * slots + tf.cast(index, tf.int32)
+    placed = _drop(cell, ~counted)
+    sums = _sums.cell_sums(
+        placed,
+        tf.maximum(keys, 0),
+        weights,
+        _drop(placed, ~outcomes),
+        weights,
+        num_groups * slots,
+    )
+    counts, score_sums, outcome_sums = tf.unstack(
+        tf.reshape(_sums.totals(sums, dtype), [3, num_groups, slots])
+    )
+    edges = adaptive_edges(keys, cell, num_groups, slots)
+    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False), valid
+
+
+def adaptive_edges(
+    keys: tf.Tensor, cell: tf.Tensor, num_groups: int, slots: int | tf.Tensor
+) -> tf.Tensor:
+    """Returns the edges: inner ones are the largest score of the bins before."""
+    held = tf.math.unsorted_segment_sum(tf.ones_like(cell), cell, num_groups * slots)
+    before = tf.reshape(tf.cumsum(held, exclusive=True), [num_groups, slots])
+    last = tf.gather(keys, tf.maximum(before - 1, 0))
+    inner = tf.where(before > before[:, :1], tf.maximum(last, 0), tf.zeros_like(last))
+    return tf.concat([inner, tf.ones_like(inner[:, :1])], axis=1)
+
+
+def bin_statistics(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> tuple[BinStatistics, tf.Tensor]:
+    """Returns the statistics of the bins of `spec`, and whether the data were valid."""
+    scored = score(examples, spec)
+    num_groups = spec.num_groups(examples.num_classes)
+    valid = scored.valid & (tf.size(examples.labels) > 0)
+    if examples.weights is not None:
+        valid &= tf.reduce_any(examples.weights > 0)
+    if spec.binning_scheme == "even":
+        index = even_index(scored.scores, spec.num_bins)
+        sums = cell_sums(scored, index, spec.num_bins, num_groups, spec, examples.dtype)
+        totals = _sums.totals(sums, examples.dtype)
+        return even_statistics(totals, num_groups, spec.num_bins), valid
+    statistics, made = _adaptive(scored, num_groups, spec, examples.dtype)
+    return statistics, valid & made
+
+
+def calibration_error(statistics: BinStatistics, norm: str) -> tf.Tensor:
+    """Returns the norm over bins of each group, combined over groups."""
+    counts = statistics.counts
+    gaps = tf.abs(statistics.score_sums - statistics.outcome_sums)
+    totals = tf.reduce_sum(counts, axis=1)
+    per_bin = tf.math.divide_no_nan(gaps, counts)
+    if norm == "max":
+        return tf.reduce_max(per_bin)
+    sums = tf.reduce_sum(gaps if norm == "l1" else gaps * per_bin, axis=1)
+    mean = tf.reduce_mean(tf.math.divide_no_nan(sums, totals))
+    return mean if norm == "l1" else tf.sqrt(mean)

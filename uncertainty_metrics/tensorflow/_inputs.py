@@ -1,0 +1,237 @@
+"""From what a user passes to tensors: labels [N], probabilities [N, K], and validity.
+
+What a shape or a type tells raises ValueError at once, in a graph too. What only the
+values tell becomes the scalar `valid`: eager callers raise, compiled ones return NaN.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs as np_inputs
+
+_UNSIGNED = {2: tf.uint16, 4: tf.uint32, 8: tf.uint64}
+
+
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Examples in which everything invalid is made harmless and told by `valid`.
+
+    Attributes:
+      labels: int32 [N], in [0, K).
+      probabilities: floating [N, K], in the precision that was passed.
+      weights: float32 or float64 [N], finite and >= 0, or None for ones. Examples that
+        are ignored have weight 0.
+      predicted: int32 [N], the decision labels that were passed, or None.
+      valid: boolean scalar, False if an example of positive weight was wrong. The
+        range of the probabilities is not in it; it is found where they are read.
+    """
+
+    labels: tf.Tensor
+    probabilities: tf.Tensor
+    weights: tf.Tensor | None
+    predicted: tf.Tensor | None
+    valid: tf.Tensor
+
+    @property
+    def num_classes(self) -> int:
+        return self.probabilities.shape[1]
+
+    @property
+    def dtype(self) -> tf.DType:
+        """The precision of the arithmetic."""
+        return sum_dtype(self.probabilities)
+
+
+def sum_dtype(tensor: tf.Tensor) -> tf.DType:
+    """Returns float64 for float64, and float32 for every narrower type."""
+    return tf.float64 if tensor.dtype == tf.float64 else tf.float32
+
+
+def as_tensor(name: str, value: Any) -> tf.Tensor:
+    """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
+    if not tf.is_tensor(value):
+        if not isinstance(value, np.ndarray | np.generic) and not hasattr(
+            value, "__tf_tensor__"
+        ):
+            np_inputs.as_array(name, value)  # Its messages name the argument.
+        value = tf.convert_to_tensor(value)
+    if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
+        raise _checks.error(name, "a dense tensor", type(value).__name__)
+    value = tf.convert_to_tensor(value)
+    if not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
+        raise TypeError(f"`{name}` must hold numbers. Received: {value.dtype.name}")
+    if value.shape.rank is None:
+        raise _checks.error(name, "of a static rank", "a tensor of unknown rank")
+    return value
+
+
+def _integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns int32 labels, 0 where wrong, and whether each one was right."""
+    integers = tf.cast(labels, tf.int64)
+    right = (integers >= 0) & (integers < num_classes)
+    if labels.dtype.is_floating:
+        right &= tf.cast(integers, labels.dtype) == labels  # False for NaN.
+    return tf.cast(tf.where(right, integers, tf.zeros_like(integers)), tf.int32), right
+
+
+def _looks_one_hot(labels: tf.Tensor, predictions: tf.Tensor) -> tf.Tensor:
+    """Says if [..., K] labels and predictions are one-hot, not binary pairs."""
+    labels = tf.cast(labels, tf.float32)
+    total = tf.reduce_sum(tf.cast(predictions, tf.float32), axis=-1)
+    return (
+        tf.reduce_all((labels == 0) | (labels == 1))
+        & tf.reduce_all(tf.reduce_sum(labels, axis=-1) == 1)
+        & tf.reduce_all(tf.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
+    )
+
+
+def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Returns weights [N], broadcast to labels, their values unchecked."""
+    weights = as_tensor("sample_weight", sample_weight)
+    aligned = _checks.aligned_shape("sample_weight", weights.shape, labels.shape)
+    extra = len(aligned) - weights.shape.rank
+    weights = tf.cast(weights, dtype)
+    if extra > 0:
+        weights = tf.reshape(weights, tf.concat([tf.shape(weights), [1] * extra], 0))
+    elif extra < 0:
+        weights = tf.squeeze(weights, axis=list(range(extra, 0)))
+    return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
+
+
+def examples(
+    labels: Any,
+    probabilities: Any = None,
+    logits: Any = None,
+    probs: Any = None,
+    *,
+    labels_predicted: Any = None,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+) -> Examples:
+    """Checks, flattens and converts the arguments shared by all classifier metrics."""
+    name, predictions = _checks.predictions(probabilities, logits, probs)
+    predictions = as_tensor(name, predictions)
+    labels = as_tensor("labels", labels)
+    num_classes = _checks.layout(labels.shape, predictions.shape, name)
+    shape = labels.shape
+    valid = tf.constant(True)
+    same_shape = shape.rank == predictions.shape.rank and shape.rank > 1
+    if num_classes is None and same_shape and shape[-1] != 1:
+        valid &= ~_looks_one_hot(labels, predictions)
+
+    if not predictions.dtype.is_floating:
+        predictions = tf.cast(predictions, tf.float32)
+    dtype = sum_dtype(predictions)
+    predictions = tf.reshape(predictions, [-1, num_classes or 1])
+    weights = None
+    live = None
+    if sample_weight is not None:
+        weights = flat_weights(sample_weight, labels, dtype)
+        right = (weights >= 0) & (weights < np.inf)
+        valid &= tf.reduce_all(right)
+        weights = tf.where(right, weights, tf.zeros_like(weights))
+    labels = tf.reshape(labels, [-1])
+    if ignore_index is not None:
+        kept = tf.cast(labels != tf.cast(ignore_index, labels.dtype), dtype)
+        weights = kept if weights is None else weights * kept
+    if weights is not None:
+        live = weights > 0
+
+    def all_live(right):
+        return tf.reduce_all(right if live is None else right | ~live)
+
+    classes = num_classes or 2
+    labels, right = _integers(labels, classes)
+    valid &= all_live(right)
+    if labels_predicted is not None:
+        labels_predicted = as_tensor("labels_predicted", labels_predicted)
+        if not shape.is_compatible_with(labels_predicted.shape) and (
+            labels_predicted.shape.num_elements() != shape.num_elements()
+            or shape.num_elements() is None
+        ):
+            raise _checks.error(
+                "labels_predicted",
+                f"of the shape of the labels, {list(shape)}",
+                f"shape {list(labels_predicted.shape)}",
+            )
+        labels_predicted = tf.reshape(labels_predicted, [-1])
+        labels_predicted, right = _integers(labels_predicted, classes)
+        valid &= all_live(right)
+
+    if name == "logits":
+        predictions = tf.cast(predictions, dtype)
+        if num_classes is None:
+            predictions = tf.concat([tf.zeros_like(predictions), predictions], axis=-1)
+        # The softmax of a row with NaN or +inf, or of nothing but -inf, is NaN.
+        predictions = tf.nn.softmax(predictions, axis=-1)
+    elif num_classes is None:
+        predictions = tf.concat([1 - predictions, predictions], axis=-1)
+    return Examples(labels, predictions, weights, labels_predicted, valid)
+
+
+def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
+    """Returns whether every row of positive weight is right."""
+    return tf.reduce_all(right if weights is None else right | (weights == 0))
+
+
+def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+    """Returns `values[i, index[i]]`, [N], of values [N, K]."""
+    # Much faster than a gather with batch_dims.
+    rows = tf.range(tf.shape(values)[0]) * values.shape[1]
+    return tf.gather(tf.reshape(values, [-1]), rows + index)
+
+
+def decisions(
+    probabilities: tf.Tensor,
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns the argmax of each row, ties to the lowest, its probability, and whether
+    all probabilities of the row are in [0, 1]; [N] each.
+    """
+    # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
+    # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
+    one = tf.bitcast(tf.ones([], probabilities.dtype), _unsigned(probabilities))
+
+    def best(values):
+        bits = tf.bitcast(values, _unsigned(values))
+        if bits.dtype.size < 4:  # There is no argmax of uint16 everywhere.
+            bits = tf.cast(bits, tf.int32)
+        index = tf.argmax(bits, axis=-1, output_type=tf.int32)
+        return index, take(values, index)
+
+    def in_range(scores):
+        bits = tf.bitcast(scores, _unsigned(scores))
+        return _less_equal(bits, one)
+
+    index, scores = best(probabilities)
+    # -0.0 is a zero with large bits.
+    index, scores = tf.cond(
+        tf.reduce_all(in_range(scores)),
+        lambda: (index, scores),
+        lambda: best(
+            tf.where(probabilities == 0, tf.zeros_like(probabilities), probabilities)
+        ),
+    )
+    return index, scores, in_range(scores)
+
+
+def _unsigned(tensor: tf.Tensor) -> tf.DType:
+    return _UNSIGNED[tensor.dtype.size]
+
+
+def _less_equal(bits: tf.Tensor, limit: tf.Tensor) -> tf.Tensor:
+    # Comparisons of unsigned integers are missing on some devices; the signed reading
+    # of a valid pattern is between 0 and the limit.
+    signed = {2: tf.int16, 4: tf.int32, 8: tf.int64}[bits.dtype.size]
+    bits, limit = tf.bitcast(bits, signed), tf.bitcast(limit, signed)
+    return (bits >= 0) & (bits <= limit)
+
+
+def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
+    """Returns whether all probabilities of each row are in [0, 1]; False for NaN."""
+    return tf.reduce_all((probabilities >= 0) & (probabilities <= 1), axis=-1)

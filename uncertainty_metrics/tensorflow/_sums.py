@@ -1,0 +1,154 @@
+"""Sums that do not drift: what the metrics accumulate, without float64.
+
+A float32 sum of n terms loses n * 2^-24 of its value at worst, and a float32 count
+stops at 2^24. Here a sum is an exact int64 where every example counts once, and a pair
+of float32 (the value and what its rounding lost) where examples have weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+# Scores are added as integers in units of 2^-26: exact for float32 scores from 1/4 on,
+# and within 2^-27 of any other.
+UNIT_BITS = 26
+# A cell with more examples than this could overflow the sum of its scores.
+MAX_COUNT = 2 ** (62 - UNIT_BITS)
+
+
+class Sums(NamedTuple):
+    """Weight, scores and outcomes of each cell: `units + hi + lo`.
+
+    Attributes:
+      units: int64 [3, cells], of unit weights; the scores in units of 2^-26.
+      hi: float [3, cells], of other weights.
+      lo: float [3, cells], what the rounding of `hi` lost.
+    """
+
+    units: tf.Tensor | None
+    hi: tf.Tensor | None
+    lo: tf.Tensor | None
+
+
+def two_sum(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the rounded sum and its exact rounding error (Knuth, 1969)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def power_of_two(exponent: tf.Tensor) -> tf.Tensor:
+    """Returns the float32 2^exponent exactly, for int32 exponents in [-126, 127]."""
+    return tf.bitcast((exponent + 127) * 2**23, tf.float32)
+
+
+def exponent_above(values: tf.Tensor) -> tf.Tensor:
+    """Returns an int32 e with max(values) < 2^e, for values >= 0 (or close: the
+    exponent is limited so that 2^e and 2^-e are normal float32).
+    """
+    largest = tf.reduce_max(tf.cast(values, tf.float32))
+    return tf.clip_by_value(tf.bitcast(largest, tf.int32) // 2**23 - 126, -100, 126)
+
+
+def integer_masses(weights: tf.Tensor, num_bins: int) -> tf.Tensor:
+    """Returns weights as int64 multiples of one power of two, to add without rounding.
+
+    The twin of `numpy._binning.integer_masses`; says why there.
+    """
+    size = weights.shape.num_elements() or 2**31 - 1
+    bits = min(61 - size.bit_length() - (2 * num_bins).bit_length(), 52)
+    exponent = exponent_above(weights)
+    scaled = weights * tf.cast(power_of_two(-exponent), weights.dtype)
+    return tf.cast(tf.round(scaled * 2.0**bits), tf.int64)
+
+
+def _segment_pair(
+    values: tf.Tensor, cell: tf.Tensor, num_cells: int | tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns segment sums of float32 [n, columns] >= 0 as pairs [columns, cells]."""
+    # Each value is an integer multiple of a unit common to the batch, which adds
+    # exactly, and a remainder so small that its float32 sum is exact enough.
+    exponent = exponent_above(values)
+    unit = power_of_two(exponent - 24)
+    whole = tf.round(values * power_of_two(24 - exponent))
+    remainder = tf.transpose(
+        tf.math.unsorted_segment_sum(values - whole * unit, cell, num_cells)
+    )
+    total = tf.transpose(
+        tf.math.unsorted_segment_sum(tf.cast(whole, tf.int64), cell, num_cells)
+    )
+    hi, lo = split(total)
+    return two_sum(hi * unit, lo * unit + remainder)
+
+
+def split(integers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns float32 hi and lo whose sum is the int64, exact to 48 bits."""
+    hi = tf.cast(integers, tf.float32)
+    return hi, tf.cast(integers - tf.cast(hi, tf.int64), tf.float32)
+
+
+def cell_sums(
+    cell: tf.Tensor,
+    scores: tf.Tensor,
+    weights: tf.Tensor | None,
+    hit_cell: tf.Tensor,
+    hit_weights: tf.Tensor | None,
+    num_cells: int | tf.Tensor,
+) -> Sums:
+    """Adds up a batch.
+
+    Args:
+      cell: int32 [n], the cell of each score; -1 drops it.
+      scores: float32 or float64 [n], in [0, 1].
+      weights: of the type of the scores [n], or None for ones.
+      hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
+      hit_weights: weights [h] of those, None where `weights` is None.
+      num_cells: number of cells.
+    """
+
+    def add(values, segment):
+        return tf.math.unsorted_segment_sum(values, segment, num_cells)
+
+    if scores.dtype == tf.float64:
+        weights = tf.ones_like(scores) if weights is None else weights
+        if hit_weights is None:
+            hit_weights = tf.ones(tf.shape(hit_cell), tf.float64)
+        hi = tf.stack(
+            [
+                add(weights, cell),
+                add(weights * scores, cell),
+                add(hit_weights, hit_cell),
+            ]
+        )
+        return Sums(None, hi, tf.zeros_like(hi))
+    if weights is None:
+        units = tf.cast(tf.round(scores * 2.0**UNIT_BITS), tf.int64)
+        mass = add(tf.stack([tf.ones_like(units), units], axis=1), cell)
+        hits = add(tf.ones(tf.shape(hit_cell), tf.int64), hit_cell)
+        return Sums(tf.stack([mass[:, 0], mass[:, 1], hits]), None, None)
+    mass = _segment_pair(tf.stack([weights, weights * scores], axis=1), cell, num_cells)
+    hits = _segment_pair(hit_weights[:, None], hit_cell, num_cells)
+    hi, lo = (tf.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))
+    return Sums(None, hi, lo)
+
+
+def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
+    """Adds cells together, `of` [cells] being the new cell of each."""
+    units = tf.math.unsorted_segment_sum(tf.transpose(sums.units), of, num_cells)
+    hi, lo = _segment_pair(tf.transpose(sums.hi), of, num_cells)
+    rest = tf.math.unsorted_segment_sum(tf.transpose(sums.lo), of, num_cells)
+    return Sums(tf.transpose(units), hi, lo + tf.transpose(rest))
+
+
+def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
+    """Returns the sums rounded to `dtype`, shape [3, cells]."""
+    value = None
+    if sums.hi is not None:
+        value = tf.cast(sums.hi, dtype) + tf.cast(sums.lo, dtype)
+    if sums.units is not None:
+        scale = tf.constant([[1.0], [2.0**-UNIT_BITS], [1.0]], dtype)
+        units = tf.cast(sums.units, dtype) * scale
+        value = units if value is None else units + value
+    return value

@@ -1,0 +1,1 @@
+"""Plots. Every module imports matplotlib only when it draws."""

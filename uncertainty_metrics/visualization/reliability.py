@@ -1,0 +1,615 @@
+"""Reliability diagrams: the data (`reliability_curve`) and the drawing, apart.
+
+`reliability_diagram` does both. `curve_from_statistics` and `draw_reliability` are the
+same two steps for whoever already holds bin statistics, as a metric does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _optional, _spec
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
+from uncertainty_metrics._statistics import BinStatistics
+from uncertainty_metrics.numpy import _binning, _inputs
+
+__all__ = [
+    "MAX_PANELS",
+    "ReliabilityCurve",
+    "curve_from_statistics",
+    "draw_reliability",
+    "reliability_curve",
+    "reliability_diagram",
+]
+
+# More classes than this are too small to read on one figure.
+MAX_PANELS = 20
+_MAX_COLUMNS = 5
+
+# y_axis -> the labels of the two axes.
+_AXIS_LABELS = {
+    "accuracy": ("Confidence", "Accuracy"),
+    "frequency": ("Predicted probability", "Observed relative frequency"),
+}
+
+# y_axis -> what a gap below the diagonal, and one above it, say.
+_GAP_LABELS = {
+    "accuracy": ("Overconfident", "Underconfident"),
+    "frequency": ("Overestimated", "Underestimated"),
+}
+
+# A bar is as high as its blue part: the gap above its confidence belongs to it, the
+# gap below its confidence is missing from it.
+_BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
+_OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
+_UNDER = {"color": "#c3d8ec", "edgecolor": "#2a4d73", "hatch": r"\\\\"}
+_STRIP = {"color": "0.7", "edgecolor": "0.4"}
+
+# The histogram's height, and the space below it, as fractions of the diagram's height.
+_STRIP_SIZE = 0.2
+_STRIP_PAD = 0.06
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """The numbers of a reliability diagram: one row per group of scores.
+
+    There is one group, or one per class. What is not defined in an empty bin is NaN
+    there, so that whoever draws it draws nothing.
+
+    Attributes:
+      y_axis: "accuracy" or "frequency", what `accuracies` are.
+      edges: the bins, `(edges[g, b], edges[g, b + 1]]`, shape [groups, bins + 1].
+      counts: total weight in each bin, shape [groups, bins].
+      confidences: mean score of each bin, NaN where it is empty, shape [groups, bins].
+      accuracies: mean outcome of each bin, NaN where it is empty, shape [groups, bins].
+      gaps: `accuracies - confidences`, in [-1, 1]; negative is overconfident.
+      proportions: share of the group's weight in each bin, shape [groups, bins].
+      errors: l1 calibration error of each group, `sum_b proportions |gaps|`, shape
+        [groups]; 0 for a group without scores.
+      error: their mean, which is the calibration error of the whole.
+    """
+
+    y_axis: str
+    edges: np.ndarray
+    counts: np.ndarray
+    confidences: np.ndarray
+    accuracies: np.ndarray
+    gaps: np.ndarray
+    proportions: np.ndarray
+    errors: np.ndarray
+    error: float
+
+    @property
+    def num_groups(self) -> int:
+        """Number of groups."""
+        return len(self.counts)
+
+
+def curve_from_statistics(
+    statistics: BinStatistics, *, y_axis: str = "accuracy"
+) -> ReliabilityCurve:
+    """The data of a reliability diagram, from bin statistics.
+
+    Args:
+      statistics: sums in each bin, of any kind of array that NumPy can read.
+      y_axis: "accuracy" if an outcome is "the decision is right", "frequency" if it is
+        "the label is this class". It only names the axes.
+
+    Returns:
+      A `ReliabilityCurve`, float64.
+
+    Raises:
+      ValueError: `y_axis` is not one of the two.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from uncertainty_metrics.visualization import reliability
+      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.7], num_bins=2)
+      >>> curve = reliability.curve_from_statistics(stats)
+      >>> curve.accuracies.tolist(), curve.proportions.tolist()
+      ([[nan, 0.75]], [[0.0, 1.0]])
+    """
+    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
+    edges, counts, score_sums, outcome_sums = (
+        np.asarray(values, np.float64)
+        for values in (
+            statistics.edges,
+            statistics.counts,
+            statistics.score_sums,
+            statistics.outcome_sums,
+        )
+    )
+    statistics = _binning.BinStatistics(
+        edges, counts, score_sums, outcome_sums, statistics.additive
+    )
+    held = counts > 0
+    totals = counts.sum(axis=1, keepdims=True)
+    proportions = counts / np.where(totals > 0, totals, 1.0)
+    confidences = np.where(held, statistics.confidences, np.nan)
+    accuracies = np.where(held, statistics.accuracies, np.nan)
+    gaps = accuracies - confidences
+    return ReliabilityCurve(
+        y_axis=y_axis,
+        edges=edges,
+        counts=counts,
+        confidences=confidences,
+        accuracies=accuracies,
+        gaps=gaps,
+        proportions=proportions,
+        errors=np.nansum(proportions * np.abs(gaps), axis=1),
+        error=_binning.calibration_error(statistics, "l1"),
+    )
+
+
+def reliability_curve(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    binning_scheme: str = "even",
+    class_conditional: bool = False,
+    y_axis: str = "accuracy",
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> ReliabilityCurve:
+    """The data of a reliability diagram.
+
+    The scores and outcomes that are binned, and the metric that `error` equals (for
+    even bins; with adaptive ones, `gce` of the same options):
+
+      y_axis       class_conditional  score, outcome                        error
+      "accuracy"   False              p of the decision, decision is right  ece
+      "accuracy"   True               the same, by decided class            gce
+      "frequency"  False, K = 2       p_1, label == 1                       ece (*)
+      "frequency"  False, K > 2       p_k, label == k, all pairs pooled     gce
+      "frequency"  True               p_k, label == k, by class k           sce
+
+    (*) with `positive_class=True`.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      num_bins: number of bins.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      class_conditional: whether every class is a group of its own.
+      y_axis: "accuracy", or "frequency" for the forecaster's diagram.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+      logits: instead of `probabilities`, floating of the same shape.
+      probs: another name for `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A `ReliabilityCurve` with one group, or one per class.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.reliability_curve(
+      ...     [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
+      ... )
+      >>> curve.counts.tolist(), round(curve.error, 6)
+      ([[0.0, 0.0, 0.0, 2.0, 1.0]], 0.2)
+
+    References:
+      DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
+      Niculescu-Mizil and Caruana (2005), Predicting Good Probabilities with Supervised
+      Learning.
+    """
+    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
+    spec = CalibrationSpec(
+        binning_scheme,
+        y_axis == "accuracy",
+        class_conditional,
+        "l1",
+        num_bins,
+        threshold,
+        datapoints_per_bin,
+    )
+    examples = _inputs.examples(
+        labels,
+        probabilities,
+        logits,
+        probs,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    if y_axis == "frequency" and not class_conditional and examples.num_classes == 2:
+        # Pooling both classes would show every forecast twice, p and 1 - p.
+        spec = dataclasses.replace(spec, positive_class=True)
+    statistics = _binning.bin_statistics(examples, spec)
+    return curve_from_statistics(statistics, y_axis=y_axis)
+
+
+def reliability_diagram(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    binning_scheme: str = "even",
+    class_conditional: bool = False,
+    y_axis: str = "accuracy",
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    classes: Sequence[int] | None = None,
+    class_names: Sequence[str] | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Reliability diagram: how often predictions of each confidence are right.
+
+    Each non-empty bin is a bar of its accuracy; the hatched bar is the gap between that
+    and its mean confidence, and the dot is where the two meet: on the diagonal if the
+    bin is calibrated, below it if it is overconfident. The strip on top is the share of
+    the scores in each bin. The ECE is the mean of the gaps, weighted by those shares.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      num_bins: number of bins.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      class_conditional: whether to draw one panel per class: for "accuracy" of the
+        examples decided as that class, for "frequency" of that class's probability.
+      y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
+        forecaster's diagram: how often the label is class k against p_k, for class 1 of
+        two classes and for all the pairs (example, class) of more.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+      logits: instead of `probabilities`, floating of the same shape.
+      probs: another name for `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      classes: with `class_conditional`, the classes to draw; all of them by default,
+        where there are at most 20.
+      class_names: with `class_conditional`, the names of all K classes, for the titles.
+      title: title of the diagram, or of the figure made for the grid of panels.
+      ax: matplotlib Axes to draw in; with `class_conditional`, an array of as many as
+        there are panels. By default a new pyplot figure, which is not shown and has
+        a legend; in Axes of your own, `ax.legend()` adds one.
+
+    Returns:
+      The matplotlib Axes; with `class_conditional`, an array of them in the order of
+      the classes, shape [panels] or that of `ax`.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> probabilities = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
+      >>> ax = um.reliability_diagram(
+      ...     [0, 1, 1], probabilities, num_bins=5, ax=Figure().subplots()
+      ... )
+      >>> ax.get_xlabel(), ax.get_ylabel()
+      ('Confidence', 'Accuracy')
+
+    References:
+      DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
+      Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    curve = reliability_curve(
+        labels,
+        probabilities,
+        num_bins=num_bins,
+        binning_scheme=binning_scheme,
+        class_conditional=class_conditional,
+        y_axis=y_axis,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        logits=logits,
+        probs=probs,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    return draw_reliability(
+        curve, classes=classes, class_names=class_names, title=title, ax=ax
+    )
+
+
+def draw_reliability(
+    curve: ReliabilityCurve,
+    *,
+    classes: Sequence[int] | None = None,
+    class_names: Sequence[str] | None = None,
+    title: str | None = None,
+    annotation: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draws a `ReliabilityCurve`; a grid of panels if it has more than one group.
+
+    Args:
+      curve: what to draw.
+      classes: for a curve of several groups, those to draw.
+      class_names: for a curve of several groups, their names.
+      title: title of the diagram, or of the figure made for the grid of panels.
+      annotation: text in the corner of the diagram, for a curve of one group; by
+        default its ECE.
+      ax: matplotlib Axes to draw in, or an array of as many as there are panels. By
+        default a new pyplot figure, which is not shown and has a legend.
+
+    Returns:
+      The matplotlib Axes, or an array of them.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> from uncertainty_metrics.visualization import reliability
+      >>> curve = um.reliability_curve([1, 1, 1, 1], [0.9, 0.4, 0.8, 0.7])
+      >>> ax = reliability.draw_reliability(curve, ax=Figure().subplots())
+      >>> [float(bar.get_height()) for bar in ax.containers[0]]
+      [0.0, 1.0, 1.0, 1.0]
+    """
+    if curve.num_groups > 1:
+        if annotation is not None:
+            raise _checks.error("annotation", "None for several groups", annotation)
+        return _draw_grid(curve, classes, class_names, title, ax)
+    for name, value in (("classes", classes), ("class_names", class_names)):
+        if value is not None:
+            raise _checks.error(name, "None unless class_conditional=True", repr(value))
+    own = ax is None
+    if own:
+        ax = _figure(5, 6.4).add_subplot()
+    _check_axes(ax)
+    strip = _draw_group(ax, curve, 0)
+    strip.set_ylabel("Share", fontsize="small")
+    _label(ax, curve)
+    if title is not None:
+        ax.set_title(title)
+    # Not `ax.legend`, so that a legend added later does not replace it.
+    legend = _optional.require("matplotlib.legend", extra="plot")
+    lines = _optional.require("matplotlib.lines", extra="plot")
+    corner = legend.Legend(
+        ax,
+        [lines.Line2D([], [], linestyle="none")],
+        [_annotation(curve, 0) if annotation is None else annotation],
+        loc="best",
+        framealpha=0.9,
+        handlelength=0,  # Only text.
+        handletextpad=0,
+    )
+    ax.add_artist(corner)
+    if own:
+        _legend(ax.get_figure(), [ax], columns=2)
+    return ax
+
+
+def _draw_grid(
+    curve: ReliabilityCurve,
+    classes: Sequence[int] | None,
+    class_names: Sequence[str] | None,
+    title: str | None,
+    ax: Any,
+) -> np.ndarray:
+    """Draws one panel per class."""
+    classes = _selected(classes, curve.num_groups)
+    if class_names is None:
+        class_names = [f"Class {k}" for k in range(curve.num_groups)]
+    elif isinstance(class_names, str) or len(class_names) != curve.num_groups:
+        raise _checks.error(
+            "class_names", f"{curve.num_groups} names, one per class", class_names
+        )
+    own = ax is None
+    if own:
+        panels = _panels(len(classes))
+    else:
+        panels = np.atleast_1d(np.asarray(ax, dtype=object))
+        if panels.size != len(classes):
+            raise _checks.error(
+                "ax",
+                f"None, or an array of {len(classes)} matplotlib Axes, one per class",
+                f"{panels.size} of them",
+            )
+        if title is not None:
+            raise _checks.error(
+                "title", "None for a grid in Axes of your own", repr(title)
+            )
+        for panel in panels.flat:
+            _check_axes(panel)
+
+    for k, panel in zip(classes, panels.flat, strict=True):
+        _draw_group(panel, curve, k)
+        annotation = _annotation(curve, k)
+        size = curve.counts[k].sum()
+        if curve.y_axis == "accuracy" and size > 0:  # Groups of different sizes.
+            annotation += f", n = {size:.6g}"
+        panel.set_title(f"{class_names[k]}\n{annotation}", fontsize="medium")
+        _label(panel, curve)
+    if own:
+        figure = panels[0].get_figure()
+        columns = panels[0].get_gridspec().ncols
+        for i, panel in enumerate(panels):
+            if i % columns > 0:
+                panel.set_ylabel("")
+                panel.tick_params(labelleft=False)
+            if i + columns < len(panels):  # There is a panel below it.
+                panel.set_xlabel("")
+                panel.tick_params(labelbottom=False)
+        if title is not None:
+            figure.suptitle(title)
+        _legend(figure, panels, columns=5 if len(panels) > 3 else 2)
+    return panels
+
+
+def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
+    """Returns the classes to draw."""
+    if classes is None:
+        if num_classes > MAX_PANELS:
+            raise _checks.error(
+                "classes",
+                f"given to draw some of more than {MAX_PANELS} classes, as in "
+                "classes=[0, 1, 2]",
+                f"None with {num_classes} classes",
+            )
+        return list(range(num_classes))
+    try:
+        selected = [operator.index(k) for k in classes]
+    except TypeError:
+        selected = []
+    if not (
+        0 < len(selected) <= MAX_PANELS and all(0 <= k < num_classes for k in selected)
+    ):
+        raise _checks.error(
+            "classes",
+            f"1 to {MAX_PANELS} integers in [0, {num_classes})",
+            repr(classes),
+        )
+    return selected
+
+
+def _figure(width: float, height: float) -> Any:
+    """Returns a new pyplot figure."""
+    plt = _optional.require("matplotlib.pyplot", extra="plot")
+    return plt.figure(figsize=(width, height), layout="constrained")
+
+
+def _panels(number: int) -> np.ndarray:
+    """Returns the Axes of a new figure, in rows of about equal length."""
+    rows = -(-number // _MAX_COLUMNS)
+    columns = -(-number // rows)
+    figure = _figure(max(2.4 * columns + 0.5, 5.5), 2.9 * rows + 1.0)
+    panels = np.empty(number, dtype=object)
+    for i in range(number):
+        panels[i] = figure.add_subplot(rows, columns, i + 1)
+    return panels
+
+
+def _label(ax: Any, curve: ReliabilityCurve) -> None:
+    x_label, y_label = _AXIS_LABELS[curve.y_axis]
+    ax.set(xlabel=x_label, ylabel=y_label)
+
+
+def _legend(figure: Any, panels: Sequence[Any], columns: int) -> None:
+    """Adds one legend for all panels, below them."""
+    handles: dict[str, Any] = {}
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        list(handles.values()),
+        list(handles),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize="small",
+    )
+
+
+def _check_axes(ax: Any) -> None:
+    """Raises ValueError unless it can be drawn in."""
+    if not hasattr(ax, "inset_axes"):
+        raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
+
+
+def _annotation(curve: ReliabilityCurve, group: int) -> str:
+    if not np.any(curve.counts[group] > 0):
+        return "no examples"
+    return f"ECE = {curve.errors[group]:.3f}"
+
+
+def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
+    """Draws the bars of a group and its histogram; returns the Axes of the latter."""
+    held = curve.counts[group] > 0
+    left = curve.edges[group, :-1][held]
+    width = np.diff(curve.edges[group])[held]
+    confidence = curve.confidences[group][held]
+    accuracy = curve.accuracies[group][held]
+
+    def bar(held, bottom, top, label, style):
+        # Outlines keep adaptive bins in sight that are narrower than a pixel.
+        ax.bar(
+            left[held],
+            (top - bottom)[held],
+            width[held],
+            bottom=bottom[held],
+            align="edge",
+            linewidth=0.6,
+            label=label if np.any(held) else None,
+            **style,
+        )
+
+    over_label, under_label = _GAP_LABELS[curve.y_axis]
+    bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
+    bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
+    bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
+    ax.plot([0, 1], [0, 1], color="0.3", linestyle="--", label="Perfect calibration")
+    ax.plot(
+        confidence,
+        accuracy,
+        "o",
+        color="black",
+        markersize=3,
+        clip_on=False,
+        label="Mean of a bin",
+    )
+    ticks = np.linspace(0, 1, 6)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
+
+    shares = curve.proportions[group]
+    strip = _strip(ax, np.max(shares))
+    strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
+    return strip
+
+
+class _LowerPart:
+    """Places Axes in the lower part of where they would be, below their strip.
+
+    An Axes locator instead of a second subplot works in Axes of any figure, with any
+    layout engine, and titles that are set later go above the strip.
+    """
+
+    def __init__(self, ax: Any):
+        self._ax = ax
+
+    def __call__(self, ax: Any, renderer: Any) -> Any:
+        whole = ax.get_position(original=True)
+        height = whole.height / (1 + _STRIP_PAD + _STRIP_SIZE)
+        return type(whole).from_bounds(whole.x0, whole.y0, whole.width, height)
+
+    def get_subplotspec(self) -> Any:
+        """Tells `tight_layout` which subplot this is."""
+        return self._ax.get_subplotspec()
+
+
+def _strip(ax: Any, largest: float) -> Any:
+    """Returns Axes above `ax`, for a histogram of shares up to `largest`."""
+    ax.set_axes_locator(_LowerPart(ax))
+    strip = ax.inset_axes([0, 1 + _STRIP_PAD, 1, _STRIP_SIZE], sharex=ax)
+    strip.tick_params(labelbottom=False)
+    strip.spines[["top", "right"]].set_visible(False)
+    if largest > 0:  # The one tick says how high the highest bar is.
+        percent = 100 * largest
+        label = f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
+        strip.set_yticks([largest], [label], fontsize="small")
+        strip.set_ylim(0, largest)
+    else:
+        strip.set_yticks([])
+    return strip
