@@ -293,6 +293,14 @@ def data(rng, n=40, classes=3, dtype=np.float64) -> Data:
     return Data(labels[order], probabilities[order].astype(dtype), weights)
 
 
+def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
+    """Makes multiples of 1/32, each of which has a sketch cell of its own."""
+    made = data(rng, n, classes)
+    probabilities = rng.multinomial(32, np.full(classes, 1 / classes), n) / 32
+    probabilities[: n // 4] = np.eye(classes)[rng.integers(0, classes, n // 4)]
+    return dataclasses.replace(made, probabilities=probabilities.astype(dtype))
+
+
 def bad_data(name):
     """Returns arguments that must be refused, with a word of the message.
 

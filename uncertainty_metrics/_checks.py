@@ -88,7 +88,9 @@ def _is_binary(labels: Shape, predictions: Shape) -> bool | None:
     return None
 
 
-def layout(labels: Shape, predictions: Shape, name: str) -> int | None:
+def layout(
+    labels: Shape, predictions: Shape, name: str, labels_name: str = "labels"
+) -> int | None:
     """Returns the number of classes on the last axis, or None for P(class 1).
 
     Args:
@@ -96,6 +98,7 @@ def layout(labels: Shape, predictions: Shape, name: str) -> int | None:
       predictions: static shape of the predictions: `[..., K]`, or `[...]` or
         `[..., 1]` for the probability (or logit) of class 1.
       name: name of the predictions argument, for the message.
+      labels_name: name of the labels argument, for the message.
 
     Raises:
       ValueError: the shapes fit neither reading, or there is no example.
@@ -105,17 +108,17 @@ def layout(labels: Shape, predictions: Shape, name: str) -> int | None:
     if binary is None:
         if _is_binary(predictions, labels) is not None:
             raise ValueError(
-                f"{SWAPPED} Received: labels of shape {list(labels)}, {name} of shape "
-                f"{list(predictions)}"
+                f"{SWAPPED} Received: {labels_name} of shape {list(labels)}, {name} of "
+                f"shape {list(predictions)}"
             )
         raise error(
             name,
-            f"of shape [..., K], or [...] or [..., 1] for two classes, with labels of "
-            f"shape [...] = {list(labels)}",
+            f"of shape [..., K], or [...] or [..., 1] for two classes, with "
+            f"`{labels_name}` of shape [...] = {list(labels)}",
             f"shape {list(predictions)}",
         )
     if 0 in labels:
-        raise error("labels", "at least one example", f"shape {list(labels)}")
+        raise error(labels_name, "at least one example", f"shape {list(labels)}")
     if binary:
         return None
     if predictions[-1] is None or predictions[-1] < 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
@@ -70,11 +72,12 @@ def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
         )
 
 
-def masked_weight(
-    mask: tf.Tensor, sample_weight: tf.Tensor | None, labels: tf.Tensor
-) -> tf.Tensor:
-    """Returns the weights with those of masked examples set to 0."""
-    weights = _inputs.flat_weights(mask, labels, tf.float32)
-    if sample_weight is not None:
-        weights *= _inputs.flat_weights(sample_weight, labels, tf.float32)
-    return tf.reshape(weights, tf.shape(labels))
+def flat_weights(
+    sample_weight: Any, mask: tf.Tensor | None, labels: tf.Tensor
+) -> tf.Tensor | None:
+    """Returns weights [N], 0 where masked, or None where there are neither."""
+    given = [value for value in (sample_weight, mask) if value is not None]
+    if not given:
+        return None
+    flat = [_inputs.flat_weights(value, labels, tf.float32) for value in given]
+    return flat[0] if len(flat) == 1 else flat[0] * flat[1]

@@ -56,10 +56,23 @@ def _batch_sums(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(*options: Any) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
-    """Returns `_batch_sums` as a graph: eager updates then cost one call, not sixty."""
+def _compiled(
+    spec: CalibrationSpec,
+    sketch_bits: int | None,
+    predictions: str,
+    ignore_index: int | None,
+    columns: int,
+) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
+    """Returns `_batch_sums` as a graph: eager updates then cost one call, not sixty.
+
+    There is one for each number of columns of the predictions, so that only the size of
+    the batch varies from call to call.
+    """
+    del columns
     return tf.function(
-        functools.partial(_batch_sums, *options), autograph=False, reduce_retracing=True
+        functools.partial(_batch_sums, spec, sketch_bits, predictions, ignore_index),
+        autograph=False,
+        reduce_retracing=True,
     )
 
 
@@ -216,27 +229,27 @@ class GeneralCalibrationError(_base.SumsMetric):
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred") or 2
-        self._check_classes("y_pred", classes)
-        if sample_weight is not None:
-            sample_weight = _inputs.as_tensor("sample_weight", sample_weight)
-        if mask is not None:
-            sample_weight = _labels.masked_weight(mask, sample_weight, labels)
+        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
+        self._check_classes("y_pred", classes or 2)
+        weights = _labels.flat_weights(sample_weight, mask, labels)
+        labels = tf.reshape(labels, [-1])
+        y_pred = tf.reshape(y_pred, [-1, 1 if classes is None else classes])
         options = (
             self.spec,
-            self._bits(self.spec.num_groups(classes)),
+            self._bits(self.spec.num_groups(classes or 2)),
             "logits" if self.from_logits else "probabilities",
             self.ignore_index,
         )
         eager = tf.executing_eagerly()
-        batch = (
-            _compiled(*options) if eager else functools.partial(_batch_sums, *options)
-        )
-        sums, valid = batch(labels, y_pred, sample_weight)
+        if eager:
+            batch = _compiled(*options, y_pred.shape[1])
+        else:
+            batch = functools.partial(_batch_sums, *options)
+        sums, valid = batch(labels, y_pred, weights)
         if eager and not valid:
-            self._reject(y_true if one_hot else None, labels, y_pred, sample_weight)
+            self._reject(y_true if one_hot else None, labels, y_pred, weights)
         if self._units is None:
-            self._build(classes)
+            self._build(classes or 2)
         self._add_sums(sums, valid)
 
     def _reject(
@@ -244,7 +257,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         one_hot: tf.Tensor | None,
         labels: tf.Tensor,
         y_pred: tf.Tensor,
-        sample_weight: tf.Tensor | None,
+        weights: tf.Tensor | None,
     ) -> None:
         """Raises the ValueError that says what is wrong with a batch."""
         if one_hot is not None:
@@ -255,7 +268,7 @@ class GeneralCalibrationError(_base.SumsMetric):
                 [self.spec],
                 labels,
                 **{predictions: y_pred},
-                sample_weight=sample_weight,
+                sample_weight=weights,
                 ignore_index=self.ignore_index,
             )
         except ValueError as wrong:

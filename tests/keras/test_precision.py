@@ -1,0 +1,183 @@
+"""What streaming costs in precision: sketches against exact values, counts, drift."""
+
+import fractions
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.tensorflow import _sketch, _sums
+
+pytestmark = pytest.mark.keras
+
+
+def softmax(logits):
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return (exponentials / exponentials.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+def network(rng, n, classes, sharpness, temperature):
+    """Predictions of a network whose labels follow its logits / temperature."""
+    logits = rng.normal(size=[n, classes])
+    logits[np.arange(n), rng.integers(0, classes, n)] += np.log(classes) + 2
+    noise = rng.gumbel(size=[n, classes])
+    labels = np.argmax(logits / temperature + noise, axis=1)
+    return labels, softmax(logits * sharpness)
+
+
+def streamed(name, labels, probabilities, **options):
+    metric = getattr(um, name)(**options)
+    for part in np.array_split(np.arange(len(labels)), 3):
+        metric.update_state(labels[part], probabilities[part])
+    return float(metric.result())
+
+
+@pytest.mark.parametrize("classes", [2, 10, 100])
+@pytest.mark.parametrize("sharpness", [1.0, 8.0])
+def test_adaptive_metrics_are_within_one_percent(classes, sharpness, rng):
+    labels, probabilities = network(rng, 6000, classes, sharpness, 1.5)
+    for name, exact in (
+        ("AdaptiveCalibrationError", um_np.ace),
+        ("ThresholdedAdaptiveCalibrationError", um_np.tace),
+        ("RootMeanSquaredCalibrationError", um_np.rmsce),
+    ):
+        value = streamed(name, labels, probabilities)
+        np.testing.assert_allclose(value, exact(labels, probabilities), rtol=0.01)
+
+
+def test_a_thousand_classes_within_one_percent(rng):
+    labels, probabilities = network(rng, 4000, 1000, 1.0, 1.5)
+    value = streamed("AdaptiveCalibrationError", labels, probabilities)
+    np.testing.assert_allclose(value, um_np.ace(labels, probabilities), rtol=0.01)
+
+
+@pytest.mark.parametrize("classes", [2, 50])
+def test_scores_within_a_millionth_of_zero_and_one(classes, rng):
+    n = 5000
+    rest = rng.uniform(0, 1e-6, [n, classes]) / classes
+    top = rng.integers(0, classes, n)
+    rest[np.arange(n), top] = 0
+    rest[np.arange(n), top] = 1 - rest.sum(axis=1)
+    probabilities = rest.astype(np.float32)
+    labels = np.where(rng.uniform(size=n) < 0.9, top, rng.integers(0, classes, n))
+    value = streamed("AdaptiveCalibrationError", labels, probabilities)
+    np.testing.assert_allclose(value, um_np.ace(labels, probabilities), rtol=0.01)
+
+
+def test_resolution_is_an_option(rng):
+    labels, probabilities = network(rng, 3000, 10, 1.0, 1.5)
+    exact = um_np.ace(labels, probabilities)
+    errors = [
+        abs(
+            streamed(
+                "AdaptiveCalibrationError", labels, probabilities, sketch_bits=bits
+            )
+            - exact
+        )
+        for bits in (0, 10)
+    ]
+    assert errors[1] < errors[0]
+    assert errors[1] < 1e-3 * exact
+
+
+@pytest.mark.parametrize("bits", [0, 4, 8, 10])
+def test_cells_are_in_order_and_hold_their_scores(bits, rng):
+    small = 10 ** rng.uniform(-12, 0, 2000)
+    scores = np.concatenate([[0, 0.5, 1], small, 1 - small, rng.uniform(size=2000)])
+    scores = np.sort(scores.astype(np.float32))
+    cells = _sketch.index(tf.constant(scores), bits).numpy()
+    assert cells[0] == 0
+    assert cells[-1] == _sketch.num_cells(bits) - 1
+    assert np.all(np.diff(cells) >= 0)
+    upper = _sketch.upper_edges(bits)
+    assert upper.shape == (_sketch.num_cells(bits),)
+    assert np.all(scores <= upper[cells])
+    # Relative width 2^-bits, in p below 1/2 and in 1 - p above.
+    for cell in np.unique(cells):
+        inside = scores[cells == cell].astype(np.float64)
+        inside = inside[(inside >= 2.0**-30) & (inside <= 1 - 2.0**-24)]
+        distance = np.minimum(inside, 1 - inside)
+        if len(distance):
+            assert distance.max() <= distance.min() * (1 + 2.0**-bits)
+
+
+def test_counts_are_exact_past_two_to_the_24(rng):
+    metric = um.ExpectedCalibrationError(num_bins=1)
+    metric._units.assign([[2**24 + 1], [2**24 << _sums.UNIT_BITS], [2**24]])
+    metric.update_state([0, 1], [[0.75, 0.25], [0.75, 0.25]])
+    assert metric.counts.numpy().tolist() == [2**24 + 3]
+    weighted = um.ExpectedCalibrationError(num_bins=1)
+    weighted.update_state([0], [[1.0, 0.0]], [2.0**24])
+    for _ in range(5):
+        weighted.update_state([0], [[1.0, 0.0]], [1.0])
+    assert weighted.counts.numpy().tolist() == [2**24 + 5]
+    assert float(weighted.result()) == 0
+
+
+def test_more_examples_than_a_sum_can_hold_are_nan():
+    metric = um.ExpectedCalibrationError(num_bins=1)
+    metric._units.assign([[_sums.MAX_COUNT], [0], [0]])
+    assert np.isnan(metric.result())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_do_not_drift_over_a_hundred_million_examples(weighted, rng):
+    n, updates = 50_000, 2_000
+    p = rng.uniform(0.5, 1, n).astype(np.float32)
+    probabilities = tf.constant(np.stack([1 - p, p], axis=1))
+    labels = tf.constant(rng.integers(0, 2, n))
+    weights = rng.uniform(0.5, 1.5, n).astype(np.float32) if weighted else None
+    metric = um.ExpectedCalibrationError(num_bins=2)
+
+    @tf.function
+    def update():
+        for _ in tf.range(updates):
+            metric.update_state(labels, probabilities, weights)
+
+    update()
+    once = np.ones(n) if weights is None else weights.astype(np.float64)
+    counts = np.array([0, once.sum() * updates])
+    np.testing.assert_allclose(metric.counts, counts, rtol=0 if not weighted else 1e-9)
+    # Scores are kept to 2^-27 each; nothing is lost by adding them.
+    mean = np.average(p.astype(np.float64), weights=once)
+    np.testing.assert_allclose(metric.confidences[1], mean, atol=1e-9)
+
+
+def test_batches_of_any_size_give_the_same_bits(rng):
+    labels, probabilities = network(rng, 1000, 5, 2.0, 1.0)
+    results = set()
+    for size in (1000, 250, 37):
+        metric = um.AdaptiveCalibrationError(num_classes=5)
+        for start in range(0, 1000, size):
+            metric.update_state(
+                labels[start : start + size], probabilities[start : start + size]
+            )
+        results.add(float(metric.result()))
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_weighted_segment_sums_are_nearly_exact(jit_compile, rng):
+    values = rng.uniform(size=[20_000, 2]).astype(np.float32)
+    values *= 10.0 ** rng.integers(-12, 3, [20_000, 1])
+    cells = rng.integers(0, 7, 20_000)
+    cells[:3] = -1  # Dropped.
+    run = tf.function(_sums._segment_pair, jit_compile=jit_compile)
+    hi, lo = run(tf.constant(values), tf.constant(cells, tf.int32), 7)
+    for cell in range(7):
+        for column in range(2):
+            inside = values[cells == cell, column]
+            exact = sum(map(fractions.Fraction, inside.tolist()), fractions.Fraction(0))
+            got = fractions.Fraction(float(hi[column, cell]))
+            got += fractions.Fraction(float(lo[column, cell]))
+            assert abs(got - exact) <= exact * 2**-36
+
+
+def test_two_sum_survives_compilation():
+    for jit_compile in (False, True):
+        total, lost = tf.function(_sums.two_sum, jit_compile=jit_compile)(
+            tf.constant(2.0**24), tf.constant(1.0)
+        )
+        assert (float(total), float(lost)) == (2.0**24, 1.0)

@@ -1,0 +1,235 @@
+"""NumPy and TensorFlow agree, row by row, eager and compiled."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+
+CASES = [(row, case) for row, case, _ in catalogue.function_cases()]
+IDS = [name for _, _, name in catalogue.function_cases()]
+every_case = pytest.mark.parametrize(("row", "case"), CASES, ids=IDS)
+every_row = pytest.mark.parametrize(
+    "row", catalogue.FUNCTIONS, ids=lambda row: row.name
+)
+
+ATOL = {np.float32: 3e-7, np.float64: 1e-12}
+
+
+def numpy_value(row, case, **arguments):
+    return row.array(getattr(um_np, row.name)(**arguments, **case))
+
+
+def tensorflow_value(row, case, **arguments):
+    return row.array(getattr(um, row.name)(**arguments, **case))
+
+
+@every_case
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_eager_equals_numpy(row, case, dtype, weighted, rng):
+    arguments = catalogue.data(rng, dtype=dtype).arguments(weighted)
+    np.testing.assert_allclose(
+        tensorflow_value(row, case, **arguments),
+        numpy_value(row, case, **arguments),
+        atol=ATOL[dtype],
+    )
+
+
+@every_case
+def test_result_has_the_precision_of_the_predictions(row, case, rng):
+    def leaf(result):
+        if isinstance(result, dict):
+            return next(iter(result.values()))
+        return getattr(result, "confidences", result)
+
+    for dtype, expected in (("float16", "float32"), ("float64", "float64")):
+        arguments = catalogue.data(rng, dtype=dtype).arguments()
+        result = getattr(um, row.name)(**arguments, **case)
+        assert leaf(result).dtype == expected
+
+
+@every_case
+def test_options_equal_numpy(row, case, rng):
+    data = catalogue.data(rng, n=24)
+    labels = np.where(data.labels == 1, 255, data.labels)
+    logits = rng.normal(size=[24, 3]) * 3  # Not on edges, where rounding decides.
+    logits[5, 1] = -np.inf
+    shape = [2, 3, 4]
+    predicted = rng.integers(0, 3, shape)
+    arguments = {
+        "labels": labels.reshape(shape),
+        "logits": logits.reshape([*shape, 3]),
+        "labels_predicted": predicted,
+        "sample_weight": np.array([0.5, 2.0]),
+        "ignore_index": 255,
+    }
+    np.testing.assert_allclose(
+        tensorflow_value(row, case, **arguments),
+        numpy_value(row, case, **arguments),
+        atol=1e-12,
+    )
+
+
+@every_case
+def test_binary_equals_numpy(row, case, rng):
+    labels = rng.integers(0, 2, 20).astype(np.float32)
+    p = np.round(rng.uniform(size=20), 1).astype(np.float32)
+    forms = [{"probs": p[:, None]}, {"logits": rng.normal(size=20)}]
+    if row.name != "compute_all_metrics":
+        forms.append({"probabilities": p, "positive_class": True})
+    for form in forms:
+        np.testing.assert_allclose(
+            tensorflow_value(row, case, labels=labels, **form),
+            numpy_value(row, case, labels=labels, **form),
+            atol=3e-7,
+        )
+
+
+@every_case
+def test_half_precision_bins_agree(row, case, rng):
+    data = catalogue.data(rng)
+    for dtype in (tf.bfloat16, tf.float16):
+        probabilities = tf.cast(data.probabilities, dtype)
+        arguments = {"labels": data.labels, "probabilities": probabilities}
+        np.testing.assert_allclose(
+            tensorflow_value(row, case, **arguments),
+            numpy_value(
+                row, case, **{**arguments, "probabilities": np.asarray(probabilities)}
+            ),
+            atol=3e-7,
+        )
+
+
+def compiled(row, case, arguments, jit_compile, weighted):
+    """Runs the function in a graph with a batch size unknown to it, or under XLA."""
+    names = ["labels", "probabilities"] + ["sample_weight"] * weighted
+
+    def function(*tensors):
+        result = getattr(um, row.name)(**dict(zip(names, tensors, strict=True)), **case)
+        if hasattr(result, "counts"):
+            return [result.counts, result.confidences, result.accuracies]
+        return result
+
+    tensors = [tf.constant(arguments[name]) for name in names]
+    signature = None
+    if not jit_compile:
+        signature = [tf.TensorSpec([None, *t.shape[1:]], t.dtype) for t in tensors]
+    run = tf.function(function, jit_compile=jit_compile, input_signature=signature)
+    result = run(*tensors)
+    if isinstance(result, list):
+        held = (result[0] > 0) | tf.math.is_nan(result[0])
+        return np.concatenate([part[held].numpy() for part in result])
+    return row.array(result)
+
+
+@every_case
+@pytest.mark.parametrize("weighted", [False, True])
+def test_graph_equals_numpy(row, case, weighted, rng):
+    arguments = catalogue.data(rng, dtype=np.float32).arguments(weighted)
+    np.testing.assert_allclose(
+        compiled(row, case, arguments, False, weighted),
+        numpy_value(row, case, **arguments),
+        atol=3e-7,
+    )
+
+
+@every_row
+def test_xla_equals_numpy(row, rng):
+    # One weighted case of each row: compiling is slow, and the graphs are the same.
+    arguments = catalogue.data(rng, dtype=np.float32).arguments(True)
+    for case in (row.cases[-1], row.cases[0]):
+        np.testing.assert_allclose(
+            compiled(row, case, arguments, True, True),
+            numpy_value(row, case, **arguments),
+            atol=3e-7,
+        )
+
+
+@every_row
+@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
+def test_bad_data_raises_in_eager_execution(row, bad):
+    arguments, word = catalogue.bad_data(bad)
+    with pytest.raises(ValueError, match=word) as raised:
+        tensorflow_value(row, row.cases[0], **arguments)
+    with pytest.raises(ValueError, match=word) as in_numpy:
+        numpy_value(row, row.cases[0], **arguments)
+    assert "Received" in str(raised.value)
+    if bad in catalogue.VALUES:
+        assert str(raised.value) == str(in_numpy.value)
+
+
+@every_row
+def test_bad_shapes_raise_while_a_graph_is_built(row):
+    for bad in ("rank", "lengths", "both", "neither", "swapped", "empty"):
+        arguments, word = catalogue.bad_data(bad)
+
+        def function(arguments=arguments):
+            return row.array(getattr(um, row.name)(**arguments, **row.cases[0]))
+
+        with pytest.raises(ValueError, match=word):
+            tf.function(function, autograph=False)()
+
+
+@every_row
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_bad_values_are_nan_in_a_graph(row, jit_compile):
+    def flat(arguments):
+        result = getattr(um, row.name)(**arguments, **row.cases[0])
+        if hasattr(result, "counts"):
+            return tf.concat([result.counts, result.confidences, result.accuracies], 0)
+        return tf.stack(tf.nest.flatten(result))
+
+    for bad in catalogue.VALUES:
+        arguments, _ = catalogue.bad_data(bad)
+        if jit_compile and bad not in (
+            "label nan",
+            "nan probability",
+            "large probability",
+        ):
+            continue  # Compiling is slow; the graphs differ in nothing else.
+        tensors = {name: tf.constant(value) for name, value in arguments.items()}
+        result = tf.function(flat, autograph=False, jit_compile=jit_compile)(tensors)
+        assert np.all(np.isnan(result)), bad
+
+
+@every_row
+def test_bad_options_raise(row, rng):
+    arguments = catalogue.data(rng).arguments()
+    for options, word in row.bad_options:
+        with pytest.raises(ValueError, match=word):
+            tensorflow_value(row, options, **arguments)
+
+
+@every_row
+def test_values_of_removed_examples_do_not_matter(row, rng):
+    data = catalogue.data(rng)
+    kept = data.weights > 0
+    labels = np.where(kept, data.labels, -7)
+    probabilities = np.where(kept[:, None], data.probabilities, np.nan)
+    case = row.cases[0]
+    np.testing.assert_allclose(
+        tensorflow_value(
+            row,
+            case,
+            labels=labels,
+            probabilities=probabilities,
+            sample_weight=data.weights,
+        ),
+        numpy_value(
+            row,
+            case,
+            labels=data.labels[kept],
+            probabilities=data.probabilities[kept],
+            sample_weight=data.weights[kept],
+        ),
+        atol=1e-12,
+    )
+
+
+@every_row
+def test_aliases_are_the_same_object(row):
+    for alias in row.aliases:
+        assert getattr(um, alias) is getattr(um, row.name)
