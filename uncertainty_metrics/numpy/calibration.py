@@ -486,7 +486,7 @@ def static_calibration_error(
       >>> import uncertainty_metrics.numpy as um
       >>> error = um.sce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(error, 6)
-      0.4
+      0.366667
 
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
@@ -549,7 +549,7 @@ def adaptive_calibration_error(
       >>> import uncertainty_metrics.numpy as um
       >>> error = um.ace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
       >>> round(error, 6)
-      0.4
+      0.366667
 
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
@@ -612,7 +612,7 @@ def thresholded_adaptive_calibration_error(
       >>> import uncertainty_metrics.numpy as um
       >>> error = um.tace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
       >>> round(error, 6)
-      0.4
+      0.366667
 
     References:
       Nixon et al. (2019), Measuring Calibration in Deep Learning.

@@ -3,9 +3,10 @@
 Adaptive bins and ranks are not additive, but counts on a fixed grid are, and
 neighbouring cells can be grouped afterwards. Scores of trained networks pile up at 0
 and 1, so cells have constant relative width in p below 1/2 and in 1 - p above (the idea
-of DDSketch and HdrHistogram): 2^bits cells an octave, from 2^-30 up and, mirrored, up
-to 1 - 2^-24, the resolution of float32. A cell acts as a tie: its scores are not told
-apart, but their sum is exact.
+of DDSketch and HdrHistogram): 2^bits cells for each octave of p down to 2^-30 and of
+1 - p down to 2^-24, the resolution of float32. Below 2^-30 only the order of the scores
+matters, and four cells an octave go down to the smallest float32; 0 has a cell of its
+own. A cell acts as a tie: its scores are not told apart, but their sum is exact.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import tensorflow as tf
 
 from uncertainty_metrics.tensorflow import _binning, _sums
 
-_LOW, _HIGH = 30, 24  # Octaves below 1/2 reach down to 2^-30, above to 1 - 2^-24.
-_OCTAVES = (_LOW - 1) + (_HIGH - 1)
+# What the bits of a float32 say.
 _MANTISSA = 23
 _BIAS = 127
+_NORMAL = 126  # The smallest number with all its bits is 2^-126.
+
+_LOW, _HIGH = 30, 24  # Full resolution reaches down to 2^-30, and up to 1 - 2^-24.
+_OCTAVES = (_LOW - 1) + (_HIGH - 1)
+_TAIL_BITS = 2
 
 # Cells of a sketch over all its groups; more resolution where there are few groups.
 _BUDGET = 2**18
@@ -31,36 +36,61 @@ def default_bits(num_groups: int) -> int:
     return int(np.clip(bits, *_BITS))
 
 
+def _tail(bits: int) -> tuple[int, int, int]:
+    """Returns the log2 of the cells per octave below 2^-30, the first cell from 2^-126
+    on and the first cell from 2^-30 on.
+    """
+    tail = min(bits, _TAIL_BITS)
+    normal = 1 + _MANTISSA * 2**tail
+    return tail, normal, normal + (_NORMAL - _LOW) * 2**tail
+
+
 def num_cells(bits: int) -> int:
     """Returns the number of cells of a group."""
-    return _OCTAVES * 2**bits + 1
+    return _tail(bits)[2] + _OCTAVES * 2**bits + 1
+
+
+def _steps(value: tf.Tensor, bits: int, smallest: int) -> tf.Tensor:
+    """Returns how many cells of an octave `value` lies above 2^smallest."""
+    pattern = tf.bitcast(value, tf.int32)
+    return pattern // 2 ** (_MANTISSA - bits) - (_BIAS + smallest) * 2**bits
 
 
 def index(scores: tf.Tensor, bits: int) -> tf.Tensor:
     """Returns the int32 cell of each score in [0, 1], ascending with the score."""
+    tail, normal, full = _tail(bits)
     scores = tf.cast(scores, tf.float32)
-
-    def steps(value, smallest):  # Steps of relative width above the smallest octave.
-        pattern = tf.bitcast(tf.maximum(value, 2.0**-smallest), tf.int32)
-        return pattern // 2 ** (_MANTISSA - bits) - (_BIAS - smallest) * 2**bits
-
+    # The bits of a number below 2^-126 count its multiples of 2^-149.
+    count = tf.maximum(tf.bitcast(scores, tf.int32), 0)  # -0.0 is 0.
+    denormal = tf.maximum(1 + _steps(tf.cast(count, tf.float32), tail, 0), 0)
+    tiny = normal + _steps(scores, tail, -_NORMAL)
+    low = full + _steps(scores, bits, -_LOW)
     # 1 - p is exact in float32 for p >= 1/2.
-    low = steps(scores, _LOW)
-    high = num_cells(bits) - 1 - steps(1 - scores, _HIGH)
-    return tf.where(scores < 0.5, low, high)
+    distance = tf.maximum(1 - scores, 2.0**-_HIGH)
+    high = num_cells(bits) - 1 - _steps(distance, bits, -_HIGH)
+    cell = tf.where(scores < 0.5, low, high)
+    cell = tf.where(scores < 2.0**-_LOW, tiny, cell)
+    return tf.where(count < 2**_MANTISSA, denormal, cell)
 
 
 def upper_edges(bits: int) -> np.ndarray:
     """Returns the largest float32 score of each cell, shape [cells]."""
-    step = np.arange(1, (_LOW - 1) * 2**bits + 1)
-    octave, part = np.divmod(step, 2**bits)
-    low = np.ldexp(1 + part / 2**bits, octave - _LOW)
-    low = np.nextafter(low.astype(np.float32), np.float32(0))
-    step = np.arange((_HIGH - 1) * 2**bits, -1, -1)
-    octave, part = np.divmod(step, 2**bits)
-    high = 1 - np.ldexp(1 + part / 2**bits, octave - _HIGH)
-    high[-1] = 1.0
-    return np.concatenate([low, high]).astype(np.float32)
+
+    def octaves(first, last, cells_log2):  # The lower ends of cells, ascending.
+        step = np.arange((last - first) * 2**cells_log2)
+        octave, part = np.divmod(step, 2**cells_log2)
+        return np.ldexp(1 + part / 2**cells_log2, octave + first)
+
+    tail = _tail(bits)[0]
+    counts = np.ceil(octaves(0, _MANTISSA, tail)).astype(np.int32)
+    lower = np.concatenate([octaves(-_NORMAL, -_LOW, tail), octaves(-_LOW, -1, bits)])
+    lower = np.append(
+        lower.astype(np.float32).view(np.int32), np.float32(0.5).view("i4")
+    )
+    below = (np.concatenate([counts, lower]) - 1).view(np.float32)
+    above = 1 - octaves(-_HIGH, -1, bits)[::-1]
+    above = np.concatenate([[0.5], above[:-1], [1.0]])
+    return np.concatenate([below, above]).astype(np.float32)
 
 
 def adaptive_statistics(

@@ -111,7 +111,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         needed for P(class 1) of several axes without a class axis.
       sketch_bits: log2 of the cells per octave for adaptive bins; by default 10 for one
         group and fewer for more, 4 for 1000 classes. Memory is 48 bytes for each of
-        52 * 2^sketch_bits cells of a group.
+        the 478 + 52 * 2^sketch_bits cells of a group.
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for

@@ -1,0 +1,143 @@
+"""What imports what: the arrows between the rooms, and what stays unimported."""
+
+import ast
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = ROOT / "uncertainty_metrics"
+
+# Each room may import itself and those before it. Files at the top are the first.
+ROOMS = ("", "numpy", "tensorflow", "keras")
+STDLIB_FILES = ("_checks", "_lazy", "_optional", "_spec", "_statistics", "version")
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE).with_suffix("")
+        yield path, relative.parts
+
+
+def imported(tree):
+    """Yields (module, at the top level) for every import in a file."""
+    top = set(tree.body)
+    for block in tree.body:
+        if isinstance(block, ast.If):  # if TYPE_CHECKING
+            continue
+        for node in ast.walk(block):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name, node in top
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    yield f"{node.module}.{alias.name}", node in top
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [pytest.param(*found, id="/".join(found[1])) for found in modules()],
+)
+def test_imports_go_one_way(path, parts):
+    room = parts[0] if len(parts) > 1 else ""
+    for module, at_top in imported(ast.parse(path.read_text())):
+        root, _, rest = module.partition(".")
+        target = rest.split(".")[0]
+        if root != "uncertainty_metrics":
+            continue
+        if target == "visualization":
+            assert room == "visualization" or not at_top, module
+        if room in ROOMS and target in ROOMS[1:]:
+            assert ROOMS.index(target) <= ROOMS.index(room) or room == "", module
+        if room == "visualization":
+            assert target not in ("tensorflow", "keras"), module
+        if parts[-1] in STDLIB_FILES and room == "":
+            assert target in STDLIB_FILES, module
+
+
+@pytest.mark.parametrize("name", STDLIB_FILES)
+def test_shared_files_need_only_the_standard_library(name):
+    for module, _ in imported(ast.parse((PACKAGE / f"{name}.py").read_text())):
+        root = module.partition(".")[0]
+        assert root in sys.stdlib_module_names or root == "uncertainty_metrics", module
+
+
+@pytest.mark.parametrize("room", ["numpy", "visualization", ""])
+def test_no_tensorflow_outside_its_rooms(room):
+    for path, parts in modules():
+        if (parts[0] if len(parts) > 1 else "") == room:
+            for module, _ in imported(ast.parse(path.read_text())):
+                assert module.partition(".")[0] not in (
+                    "tensorflow",
+                    "keras",
+                    "tf_keras",
+                )
+
+
+def loaded_after(statement):
+    code = f"{statement}\nimport sys\nprint(*sorted(sys.modules))"
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    return set(run.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import uncertainty_metrics", ("numpy",)),
+        ("import uncertainty_metrics; dir(uncertainty_metrics)", ("numpy",)),
+        ("import uncertainty_metrics.numpy", ()),
+        ("import uncertainty_metrics.numpy as um; um.ece([0, 1], [.2, .7])", ()),
+        ("import uncertainty_metrics as um; um.numpy.ece([0, 1], [.2, .7])", ()),
+    ],
+)
+def test_nothing_heavy_is_imported(statement, absent):
+    heavy = ("tensorflow", "keras", "tf_keras", "matplotlib", "scipy", "sklearn")
+    assert loaded_after(statement).isdisjoint((*heavy, *absent))
+
+
+def test_metrics_do_not_import_tensorflow_probability_or_plots():
+    loaded = loaded_after(
+        "import uncertainty_metrics as um; um.ExpectedCalibrationError()"
+    )
+    assert "tensorflow" in loaded
+    # Keras itself imports matplotlib where it is installed.
+    plots = "uncertainty_metrics.visualization"
+    assert loaded.isdisjoint(("tensorflow_probability", plots))
+
+
+def test_unknown_names_are_attribute_errors():
+    import uncertainty_metrics
+    import uncertainty_metrics.numpy
+
+    for module in (uncertainty_metrics, uncertainty_metrics.numpy):
+        with pytest.raises(AttributeError, match="no_such_metric"):
+            module.no_such_metric  # noqa: B018
+
+
+def test_other_keras_backends_get_a_clear_error():
+    code = (
+        "import sys, types, tensorflow as tf\n"
+        "class config: backend = staticmethod(lambda: 'jax')\n"
+        "tf.keras.config = config\n"
+        "import uncertainty_metrics as um\n"
+        "um.ExpectedCalibrationError\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "TF_USE_LEGACY_KERAS": "0"},
+    )
+    assert run.returncode == 1
+    assert "ImportError" in run.stderr
+    assert "KERAS_BACKEND=jax" in run.stderr

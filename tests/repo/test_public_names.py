@@ -1,0 +1,95 @@
+"""The lists of public names agree: the package, the catalogue, the README."""
+
+import inspect
+import pathlib
+import re
+
+import pytest
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+KERAS_CLASSES = {row.metric for row in catalogue.METRICS}
+FUNCTIONS = {name for row in catalogue.FUNCTIONS for name in (row.name, *row.aliases)}
+
+
+def test_every_public_name_has_a_row():
+    known = KERAS_CLASSES | FUNCTIONS | set(catalogue.OTHERS)
+    assert set(um.__all__) == known
+    # The NumPy half has the functions, and one accumulating object.
+    expected = known - KERAS_CLASSES - {"numpy"} | {"GeneralCalibrationError"}
+    assert set(um_np.__all__) == expected
+
+
+def test_every_public_name_is_there():
+    for module in (um, um_np):
+        for name in module.__all__:
+            assert getattr(module, name) is not None
+        assert set(module.__all__) <= set(dir(module))
+
+
+def test_other_names_are_tested_where_the_catalogue_says():
+    for name, path in catalogue.OTHERS.items():
+        assert name in (ROOT / path).read_text(), name
+
+
+def test_every_public_name_is_in_the_tables_of_the_readme():
+    text = (ROOT / "README.md").read_text()
+    table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+    named = set(re.findall(r"`(\w+)`", table))
+    assert set(um.__all__) | set(um_np.__all__) <= named
+
+
+def public_objects():
+    for module in (um, um_np):
+        for name in module.__all__:
+            value = getattr(module, name)
+            if callable(value):
+                yield pytest.param(value, id=f"{module.__name__}.{name}")
+
+
+@pytest.mark.parametrize("value", list(public_objects()))
+def test_docstrings_are_complete(value):
+    text = inspect.getdoc(value)
+    if value.__name__ in ("BinStatistics", "ReliabilityCurve"):
+        assert "Attributes:" in text
+        return
+    for section in ("Args:", "Raises:", "Example:"):
+        assert section in text, section
+    signature = inspect.signature(value)
+    arguments = text.partition("Args:")[2].partition("Raises:")[0]
+    for name in signature.parameters:
+        assert re.search(rf"\b{name}\b", arguments), f"{name} is not described"
+
+
+@pytest.mark.parametrize("value", list(public_objects()))
+def test_signatures_are_annotated(value):
+    function = value.__init__ if inspect.isclass(value) else value
+    signature = inspect.signature(function)
+    for name, parameter in signature.parameters.items():
+        if name != "self":
+            assert parameter.annotation is not inspect.Parameter.empty, name
+    if not inspect.isclass(value):
+        assert signature.return_annotation is not inspect.Signature.empty
+
+
+def test_both_rooms_have_the_same_signatures():
+    for name in FUNCTIONS | {"reliability_diagram", "reliability_curve"}:
+        ours = inspect.signature(getattr(um, name)).parameters
+        theirs = inspect.signature(getattr(um_np, name)).parameters
+        assert list(ours) == list(theirs), name
+        for key, parameter in ours.items():
+            assert parameter.default == theirs[key].default, (name, key)
+            assert parameter.kind == theirs[key].kind, (name, key)
+
+
+def test_signature_of_the_general_function_is_pinned():
+    parameters = inspect.signature(um.gce).parameters.values()
+    positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert positional == [
+        *("labels", "probabilities", "binning_scheme", "max_prob", "class_conditional"),
+        *("norm", "num_bins", "threshold", "datapoints_per_bin"),
+    ]
