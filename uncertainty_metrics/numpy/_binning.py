@@ -309,11 +309,12 @@ def calibration_error(statistics: BinStatistics, norm: str) -> float:
     """Returns the norm over bins of each group, combined over groups."""
     counts = statistics.counts
     gaps = np.abs(statistics.score_sums - statistics.outcome_sums)
-    totals = counts.sum(axis=1)
-    totals = np.where(totals > 0, totals, 1.0)  # An empty group counts 0.
     per_bin = gaps / np.where(counts > 0, counts, 1.0)
+    if norm == "max":
+        return float(np.max(per_bin))
+    totals = counts.sum(axis=1, keepdims=True)
+    # Divided first, so that tiny weights do not underflow. An empty group counts 0.
+    shares = gaps / np.where(totals > 0, totals, 1.0)
     if norm == "l1":
-        return float(np.mean(gaps.sum(axis=1) / totals))
-    if norm == "l2":
-        return float(np.sqrt(np.mean((gaps * per_bin).sum(axis=1) / totals)))
-    return float(np.max(per_bin))
+        return float(np.mean(shares.sum(axis=1)))
+    return float(np.sqrt(np.mean((shares * per_bin).sum(axis=1))))

@@ -311,10 +311,11 @@ def calibration_error(statistics: BinStatistics, norm: str) -> tf.Tensor:
     """Returns the norm over bins of each group, combined over groups."""
     counts = statistics.counts
     gaps = tf.abs(statistics.score_sums - statistics.outcome_sums)
-    totals = tf.reduce_sum(counts, axis=1)
     per_bin = tf.math.divide_no_nan(gaps, counts)
     if norm == "max":
         return tf.reduce_max(per_bin)
-    sums = tf.reduce_sum(gaps if norm == "l1" else gaps * per_bin, axis=1)
-    mean = tf.reduce_mean(tf.math.divide_no_nan(sums, totals))
-    return mean if norm == "l1" else tf.sqrt(mean)
+    # Divided first, so that tiny weights do not underflow. An empty group counts 0.
+    shares = tf.math.divide_no_nan(gaps, tf.reduce_sum(counts, axis=1, keepdims=True))
+    if norm == "l1":
+        return tf.reduce_mean(tf.reduce_sum(shares, axis=1))
+    return tf.sqrt(tf.reduce_mean(tf.reduce_sum(shares * per_bin, axis=1)))

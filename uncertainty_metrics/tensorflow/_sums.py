@@ -45,11 +45,11 @@ def power_of_two(exponent: tf.Tensor) -> tf.Tensor:
 
 
 def exponent_above(values: tf.Tensor) -> tf.Tensor:
-    """Returns an int32 e with max(values) < 2^e, for values >= 0 (or close: the
-    exponent is limited so that 2^e and 2^-e are normal float32).
+    """Returns an int32 e in [-126, 126] with max(values) < 2^e, for values >= 0; the
+    limits, beyond which the bound is not kept, leave 2^e and 2^-e normal float32.
     """
     largest = tf.reduce_max(tf.cast(values, tf.float32))
-    return tf.clip_by_value(tf.bitcast(largest, tf.int32) // 2**23 - 126, -100, 126)
+    return tf.clip_by_value(tf.bitcast(largest, tf.int32) // 2**23 - 126, -126, 126)
 
 
 def integer_masses(weights: tf.Tensor, num_bins: int) -> tf.Tensor:
@@ -68,19 +68,23 @@ def _segment_pair(
     values: tf.Tensor, cell: tf.Tensor, num_cells: int | tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns segment sums of float32 [n, columns] >= 0 as pairs [columns, cells]."""
-    # Each value is an integer multiple of a unit common to the batch, which adds
-    # exactly, and a remainder so small that its float32 sum is exact enough.
+    # Relative to a power of two above all of them, each value is an integer multiple of
+    # 2^-24, which adds exactly, and a remainder so small that its float32 sum is exact
+    # enough.
     exponent = exponent_above(values)
-    unit = power_of_two(exponent - 24)
-    whole = tf.round(values * power_of_two(24 - exponent))
-    remainder = tf.transpose(
-        tf.math.unsorted_segment_sum(values - whole * unit, cell, num_cells)
-    )
-    total = tf.transpose(
-        tf.math.unsorted_segment_sum(tf.cast(whole, tf.int64), cell, num_cells)
-    )
-    hi, lo = split(total)
-    return two_sum(hi * unit, lo * unit + remainder)
+    values *= power_of_two(-exponent)
+    whole = tf.round(values * 2.0**24)
+    remainder = values - whole * 2.0**-24
+
+    def add(column_values):
+        return tf.transpose(
+            tf.math.unsorted_segment_sum(column_values, cell, num_cells)
+        )
+
+    hi, lo = split(add(tf.cast(whole, tf.int64)))
+    hi, lo = two_sum(hi * 2.0**-24, lo * 2.0**-24 + add(remainder))
+    scale = power_of_two(exponent)
+    return hi * scale, lo * scale
 
 
 def split(integers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -1,0 +1,210 @@
+"""The calibration metrics as they are used: printed calls, shapes, plots, models."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+
+
+def test_calls_as_they_are_printed(rng):
+    labels = rng.integers(0, 3, 50)
+    members = rng.dirichlet(np.ones(3), [4, 50]).astype(np.float32)
+    ensemble = members.mean(axis=0)
+    for module in (um, um_np):
+        assert float(module.ece(labels, ensemble, num_bins=30)) >= 0
+        value = module.ece(probs=ensemble, labels=labels, num_bins=10)
+        assert float(value) == pytest.approx(
+            um_np.ece(labels, ensemble, num_bins=10), abs=1e-6
+        )
+        metric = module.GeneralCalibrationError(
+            binning_scheme="even",
+            max_prob=True,
+            class_conditional=False,
+            norm="l1",
+            num_bins=15,
+        )
+        for member in members:
+            metric.update_state(labels, member)
+        gap = np.asarray(metric.accuracies - metric.confidences)
+        assert gap.shape == (15,)
+        share = np.asarray(metric.counts) / 200
+        assert float(metric.result()) == pytest.approx(np.sum(share * np.abs(gap)))
+        # The loop of the same page passes the probabilities first.
+        for call in (metric.update_state, module.ece):
+            with pytest.raises(ValueError, match="swapped"):
+                call(ensemble, labels)
+
+
+def test_printed_example_of_calibration_error():
+    metric = um.CalibrationError(task="binary", num_bins=5, norm="l1", adaptive=False)
+    result = metric(
+        np.array([1, 1, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2], dtype=np.float32)
+    )
+    assert float(result) == pytest.approx(0.2)
+
+
+def test_calibration_error_checks_its_task():
+    with pytest.raises(TypeError, match="num_classes"):
+        um.CalibrationError("multiclass")
+    with pytest.raises(TypeError, match="num_classes"):
+        um.CalibrationError("multiclass", num_classes=3.0)
+    with pytest.raises(ValueError, match="'binary', 'multiclass'"):
+        um.CalibrationError("multilabel")
+    with pytest.raises(ValueError, match="'l1', 'l2', 'max'"):
+        um.CalibrationError("binary", norm="l0")
+    with pytest.raises(ValueError, match="num_classes"):
+        um.CalibrationError("binary", num_classes=3)
+    metric = um.CalibrationError("multiclass", num_classes=4)
+    with pytest.raises(ValueError, match="4 classes"):
+        metric.update_state([0, 1], np.full([2, 3], 1 / 3))
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "max"])
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_calibration_error_keeps_its_convention(norm, adaptive, rng):
+    p = rng.permutation(np.arange(1, 65, 2)).astype(np.float32) / 64
+    labels = rng.integers(0, 2, 32)
+    scheme = "adaptive" if adaptive else "even"
+    for positive in (False, True):
+        metric = um.CalibrationError(
+            "binary", adaptive=adaptive, norm=norm, positive_class=positive
+        )
+        metric.update_state(labels, p)
+        expected = um_np.gce(
+            labels, p, scheme, True, False, norm, 10, positive_class=positive
+        )
+        assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+def test_unvalidated_arguments_give_nan():
+    metric = um.CalibrationError("binary", validate_args=False)
+    metric.update_state([0, 7], [0.2, 0.3])
+    assert np.isnan(metric.result())
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_plot_draws_the_state(adaptive, rng):
+    from matplotlib import figure
+
+    data = catalogue.lattice(rng)
+    metric = um.CalibrationError(
+        "multiclass", adaptive=adaptive, num_classes=3, norm="max"
+    )
+    metric.update_state(data.labels, data.probabilities)
+    ax = figure.Figure().subplots()
+    assert metric.plot(ax) is ax
+    held = metric.counts.numpy() > 0
+    accuracies = metric.accuracies.numpy()[held]
+    confidences = metric.confidences.numpy()[held]
+    (dots,) = (line for line in ax.lines if line.get_marker() not in (None, "None", ""))
+    np.testing.assert_allclose(dots.get_xdata(), confidences)
+    np.testing.assert_allclose(dots.get_ydata(), accuracies)
+    texts = [text.get_text() for text in ax.findobj(lambda a: hasattr(a, "get_text"))]
+    assert f"MCE = {float(metric.result()):.3f}" in texts
+
+
+def test_shapes_of_binary_predictions(rng):
+    p = rng.uniform(size=[6, 5]).astype(np.float32)
+    labels = rng.integers(0, 2, [6, 5])
+    expected = um_np.ece(labels, p)
+    for y_true, y_pred, options in (
+        (labels.ravel(), p.ravel(), {}),
+        (labels.reshape(-1, 1), p.reshape(-1, 1), {}),
+        (labels.ravel(), p.reshape(-1, 1), {}),
+        (labels[..., None], p[..., None], {}),
+        (labels, p[..., None], {}),
+        (labels, p, {"sparse_labels": True}),
+        (np.eye(2)[labels.ravel()], p.reshape(-1, 1), {}),
+        (np.eye(2)[labels.ravel()], p.ravel(), {"sparse_labels": False}),
+    ):
+        metric = um.ExpectedCalibrationError(**options)
+        metric.update_state(y_true, y_pred)
+        assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+def test_unknown_shapes_ask_for_the_option():
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, 3])]
+    )
+    def update(labels, predictions):
+        um.ExpectedCalibrationError().update_state(labels, predictions)
+
+    with pytest.raises(ValueError, match="sparse_labels"):
+        update.get_concrete_function()
+
+
+def test_predictions_of_another_number_of_classes_raise(rng):
+    metric = um.StaticCalibrationError()
+    assert metric.counts is None
+    metric.update_state([0, 1], np.full([2, 3], 1 / 3))
+    assert metric.counts.shape == (3, 15)
+    with pytest.raises(ValueError, match="3 classes"):
+        metric.update_state([0, 1], np.full([2, 4], 1 / 4))
+
+
+def test_positive_class_needs_two(rng):
+    metric = um.ExpectedCalibrationError(positive_class=True)
+    with pytest.raises(ValueError, match="positive_class"):
+        metric.update_state([0], [[0.2, 0.3, 0.5]])
+
+
+def test_a_sigmoid_model_and_one_hot_labels_in_compile(rng):
+    features = rng.normal(size=[64, 3]).astype(np.float32)
+    labels = (features[:, 0] > 0).astype(np.float32)
+    inputs = keras.Input([3])
+    model = keras.Model(inputs, keras.layers.Dense(1, activation="sigmoid")(inputs))
+    model.compile(
+        "sgd", "binary_crossentropy", metrics=[um.ExpectedCalibrationError(name="ece")]
+    )
+    logs = model.evaluate(features, labels, batch_size=20, return_dict=True, verbose=0)
+    p = model.predict(features, verbose=0)
+    assert logs["ece"] == pytest.approx(um_np.ece(labels, p), abs=1e-6)
+
+    model = keras.Model(inputs, keras.layers.Dense(4, activation="softmax")(inputs))
+    model.compile(
+        "sgd",
+        "categorical_crossentropy",
+        metrics=[
+            um.StaticCalibrationError(name="sce")
+        ],  # Classes from the first batch.
+    )
+    classes = rng.integers(0, 4, 64)
+    one_hot = np.eye(4, dtype=np.float32)[classes]
+    model.fit(features, one_hot, verbose=0)
+    logs = model.evaluate(features, one_hot, batch_size=20, return_dict=True, verbose=0)
+    probabilities = model.predict(features, verbose=0)
+    assert logs["sce"] == pytest.approx(um_np.sce(classes, probabilities), abs=1e-6)
+
+
+def test_validation_during_fit_starts_afresh_every_epoch(rng):
+    features = rng.normal(size=[60, 3]).astype(np.float32)
+    labels = rng.integers(0, 3, 60)
+    inputs = keras.Input([3])
+    model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(inputs))
+    model.compile(
+        keras.optimizers.SGD(0.0),
+        "sparse_categorical_crossentropy",
+        metrics=[um.ExpectedCalibrationError(name="ece")],
+    )
+    history = model.fit(
+        features, labels, epochs=3, validation_data=(features, labels), verbose=0
+    ).history
+    expected = um_np.ece(labels, model.predict(features, verbose=0))
+    np.testing.assert_allclose(history["ece"], expected, atol=1e-6)
+    np.testing.assert_allclose(history["val_ece"], expected, atol=1e-6)
+
+
+def test_segmentation_labels_and_ignored_pixels(rng):
+    probabilities = rng.dirichlet(np.ones(3), [2, 4, 5]).astype(np.float32)
+    labels = rng.integers(0, 3, [2, 4, 5])
+    labels[0, 0] = 255
+    metric = um.ExpectedCalibrationError(ignore_index=255)
+    metric.update_state(labels[..., None], probabilities)
+    expected = um_np.ece(labels, probabilities, ignore_index=255)
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,107 @@
+"""What only tensors can be: ragged, dynamic, of any integer type, very long."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"],
+)
+def test_labels_of_every_type(dtype, rng):
+    probabilities = rng.dirichlet(np.ones(2), 20)
+    labels = rng.integers(0, 2, 20)
+    expected = um_np.ece(labels, probabilities)
+    assert um_np.ece(labels.astype(dtype), probabilities) == expected
+    result = um.ece(tf.constant(labels.astype(dtype)), probabilities)
+    assert float(result) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_small_label_types_and_many_classes(dtype, rng):
+    probabilities = rng.dirichlet(np.ones(300), 10)
+    labels = rng.integers(0, 120, 10).astype(dtype)
+    expected = um_np.sce(labels, probabilities)
+    assert float(um.sce(labels, probabilities)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_only_dense_numeric_tensors_are_taken():
+    probabilities = tf.constant([[0.4, 0.6], [0.2, 0.8]])
+    with pytest.raises(ValueError, match=r"labels.*Ragged"):
+        um.ece(tf.ragged.constant([[0], [1, 0]]), probabilities)
+    with pytest.raises(ValueError, match=r"probabilities.*Sparse"):
+        um.ece([0, 1], tf.sparse.from_dense(probabilities))
+    with pytest.raises(TypeError, match="labels"):
+        um.ece(tf.constant(["a", "b"]), probabilities)
+    with pytest.raises(TypeError, match="probabilities"):
+        um.ece([0, 1], tf.cast(probabilities, tf.complex64))
+
+
+def test_a_graph_of_unknown_rank_or_classes_says_so():
+    def trace(labels, predictions):
+        return tf.function(
+            lambda a, b: um.ece(a, b), input_signature=[labels, predictions]
+        ).get_concrete_function()
+
+    integers = tf.TensorSpec([None], tf.int32)
+    with pytest.raises(ValueError, match="static rank"):
+        trace(integers, tf.TensorSpec(None))
+    with pytest.raises(ValueError, match="number of classes"):
+        trace(integers, tf.TensorSpec([None, None]))
+
+
+def test_an_empty_batch_of_unknown_size_is_nan():
+    for function in (um.ece, um.ace):
+        run = tf.function(
+            function,
+            input_signature=[
+                tf.TensorSpec([None], tf.int64),
+                tf.TensorSpec([None, 3]),
+            ],
+        )
+        assert np.isnan(run(np.zeros([0], np.int64), np.zeros([0, 3], np.float32)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_long_float32_sums_do_not_drift(weighted, rng):
+    n = 300_000
+    p = rng.uniform(0.9, 1, n).astype(np.float32)
+    labels = (rng.uniform(size=n) < 0.95).astype(np.int64)
+    weights = rng.uniform(0.1, 2, n).astype(np.float32) if weighted else None
+    for options in ({}, {"num_bins": 1}):
+        # A plain float32 sum of these scores is wrong in the fourth digit.
+        expected = um_np.ece(labels, p, sample_weight=weights, **options)
+        result = um.ece(labels, p, sample_weight=weights, **options)
+        assert float(result) == pytest.approx(expected, abs=2e-7)
+
+
+def test_statistics_flow_through_a_graph(rng):
+    labels = rng.integers(0, 3, 20)
+    probabilities = rng.dirichlet(np.ones(3), 20)
+
+    @tf.function
+    def both():
+        first = um.bin_statistics(labels[:9], probabilities[:9])
+        second = um.bin_statistics(labels[9:], probabilities[9:])
+        return (first + second).counts
+
+    whole = um_np.bin_statistics(labels, probabilities)
+    np.testing.assert_array_equal(both(), whole.counts)
+
+
+def test_extreme_weights(rng):
+    p = np.array([0.1, 0.6, 0.8, 0.95], np.float32)
+    labels = [0, 1, 0, 1]
+    for weights in (
+        np.array([1e-30, 1e30, 1e30, 1], np.float32),
+        np.array([1e-12, 1, 1, 1e-12], np.float32),
+        np.full(4, 1e-36, np.float32),
+    ):
+        for name in ("ece", "mce", "rmsce"):
+            expected = getattr(um_np, name)(labels, p, sample_weight=weights)
+            result = getattr(um, name)(labels, p, sample_weight=weights)
+            assert float(result) == pytest.approx(expected, rel=1e-5)
