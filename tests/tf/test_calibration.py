@@ -21,6 +21,28 @@ def test_labels_of_every_type(dtype, rng):
     assert float(result) == pytest.approx(expected, abs=1e-12)
 
 
+def test_bytes_in_the_other_order_and_strides(rng):
+    probabilities = rng.dirichlet(np.ones(3), [2, 20])
+    labels = rng.integers(0, 3, 20)
+    expected = um_np.ece(labels, probabilities[0])
+    for array in (
+        probabilities[0].astype(">f8"),
+        np.asfortranarray(probabilities[0]),
+        np.repeat(probabilities[0], 2, axis=0)[::2],
+    ):
+        assert um_np.ece(labels.astype(">i4"), array) == expected
+        result = um.ece(labels.astype(">i4"), array)
+        assert float(result) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ignored_index_is_compared_as_a_number(rng):
+    probabilities = rng.dirichlet(np.ones(256), 10)
+    labels = np.full(10, 255, np.uint8)
+    expected = um_np.ece(labels, probabilities, ignore_index=-1)
+    result = um.ece(labels, probabilities, ignore_index=-1)
+    assert float(result) == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 def test_small_label_types_and_many_classes(dtype, rng):
     probabilities = rng.dirichlet(np.ones(300), 10)

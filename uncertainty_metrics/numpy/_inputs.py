@@ -190,6 +190,8 @@ def examples(
         _check_not_one_hot(labels, predictions, name)
     shape = labels.shape
 
+    # The order of the bits is read below, so the bytes are put in the machine's order.
+    predictions = predictions.astype(predictions.dtype.newbyteorder("="), copy=False)
     predictions = np.ascontiguousarray(predictions)
     if not is_floating(predictions) or predictions.dtype.itemsize > 8:
         predictions = predictions.astype(np.float64)

@@ -55,15 +55,13 @@ def sum_dtype(tensor: tf.Tensor) -> tf.DType:
 
 def as_tensor(name: str, value: Any) -> tf.Tensor:
     """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
-    if not tf.is_tensor(value):
-        if not isinstance(value, np.ndarray | np.generic) and not hasattr(
-            value, "__tf_tensor__"
-        ):
-            np_inputs.as_array(name, value)  # Its messages name the argument.
-        value = tf.convert_to_tensor(value)
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
-    value = tf.convert_to_tensor(value)
+    try:
+        value = tf.convert_to_tensor(value)
+    except (TypeError, ValueError):
+        value = np_inputs.as_array(name, value)  # Its messages name the argument.
+        value = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
     if not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
         raise TypeError(f"`{name}` must hold numbers. Received: {value.dtype.name}")
     if value.shape.rank is None:
@@ -138,7 +136,9 @@ def examples(
         weights = tf.where(right, weights, tf.zeros_like(weights))
     labels = tf.reshape(labels, [-1])
     if ignore_index is not None:
-        kept = tf.cast(labels != tf.cast(ignore_index, labels.dtype), dtype)
+        # In a type that holds the index: 255 of uint8 is not -1.
+        wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
+        kept = tf.cast(wide != tf.cast(ignore_index, wide.dtype), dtype)
         weights = kept if weights is None else weights * kept
     if weights is not None:
         live = weights > 0

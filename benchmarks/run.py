@@ -1,0 +1,315 @@
+"""Times the package against its peers: `python benchmarks/run.py --peers PYTHON`.
+
+One worker process per environment; the contenders of a case take turns, so that the
+noise of the machine meets all of them. See README.md in this folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import fnmatch
+import itertools
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cases import CASES
+from harness import OURS, PEERS, Case, Contender
+
+_HERE = Path(__file__).resolve().parent
+# Lets the threads of the last contender go to sleep.
+_PAUSE = 0.01
+# OpenMP threads that spin at a barrier wait for whole time slices of the scheduler as
+# soon as any other process runs: a hundred times the work itself.
+_ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "3"}
+# A round in which other processes took more than this share of the machine is run
+# again, up to so many times as many rounds and so many seconds of a case; the quietest
+# ones count.
+_FOREIGN_SHARE = 0.05
+_MOST_ROUNDS = 3
+_PATIENCE = 60.0
+
+
+class Worker:
+    """The process of one environment."""
+
+    def __init__(self, python: str):
+        self._process = subprocess.Popen(
+            [python, "-u", str(_HERE / "worker.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**_ENVIRONMENT, **os.environ},
+        )
+
+    def ask(self, do: str, **request: Any) -> Any:
+        """Sends a request and returns the answer; RuntimeError if there is none."""
+        self._process.stdin.write(json.dumps({"do": do, **request}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"A worker ended: exit code {self._process.wait()}")
+        answer = json.loads(line)
+        if isinstance(answer, dict) and "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def ticks(self) -> int:
+        """Returns the processor time that the process and its children took."""
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        return sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.stdin.close()
+        self._process.wait()
+
+
+class Foreign:
+    """The share of the machine that other processes take; Linux only, 0.0 elsewhere."""
+
+    def __init__(self, workers: list[Worker]):
+        self._workers = workers
+        self._known = Path("/proc/stat").exists()
+        self._last = self._read()
+
+    def _read(self) -> tuple[int, int]:
+        if not self._known:
+            return 0, 0
+        with open("/proc/stat") as stat:
+            ticks = [int(field) for field in stat.readline().split()[1:9]]
+        idle = ticks[3] + ticks[4]
+        ours = sum(worker.ticks() for worker in self._workers)
+        return sum(ticks) - idle - ours, sum(ticks)
+
+    def share(self) -> float:
+        """Returns the share since the last call."""
+        last, self._last = self._last, self._read()
+        foreign, total = (
+            now - then for now, then in zip(self._last, last, strict=True)
+        )
+        return min(max(foreign / max(total, 1), 0.0), 1.0)
+
+
+def machine(workers: dict[str, Worker]) -> dict[str, Any]:
+    """Describes what the ratios were measured on."""
+    cpu, flags = platform.processor() or platform.machine(), ""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                cpu = value.strip()
+            elif key.strip() == "flags":
+                flags = value
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "avx512": "avx512f" in flags.split(),  # NumPy and XLA sort and sum with it.
+        "system": f"{platform.system()} {platform.machine()}",
+        "versions": {name: worker.ask("versions") for name, worker in workers.items()},
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def mismatches(case: Case, values: dict[int, float | None]) -> list[str]:
+    """Returns a line for each value that does not agree with the first of its kind."""
+    first: dict[str, tuple[str, float]] = {}
+    lines = []
+    for i, value in values.items():
+        contender = case.contenders[i]
+        if contender.quantity is None:
+            continue
+        label, expected = first.setdefault(contender.quantity, (contender.label, value))
+        # Written so that NaN does not agree.
+        if not abs(value - expected) <= case.tolerance * abs(expected):
+            lines.append(f"{contender.label}: {value:.9g}, {label}: {expected:.9g}")
+    return lines
+
+
+def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, Any]:
+    """Runs a case and returns its ratios, values and mismatches."""
+    rows = {
+        i: row for i, row in enumerate(case.contenders) if row.environment in workers
+    }
+    fingerprints = {
+        name: workers[name].ask("begin", case=case.name)
+        for name in sorted({row.environment for row in rows.values()})
+    }
+    problems = []
+    if len({tuple(found) for found in fingerprints.values()}) > 1:
+        problems.append(f"the data differ between the environments: {fingerprints}")
+
+    ready: dict[int, dict[str, Any]] = {}
+    for i, row in rows.items():
+        try:
+            ready[i] = workers[row.environment].ask("setup", contender=i)
+        except RuntimeError as error:
+            problems.append(f"{row.label} failed: {error}")
+    problems += mismatches(case, {i: made["value"] for i, made in ready.items()})
+
+    def one_round(turn: int) -> dict[int, float]:
+        seconds = {}
+        order = list(ready)
+        first = turn % len(order)  # Everyone follows everyone else at some time.
+        for i in order[first:] + order[:first]:
+            time.sleep(_PAUSE)
+            worker = workers[rows[i].environment]
+            seconds[i] = worker.ask("time", contender=i, calls=ready[i]["calls"])
+        return seconds
+
+    foreign = Foreign(list(workers.values()))
+    measured: list[tuple[float, dict[int, float]]] = []
+    quiet = 0
+    start = time.monotonic()
+
+    def may_repeat() -> bool:
+        late = time.monotonic() - start > _PATIENCE
+        return quiet < rounds and len(measured) < _MOST_ROUNDS * rounds and not late
+
+    while len(measured) < rounds or may_repeat():
+        foreign.share()
+        seconds = one_round(len(measured))
+        measured.append((foreign.share(), seconds))
+        quiet += measured[-1][0] <= _FOREIGN_SHARE
+    measured = sorted(measured, key=lambda pair: pair[0])[:rounds]
+    for name in fingerprints:
+        workers[name].ask("end")
+
+    def column(i: int) -> list[float]:
+        return [seconds[i] for _, seconds in measured]
+
+    baseline = next(i for i in ready if rows[i].baseline)
+    return {
+        "name": case.name,
+        "title": case.title,
+        "baseline": rows[baseline].label,
+        "baseline_milliseconds": 1e3 * statistics.median(column(baseline)),
+        "other_processes": statistics.median(share for share, _ in measured),
+        "contenders": [
+            summary(rows[i], ready[i], column(i), column(baseline)) for i in ready
+        ],
+        "problems": problems,
+    }
+
+
+def summary(
+    contender: Contender,
+    made: dict[str, Any],
+    seconds: list[float],
+    baseline: list[float],
+) -> dict[str, Any]:
+    """Returns the ratio of a contender: the median over rounds, and the quartiles."""
+    ratios = [a / b for a, b in zip(seconds, baseline, strict=True)]
+    low, middle, high = (
+        statistics.quantiles(ratios, n=4, method="inclusive")
+        if len(ratios) > 1
+        else ratios * 3
+    )
+    return {
+        "label": contender.label,
+        "environment": contender.environment,
+        "ratio": middle,
+        "quartiles": [low, high],
+        "value": made["value"],
+        "calls_per_round": made["calls"],
+    }
+
+
+def describe(found: dict[str, Any], rounds: int) -> str:
+    """Returns the Markdown that opens the results."""
+    avx512 = "with" if found["avx512"] else "without"
+    lines = [
+        "# Benchmarks",
+        "",
+        f"{found['cpu']}, {found['cores']} cores, {avx512} AVX-512, {found['system']}; "
+        f"{found['date']}; {rounds} rounds.",
+        "",
+    ]
+    for name, versions in found["versions"].items():
+        lines.append(f"- {name}: " + ", ".join(" ".join(v) for v in versions.items()))
+    return "\n".join(lines) + "\n"
+
+
+def number(ratio: float) -> str:
+    """Formats a ratio, or milliseconds, with two digits at least."""
+    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
+
+
+def table(result: dict[str, Any]) -> str:
+    """Returns the Markdown of a case."""
+    baseline = number(result["baseline_milliseconds"])
+    lines = [
+        f"## {result['title']}",
+        "",
+        f"`{result['name']}`; 1.00 = {baseline} ms; other "
+        f"processes took {result['other_processes']:.0%} of the machine.",
+        "",
+        "| contender | time ratio | quartiles | value |",
+        "|---|---|---|---|",
+    ]
+    for row in result["contenders"]:
+        value = "" if row["value"] is None else f"{row['value']:.7f}"
+        low, high = map(number, row["quartiles"])
+        lines.append(
+            f"| {row['label']} | {number(row['ratio'])} | {low} to {high} | {value} |"
+        )
+    for problem in result["problems"]:
+        lines += ["", f"**MISMATCH OR FAILURE: {problem}**"]
+    return "\n".join(lines) + "\n"
+
+
+def select(patterns: str | None) -> list[Case]:
+    """Returns the cases whose names start with one of the comma-separated patterns."""
+    wanted = [f"{pattern.strip()}*" for pattern in (patterns or "").split(",")]
+    chosen = [
+        case for case in CASES if any(fnmatch.fnmatch(case.name, w) for w in wanted)
+    ]
+    if not chosen:
+        names = ", ".join(case.name for case in CASES)
+        raise SystemExit(f"No case is selected by {patterns}. There are: {names}")
+    return chosen
+
+
+def main() -> None:
+    """Runs the cases and prints and writes the results."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peers", help="Python of the peers' environment")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")
+    parser.add_argument("--out", type=Path, default=_HERE / "results")
+    options = parser.parse_args()
+
+    cases = select(options.cases)
+    options.out.mkdir(parents=True, exist_ok=True)
+    workers = {OURS: Worker(sys.executable)}
+    if options.peers:
+        workers[PEERS] = Worker(options.peers)
+    found = machine(workers)
+    results = []
+    text = [describe(found, options.rounds)]
+    print(text[0], flush=True)
+    for case in cases:
+        results.append(run_case(case, workers, options.rounds))
+        text.append(table(results[-1]))
+        print(text[-1], flush=True)
+        document = {"machine": found, "rounds": options.rounds, "cases": results}
+        (options.out / "results.md").write_text("\n".join(text))
+        (options.out / "results.json").write_text(json.dumps(document, indent=2) + "\n")
+    for worker in workers.values():
+        worker.close()
+
+    problems = list(itertools.chain.from_iterable(r["problems"] for r in results))
+    if problems:
+        raise SystemExit("MISMATCH OR FAILURE:\n  " + "\n  ".join(problems))
+
+
+if __name__ == "__main__":
+    main()

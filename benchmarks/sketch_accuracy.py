@@ -1,0 +1,114 @@
+"""How far the streaming adaptive metrics are from the exact value.
+
+The Keras metrics of adaptive bins keep a sketch of fixed size, `uncertainty_metrics.
+numpy` sorts all the scores: `python benchmarks/sketch_accuracy.py` prints the relative
+difference of the two, the worst over seeds, at the default resolution.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from data import CALIBRATED, OVERCONFIDENT, predictions
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+_CLASSES = (2, 10, 100, 1000)
+_BATCH = 5000
+_METRICS = {
+    "ace": um.AdaptiveCalibrationError,
+    "tace": um.ThresholdedAdaptiveCalibrationError,
+    "rmsce": um.RootMeanSquaredCalibrationError,
+}
+_DATA = {
+    "overconfident": {"temperature": OVERCONFIDENT, "sharpness": 1.0},
+    # Most of the scores are closer to 0 or 1 than 1e-6.
+    "saturated": {"temperature": OVERCONFIDENT, "sharpness": 20.0},
+    "near-calibrated": {"temperature": CALIBRATED, "sharpness": 1.0},
+}
+
+
+class Comparison(NamedTuple):
+    """Of one metric on one data set, with `half` the exact value of half the data."""
+
+    exact: float
+    sketch: float
+    half: float
+
+    @property
+    def error(self) -> float:
+        """Relative error of the sketch."""
+        return abs(self.sketch - self.exact) / self.exact
+
+    @property
+    def noise(self) -> float:
+        """Relative change of the exact value where there are half the examples."""
+        return abs(self.half - self.exact) / self.exact
+
+
+def compare(
+    name: str, labels: np.ndarray, probabilities: np.ndarray, num_bins: int
+) -> Comparison:
+    """Computes a metric exactly and in batches."""
+    metric = _METRICS[name](num_bins=num_bins, num_classes=probabilities.shape[1])
+    for start in range(0, len(labels), _BATCH):
+        rows = slice(start, start + _BATCH)
+        metric.update_state(labels[rows], probabilities[rows])
+    exact = getattr(um_np, name)
+    half = len(labels) // 2
+    return Comparison(
+        exact(labels, probabilities, num_bins=num_bins),
+        float(metric.result()),
+        exact(labels[:half], probabilities[:half], num_bins=num_bins),
+    )
+
+
+def main() -> None:
+    """Prints the table, and writes it where `--out` says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--examples", type=int, default=50000)
+    parser.add_argument("--bins", type=int, default=15)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parent / "results"
+    )
+    options = parser.parse_args()
+    lines = [
+        "# Streaming adaptive metrics against exact ones",
+        "",
+        f"{options.examples} examples, {options.bins} bins, {options.seeds} seeds. "
+        "Worst and median relative error of the streaming metric; for scale, the "
+        "median relative change of the exact value where half the examples are left.",
+        "",
+        "| data | K | scores within 1e-6 of 0 or 1 | metric | exact | worst | median "
+        "| half the data |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    for data, choices in _DATA.items():
+        for classes in _CLASSES:
+            found: dict[str, list[Comparison]] = {name: [] for name in _METRICS}
+            for seed in range(options.seeds):
+                labels, p = predictions(options.examples, classes, seed, **choices)
+                saturated = np.mean((p < 1e-6) | (p > 1 - 1e-6))
+                for name, of in found.items():
+                    of.append(compare(name, labels, p, options.bins))
+            for name, of in found.items():
+                errors = [each.error for each in of]
+                lines.append(
+                    f"| {data} | {classes} | {saturated:.0%} | {name.upper()} "
+                    f"| {np.median([each.exact for each in of]):.3g} "
+                    f"| {max(errors):.1e} | {np.median(errors):.1e} "
+                    f"| {np.median([each.noise for each in of]):.1e} |"
+                )
+                print(lines[-1], flush=True)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "sketch_accuracy.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

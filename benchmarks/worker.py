@@ -1,0 +1,97 @@
+"""Runs the contenders of one environment: JSON lines in, JSON lines out.
+
+Started by `run.py`. Requests are {"do": name, ...}, one at a time; every answer is the
+result, or {"error": message}.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("numpy", "tensorflow", "keras", "torch", "torchmetrics", "scikit-learn")
+
+
+class Worker:
+    """Holds the data of one case and what its contenders set up."""
+
+    def __init__(self):
+        self._clear()
+
+    def _clear(self) -> None:
+        self._case: Any = None
+        self._data: Any = None
+        self._timed: dict[int, Any] = {}
+        gc.collect()
+
+    def versions(self) -> dict[str, str]:
+        """Returns the versions of Python and of the packages that are installed."""
+        found = {"python": platform.python_version()}
+        for package in _PACKAGES:
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                found[package] = importlib.metadata.version(package)
+        return found
+
+    def begin(self, case: str) -> list[float]:
+        """Makes the data of a case and returns their fingerprint."""
+        from cases import CASES
+        from data import predictions
+
+        self._clear()
+        self._case = next(row for row in CASES if row.name == case)
+        if not self._case.examples:
+            return []
+        self._data = predictions(self._case.examples, self._case.classes)
+        return self._data.fingerprint()
+
+    def setup(self, contender: int) -> dict[str, Any]:
+        """Sets a contender up and warms it up; returns its value and loop length."""
+        from harness import warm_up
+
+        row = self._case.contenders[contender]
+        module, function = row.setup.split(".")
+        make = getattr(importlib.import_module(module), function)
+        timed = make(self._data, **row.options)
+        self._timed[contender] = timed
+        calls = warm_up(timed)
+        value = None if row.quantity is None else float(timed.value())
+        return {"value": value, "calls": calls}
+
+    def time(self, contender: int, calls: int) -> float:
+        """Returns the seconds of a call, or of one of its steps."""
+        from harness import loop
+
+        return loop(self._timed[contender], calls)
+
+    def end(self) -> None:
+        """Forgets the case."""
+        self._clear()
+
+
+def main() -> None:
+    """Answers requests until the input ends."""
+    # What libraries print must not get into the answers.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    sys.path.insert(1, str(_ROOT))
+    worker = Worker()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = getattr(worker, request.pop("do"))(**request)
+        except Exception as error:  # Of a contender: the others go on.
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers)
+
+
+if __name__ == "__main__":
+    main()
