@@ -207,7 +207,7 @@ ROWS = (
     Row(
         "compute_all_metrics",
         _reference_grid,
-        cases=({"num_bins": 5},),
+        cases=({"num_bins": 5}, {"num_bins": 4, "threshold": 0.3}),
         array=_grid_array,
         bad_options=(({"num_bins": -1}, "num_bins"),),
     ),

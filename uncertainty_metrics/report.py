@@ -26,6 +26,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationKey
+from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.version import __version__
 
 SHIPPED = "digits_predictions.npz"
@@ -67,7 +68,6 @@ _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-_ROW_SUM_TOLERANCE = 1e-3
 _MAX_BINS = 100_000
 _WIDTH = 88
 
@@ -144,7 +144,7 @@ def _read_npz(path: pathlib.Path) -> Predictions:
                 reason = (
                     "it holds pickled objects"
                     if "pickle" in str(failed)
-                    else ("it is damaged")
+                    else "it is damaged"
                 )
                 raise ReportError(f"{path}: cannot read `{name}`: {reason}") from None
             if not isinstance(arrays[name], np.ndarray):
@@ -312,7 +312,7 @@ def _notes(predictions: Predictions) -> list[str]:
     has_classes = values.shape != labels.shape and values.shape[-1] > 1
     if has_classes and predictions.kind == "probabilities":
         sums = values.sum(axis=-1, dtype=np.float64)
-        if np.max(np.abs(sums - 1)) > _ROW_SUM_TOLERANCE:
+        if np.max(np.abs(sums - 1)) > ROW_SUM_TOLERANCE:
             notes.append(
                 f"The probabilities of an example sum to {sums.min():.4g} to "
                 f"{sums.max():.4g}, not to 1."

@@ -211,3 +211,11 @@ def test_text_is_a_type_error(row):
 def test_aliases_are_the_same_object(row):
     for alias in row.aliases:
         assert getattr(um, alias) is getattr(um, row.name)
+
+
+@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
+@pytest.mark.parametrize("name", ["reliability_curve", "reliability_diagram"])
+def test_plots_refuse_bad_data(name, bad):
+    arguments, word = catalogue.bad_data(bad)
+    with pytest.raises(ValueError, match=word):
+        getattr(um, name)(**arguments)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.tensorflow import _binning as tf_binning
 
@@ -77,3 +79,21 @@ def test_adaptive_bins_hold_equal_mass(num_bins, weights, rng):
     starts = np_binning.adaptive_starts(scores, num_bins, integers)
     index = np.searchsorted(starts[1:-1], np.arange(30), side="right")
     np.testing.assert_array_equal(index, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_one_may_be_rounded_up_but_not_much(dtype):
+    one = np.ones((), dtype)
+    above = np.nextafter(one, one + one)
+    much = one + 8 * np.finfo(dtype).eps
+    for shape in ([-1], [-1, 1], [-1, 2]):
+        for module in (um, um_np):
+            for name in ("ece", "ace", "sce"):
+                function = getattr(module, name)
+                scores = np.array([above, one, one, above], dtype)
+                if shape == [-1, 2]:
+                    scores = np.stack([one - one + 0 * scores, scores], axis=1)
+                value = function([0, 1, 1, 0], scores.reshape(shape))
+                assert float(value) == pytest.approx(0.5)
+                with pytest.raises(ValueError, match=r"probabilities.*\[0, 1\]"):
+                    function([0, 1, 1, 0], (scores * much / above).reshape(shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -94,7 +95,6 @@ def _sorted(
         return scores[order], outcomes[order], weights[order]
     # The bits of a score in [0, 1] sort like the score and leave the top bit free, so
     # one integer holds score and outcome: sorting values is far faster than argsort.
-    scores = np.abs(scores)  # -0.0
     packed = scores.view(f"u{scores.dtype.itemsize}") << 1
     packed |= outcomes.astype(packed.dtype)
     packed.sort()
@@ -148,31 +148,33 @@ def _adaptive_sums(
     return sums
 
 
-def check_readable(examples: _inputs.Examples, spec: CalibrationSpec) -> None:
-    """Raises ValueError unless the probabilities are such that `spec` can be used."""
+def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
+    """Returns the probabilities [N, K].
+
+    Raises:
+      ValueError: one is not in [0, 1], or `spec` needs another number of classes.
+    """
     if spec.positive_class and examples.num_classes != 2:
         raise _checks.error(
             "positive_class",
             "False unless there are two classes",
             f"True with {examples.num_classes} classes",
         )
-    _inputs.check_probabilities(examples.probabilities, examples.name)
+    return _inputs.check_probabilities(examples.probabilities, examples.name)
 
 
 def _scored(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns score, outcome and group [N]; the group is None where there is one."""
-    labels, probabilities = examples.labels, examples.probabilities
+    labels = examples.labels
     if spec.positive_class:
-        check_readable(examples, spec)
-        return np.ascontiguousarray(probabilities[:, 1]), labels == 1, None
+        return checked(examples, spec)[:, 1].copy(), labels == 1, None
     if examples.predicted is None:
-        predicted, scores = _inputs.decisions(probabilities, examples.name)
+        predicted, scores = _inputs.decisions(examples.probabilities, examples.name)
     else:
-        _inputs.check_probabilities(probabilities, examples.name)
         predicted = examples.predicted
-        scores = probabilities[np.arange(len(labels)), predicted]
+        scores = checked(examples, spec)[np.arange(len(labels)), predicted]
     groups = predicted if spec.class_conditional else None
     return scores, predicted == labels, groups
 
@@ -181,32 +183,42 @@ def _groups(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yields score, outcome and weight of one group after the other."""
-    labels, probabilities, weights = (
-        examples.labels,
-        examples.probabilities,
-        examples.weights,
-    )
-    classes = probabilities.shape[1]
+    labels, weights = examples.labels, examples.weights
+
+    def of(rows):
+        return None if weights is None else weights[rows]
+
     if spec.positive_class or spec.max_prob:
         scores, outcomes, groups = _scored(examples, spec)
         if groups is None:
             yield scores, outcomes, weights
             return
-        for k in range(classes):  # Each group has bins of its own.
-            of = groups == k
-            yield scores[of], outcomes[of], None if weights is None else weights[of]
+        for k in range(examples.num_classes):  # Each group has bins of its own.
+            held = groups == k
+            yield scores[held], outcomes[held], of(held)
         return
-    _inputs.check_probabilities(probabilities, examples.name)
+    probabilities = checked(examples, spec)
+    n, classes = probabilities.shape
     if not spec.class_conditional:
         outcomes = np.zeros(probabilities.shape, bool)
-        outcomes[np.arange(len(labels)), labels] = True
+        outcomes[np.arange(n), labels] = True
         repeated = None if weights is None else np.repeat(weights, classes)
         yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
-        return
-    for start in range(0, classes, _CLASS_TILE):
-        tile = np.ascontiguousarray(probabilities[:, start : start + _CLASS_TILE].T)
-        for k, scores in enumerate(tile, start):  # Each class has bins of its own.
-            yield scores, labels == k, weights
+    elif spec.threshold > 0:
+        # Few scores of many classes are above it: sort those by class.
+        kept = np.flatnonzero(probabilities > spec.threshold)
+        kept = kept[np.argsort(kept % classes, kind="stable")]
+        rows, columns = np.divmod(kept, classes)
+        scores = probabilities.reshape(-1)[kept]
+        outcomes = labels[rows] == columns
+        ends = np.searchsorted(columns, np.arange(classes + 1))
+        for start, end in itertools.pairwise(ends):
+            yield scores[start:end], outcomes[start:end], of(rows[start:end])
+    else:
+        for start in range(0, classes, _CLASS_TILE):
+            tile = np.ascontiguousarray(probabilities[:, start : start + _CLASS_TILE].T)
+            for k, scores in enumerate(tile, start):  # Each class has its own bins.
+                yield scores, labels == k, weights
 
 
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
@@ -223,12 +235,8 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
     """Returns [3, K, bins] sums of all N*K pairs, class by class."""
-    labels, probabilities, weights = (
-        examples.labels,
-        examples.probabilities,
-        examples.weights,
-    )
-    _inputs.check_probabilities(probabilities, examples.name)
+    labels, weights = examples.labels, examples.weights
+    probabilities = checked(examples, spec)
     n, classes = probabilities.shape
     bins = spec.num_bins
     # A row that sums to 1 has at most `bins` entries above 1 / bins: the first bin is

@@ -132,13 +132,19 @@ def softmax(logits: np.ndarray, name: str) -> np.ndarray:
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def check_probabilities(probabilities: np.ndarray, name: str) -> None:
-    """Raises ValueError unless all are in [0, 1]."""
-    largest = np.max(_ordered_bits(probabilities), initial=0)
-    if largest > _one_bits(probabilities.dtype):
-        bad = ~((probabilities >= 0) & (probabilities <= 1))
-        if np.any(bad):  # Else the odd bits are those of -0.0.
-            raise _checks.error(name, "in [0, 1]", _first(bad, probabilities))
+def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
+    """Returns the probabilities, those above 1 by rounding alone as 1.
+
+    Raises:
+      ValueError: one is not in [0, 1].
+    """
+    if np.max(_ordered_bits(probabilities), initial=0) <= _one_bits(probabilities):
+        return probabilities
+    bad = ~((probabilities >= 0) & (probabilities <= upper_limit(probabilities.dtype)))
+    if np.any(bad):
+        raise _checks.error(name, "in [0, 1]", _first(bad, probabilities))
+    zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)
+    return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
 
 
 def decisions(probabilities: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -152,18 +158,25 @@ def decisions(probabilities: np.ndarray, name: str) -> tuple[np.ndarray, np.ndar
     bits = _ordered_bits(probabilities)
     index = np.argmax(bits, axis=-1)
     rows = np.arange(len(index))
-    if np.max(bits[rows, index], initial=0) > _one_bits(probabilities.dtype):
-        check_probabilities(probabilities, name)
-        index = np.argmax(probabilities, axis=-1)  # It was -0.0.
+    if np.max(bits[rows, index], initial=0) > _one_bits(probabilities):
+        probabilities = check_probabilities(probabilities, name)
+        index = np.argmax(probabilities, axis=-1)
     return index, probabilities[rows, index]
+
+
+def upper_limit(dtype: Any) -> np.ndarray:
+    """Returns what rounding may make of 1, as in the mean of an ensemble: 4 units in
+    the last place above it.
+    """
+    return (_ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
 
 
 def _ordered_bits(probabilities: np.ndarray) -> np.ndarray:
     return probabilities.view(f"u{probabilities.dtype.itemsize}")
 
 
-def _one_bits(dtype: np.dtype) -> int:
-    return int(_ordered_bits(np.ones(1, dtype))[0])
+def _one_bits(probabilities: np.ndarray) -> int:
+    return int(_ordered_bits(np.ones(1, probabilities.dtype))[0])
 
 
 def examples(
@@ -237,7 +250,7 @@ def examples(
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
         predictions = softmax(predictions, name)
     elif num_classes is None:
-        check_probabilities(predictions, name)
+        predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(labels, predictions, weights, labels_predicted, name)

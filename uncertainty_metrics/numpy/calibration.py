@@ -801,7 +801,7 @@ class GeneralCalibrationError:
                 statistics = self._statistics + statistics
             self._statistics = statistics
         else:
-            _binning.check_readable(examples, self.spec)
+            _binning.checked(examples, self.spec)
             self._examples.append(examples)
             self._statistics = None
         self._num_classes = examples.num_classes

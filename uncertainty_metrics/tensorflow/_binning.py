@@ -84,6 +84,8 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
     valid = examples.valid & _inputs.live_rows(weights, right)
 
     def sane(values, row_is_right):
+        # Selections keep what arithmetic would flush to 0 below 2^-126.
+        values = tf.where(values > 1, tf.ones_like(values), values)
         return tf.where(row_is_right, values, tf.zeros_like(values))
 
     if spec.positive_class:

@@ -171,6 +171,8 @@ def examples(
         # The softmax of a row with NaN or +inf, or of nothing but -inf, is NaN.
         predictions = tf.nn.softmax(predictions, axis=-1)
     elif num_classes is None:
+        rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
+        predictions = tf.where(rounded, tf.ones_like(predictions), predictions)
         predictions = tf.concat([1 - predictions, predictions], axis=-1)
     return Examples(labels, predictions, weights, labels_predicted, valid)
 
@@ -195,7 +197,7 @@ def decisions(
     """
     # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
-    one = tf.bitcast(tf.ones([], probabilities.dtype), _unsigned(probabilities))
+    limit = tf.bitcast(_upper_limit(probabilities), _unsigned(probabilities))
 
     def best(values):
         bits = tf.bitcast(values, _unsigned(values))
@@ -206,7 +208,7 @@ def decisions(
 
     def in_range(scores):
         bits = tf.bitcast(scores, _unsigned(scores))
-        return _less_equal(bits, one)
+        return _less_equal(bits, limit)
 
     index, scores = best(probabilities)
     # -0.0 is a zero with large bits.
@@ -217,7 +219,12 @@ def decisions(
             tf.where(probabilities == 0, tf.zeros_like(probabilities), probabilities)
         ),
     )
-    return index, scores, in_range(scores)
+    return index, tf.minimum(scores, 1), in_range(scores)
+
+
+def _upper_limit(probabilities: tf.Tensor) -> tf.Tensor:
+    dtype = probabilities.dtype
+    return tf.constant(np_inputs.upper_limit(dtype.as_numpy_dtype), dtype)
 
 
 def _unsigned(tensor: tf.Tensor) -> tf.DType:
@@ -233,5 +240,6 @@ def _less_equal(bits: tf.Tensor, limit: tf.Tensor) -> tf.Tensor:
 
 
 def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
-    """Returns whether all probabilities of each row are in [0, 1]; False for NaN."""
-    return tf.reduce_all((probabilities >= 0) & (probabilities <= 1), axis=-1)
+    """Returns whether all probabilities of each row are in [0, 1], but for rounding."""
+    limit = _upper_limit(probabilities)
+    return tf.reduce_all((probabilities >= 0) & (probabilities <= limit), axis=-1)

@@ -53,7 +53,8 @@ def num_cells(bits: int) -> int:
 def _steps(value: tf.Tensor, bits: int, smallest: int) -> tf.Tensor:
     """Returns how many cells of an octave `value` lies above 2^smallest."""
     pattern = tf.bitcast(value, tf.int32)
-    return pattern // 2 ** (_MANTISSA - bits) - (_BIAS + smallest) * 2**bits
+    step = tf.bitwise.right_shift(pattern, _MANTISSA - bits)
+    return step - (_BIAS + smallest) * 2**bits
 
 
 def index(scores: tf.Tensor, bits: int) -> tf.Tensor:

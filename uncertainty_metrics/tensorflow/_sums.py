@@ -128,10 +128,14 @@ def cell_sums(
         )
         return Sums(None, hi, tf.zeros_like(hi))
     if weights is None:
-        units = tf.cast(tf.round(scores * 2.0**UNIT_BITS), tf.int64)
-        mass = add(tf.stack([tf.ones_like(units), units], axis=1), cell)
-        hits = add(tf.ones(tf.shape(hit_cell), tf.int64), hit_cell)
-        return Sums(tf.stack([mass[:, 0], mass[:, 1], hits]), None, None)
+        # By way of int32, which every device converts to fast.
+        units = tf.cast(tf.round(scores * 2.0**UNIT_BITS), tf.int32)
+        units = tf.cast(units, tf.int64)
+        counts, hits = (
+            tf.cast(add(tf.ones(tf.shape(of), tf.int32), of), tf.int64)
+            for of in (cell, hit_cell)
+        )
+        return Sums(tf.stack([counts, add(units, cell), hits]), None, None)
     mass = _segment_pair(tf.stack([weights, weights * scores], axis=1), cell, num_cells)
     hits = _segment_pair(hit_weights[:, None], hit_cell, num_cells)
     hi, lo = (tf.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))

@@ -51,7 +51,7 @@ def explain(specs: Sequence[CalibrationSpec], *data: Any, **options: Any) -> Non
     """Raises the ValueError that says what is wrong with values known to be wrong."""
     examples = np_inputs.examples(*data, **options)
     for spec in specs:  # The NumPy twin knows the same rules and names the value.
-        np_binning.check_readable(examples, spec)
+        np_binning.checked(examples, spec)
     raise ValueError("The labels and predictions hold values that cannot be used.")
 
 
