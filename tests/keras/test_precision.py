@@ -47,6 +47,21 @@ def test_adaptive_metrics_are_within_one_percent(classes, sharpness, rng):
         np.testing.assert_allclose(value, exact(labels, probabilities), rtol=0.01)
 
 
+@pytest.mark.parametrize("classes", [2, 10, 100])
+def test_calibrated_networks_are_within_a_fraction_of_the_noise(classes, rng):
+    errors, noise = [], []
+    for _ in range(8):
+        labels, probabilities = network(rng, 4000, classes, 1.0, 1.0)
+        exact = um_np.rmsce(labels, probabilities)
+        value = streamed("RootMeanSquaredCalibrationError", labels, probabilities)
+        errors.append(abs(value - exact) / exact)
+        half = um_np.rmsce(labels[::2], probabilities[::2])
+        noise.append(abs(half - exact) / exact)
+    # About 1.5% with a standard error of 0.5%, where the noise is 20 to 50%.
+    assert np.mean(errors) < 0.05
+    assert np.mean(errors) < np.mean(noise) / 2
+
+
 @pytest.mark.parametrize("sharpness", [1.0, 20.0])
 def test_a_thousand_classes_within_one_percent(sharpness, rng):
     labels, probabilities = network(rng, 4000, 1000, sharpness, 1.5)

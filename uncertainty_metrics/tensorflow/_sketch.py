@@ -5,8 +5,8 @@ neighbouring cells can be grouped afterwards. Scores of trained networks pile up
 and 1, so cells have constant relative width in p below 1/2 and in 1 - p above (the idea
 of DDSketch and HdrHistogram): 2^bits cells for each octave of p down to 2^-30 and of
 1 - p down to 2^-24, the resolution of float32. Below 2^-30 only the order of the scores
-matters, and four cells an octave go down to the smallest float32; 0 has a cell of its
-own. A cell acts as a tie: its scores are not told apart, but their sum is exact.
+matters, and four cells an octave go down to the smallest float32; 0 and 1 have cells of
+their own. A cell acts as a tie: its scores are not told apart, but their sum is exact.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _tail(bits: int) -> tuple[int, int, int]:
 
 def num_cells(bits: int) -> int:
     """Returns the number of cells of a group."""
-    return _tail(bits)[2] + _OCTAVES * 2**bits + 1
+    return _tail(bits)[2] + _OCTAVES * 2**bits + 2  # Those of 1 - 2^-24 and of 1.
 
 
 def _steps(value: tf.Tensor, bits: int, smallest: int) -> tf.Tensor:
@@ -68,8 +68,10 @@ def index(scores: tf.Tensor, bits: int) -> tf.Tensor:
     low = full + _steps(scores, bits, -_LOW)
     # 1 - p is exact in float32 for p >= 1/2.
     distance = tf.maximum(1 - scores, 2.0**-_HIGH)
-    high = num_cells(bits) - 1 - _steps(distance, bits, -_HIGH)
+    last = num_cells(bits) - 1
+    high = last - 1 - _steps(distance, bits, -_HIGH)
     cell = tf.where(scores < 0.5, low, high)
+    cell = tf.where(scores < 1, cell, tf.fill(tf.shape(cell), last))
     cell = tf.where(scores < 2.0**-_LOW, tiny, cell)
     return tf.where(count < 2**_MANTISSA, denormal, cell)
 
@@ -90,7 +92,7 @@ def upper_edges(bits: int) -> np.ndarray:
     )
     below = (np.concatenate([counts, lower]) - 1).view(np.float32)
     above = 1 - octaves(-_HIGH, -1, bits)[::-1]
-    above = np.concatenate([[0.5], above[:-1], [1.0]])
+    above = np.concatenate([[0.5], above, [1.0]])
     return np.concatenate([below, above]).astype(np.float32)
 
 
