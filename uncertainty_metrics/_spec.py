@@ -75,6 +75,15 @@ class CalibrationSpec:
                     repr(points),
                 )
 
+    def check_classes(self, num_classes: int) -> None:
+        """Raises ValueError unless the options fit a number of classes."""
+        if self.positive_class and num_classes != 2:
+            raise _checks.error(
+                "positive_class",
+                "False unless there are two classes",
+                f"True with {num_classes} classes",
+            )
+
     def num_groups(self, num_classes: int) -> int:
         """Returns how many groups of scores are binned separately."""
         one = self.positive_class or not self.class_conditional

@@ -127,3 +127,26 @@ def test_extreme_weights(rng):
             expected = getattr(um_np, name)(labels, p, sample_weight=weights)
             result = getattr(um, name)(labels, p, sample_weight=weights)
             assert float(result) == pytest.approx(expected, rel=1e-5)
+
+
+def test_points_per_bin_with_real_weights_and_a_batch_of_any_size(rng):
+    labels = rng.integers(0, 3, 60)
+    probabilities = rng.dirichlet(np.ones(3), 60)
+    weights = rng.uniform(0.01, 5, 60)
+    for name in ("rmsce", "ace"):
+        function = getattr(um, name)
+        run = tf.function(
+            lambda y, p, w, function=function: function(
+                y, p, datapoints_per_bin=4, sample_weight=w
+            ),
+            input_signature=[
+                tf.TensorSpec([None], tf.int64),
+                tf.TensorSpec([None, 3], tf.float64),
+                tf.TensorSpec([None], tf.float64),
+            ],
+        )
+        expected = getattr(um_np, name)(
+            labels, probabilities, datapoints_per_bin=4, sample_weight=weights
+        )
+        result = run(labels, probabilities, weights)
+        assert float(result) == pytest.approx(expected, abs=1e-12)

@@ -154,12 +154,7 @@ def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
     Raises:
       ValueError: one is not in [0, 1], or `spec` needs another number of classes.
     """
-    if spec.positive_class and examples.num_classes != 2:
-        raise _checks.error(
-            "positive_class",
-            "False unless there are two classes",
-            f"True with {examples.num_classes} classes",
-        )
+    spec.check_classes(examples.num_classes)
     return _inputs.check_probabilities(examples.probabilities, examples.name)
 
 

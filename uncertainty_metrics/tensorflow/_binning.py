@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import CalibrationSpec
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
@@ -63,7 +62,7 @@ def even_index(scores: tf.Tensor, num_bins: int) -> tf.Tensor:
 def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
     """Returns the scores, groups and outcomes that `spec` asks for.
 
-    Scores at or below the threshold stay; `drop` tells which.
+    Those at or below the threshold are among them; `_dropped` tells which.
     """
     labels, probabilities, weights = (
         examples.labels,
@@ -71,12 +70,7 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
         examples.weights,
     )
     classes = examples.num_classes
-    if spec.positive_class and classes != 2:
-        raise _checks.error(
-            "positive_class",
-            "False unless there are two classes",
-            f"True with {classes} classes",
-        )
+    spec.check_classes(classes)
     if spec.uses_decision and examples.predicted is None:
         predicted, scores, right = _inputs.decisions(probabilities)
     else:
@@ -193,76 +187,89 @@ def _lexicographic(
     return order, tf.reshape(tf.broadcast_to(groups, tf.shape(rows)), [-1])
 
 
+def _bins_of_points(
+    spec: CalibrationSpec, mass: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the int64 number of bins of each group, by `datapoints_per_bin`, and
+    whether all of them are few enough.
+    """
+    bins = tf.floor(mass / spec.datapoints_per_bin * np_binning.ROUND_UP)
+    bins = tf.cast(bins, tf.int64)
+    fits = tf.reduce_all(bins <= np_binning.MAX_BINS)
+    return tf.clip_by_value(bins, 1, np_binning.MAX_BINS), fits
+
+
+def _starts(values: tf.Tensor) -> tf.Tensor:
+    """Returns where a value of [n] differs from the one before; True for the first."""
+    first = tf.ones([tf.minimum(tf.shape(values)[0], 1)], tf.bool)
+    return tf.concat([first, values[1:] != values[:-1]], axis=0)
+
+
+def _mass_index(
+    keys: tf.Tensor, groups: tf.Tensor, masses: tf.Tensor, bins: tf.Tensor
+) -> tf.Tensor:
+    """Returns the int64 bin of equal mass of each sorted key, within its group."""
+    # Equal scores are a run, and a run goes into one bin.
+    run = tf.cumsum(tf.cast(_starts(keys) | _starts(groups), tf.int32)) - 1
+    at = tf.math.unsorted_segment_sum(masses, run, tf.shape(keys)[0])
+    below = tf.gather(tf.cumsum(at, exclusive=True), run)
+    totals = tf.math.unsorted_segment_sum(masses, groups, tf.shape(bins)[0])
+    below -= tf.gather(tf.cumsum(totals, exclusive=True), groups)
+    return mass_bins(
+        below, tf.gather(at, run), tf.gather(totals, groups), tf.gather(bins, groups)
+    )
+
+
+def _rank(index: tf.Tensor, groups: tf.Tensor, num_groups: int) -> tf.Tensor:
+    """Numbers the bins that hold a score from 0 in each group, in order."""
+    rank = tf.cumsum(tf.cast(_starts(index) | _starts(groups), tf.int64))
+    first = tf.math.unsorted_segment_min(rank, groups, num_groups)
+    return rank - tf.gather(first, groups)
+
+
 def _adaptive(
     scored: Scored, num_groups: int, spec: CalibrationSpec, dtype: tf.DType
 ) -> tuple[BinStatistics, tf.Tensor]:
     """Returns exact statistics of equal mass and whether the bins could be made."""
     scores = tf.cast(scored.scores, dtype)
-    size = tf.shape(scores)[0]
+    size = tf.shape(scores)[0] if scores.shape[0] is None else scores.shape[0]
     outcomes = scored.outcomes
     if outcomes is None:
         hit = tf.ones(tf.shape(scored.hits), tf.int32)
         outcomes = tf.scatter_nd(scored.hits[:, None], hit, [size]) > 0
     dropped = _dropped(scored, spec)
-    # What does not count goes to the front of its group.
-    keys = (
-        scores if dropped is None else tf.where(dropped, -tf.ones_like(scores), scores)
-    )
+    keys = scores
+    if dropped is not None:  # They go to the front of their group.
+        keys = tf.where(dropped, -tf.ones_like(scores), scores)
     order, groups = _lexicographic(scored, keys, num_groups)
     keys, outcomes = tf.gather(keys, order), tf.gather(outcomes, order)
     counted = keys >= 0
     weights = scored.weights
-    if weights is None:
-        masses = tf.cast(counted, tf.int64)
-    else:
+    mass = tf.cast(counted, dtype)
+    if weights is not None:
         weights = tf.gather(tf.cast(weights, dtype), order)
-        bound = (
-            spec.num_bins if spec.datapoints_per_bin is None else np_binning.MAX_BINS
-        )
-        masses = _sums.integer_masses(weights, bound)
-        masses = tf.where(counted, masses, tf.zeros_like(masses))
+        mass *= weights
 
-    def per_group(values):
-        return tf.math.unsorted_segment_sum(values, groups, num_groups)
-
-    totals = per_group(masses)
-    valid = tf.constant(True)
     slots: int | tf.Tensor = spec.num_bins
-    bins: int | tf.Tensor = spec.num_bins
+    bins = tf.fill([num_groups], tf.constant(spec.num_bins, tf.int64))
+    fits = tf.constant(True)
     if spec.datapoints_per_bin is not None:
-        mass = tf.cast(totals, dtype)
-        if weights is not None:
-            mass = per_group(tf.where(counted, weights, tf.zeros_like(weights)))
-        bins = mass / spec.datapoints_per_bin * np_binning.ROUND_UP
-        bins = tf.cast(tf.floor(bins), tf.int64)
-        valid = tf.reduce_all(bins <= np_binning.MAX_BINS)
-        bins = tf.clip_by_value(bins, 1, np_binning.MAX_BINS)
-        # No group has more scores than this, and no more bins than scores hold one.
-        slots = size if scores.shape[0] is None else scores.shape[0]
-        if scored.hits is not None:
-            slots //= num_groups
+        bins, fits = _bins_of_points(
+            spec, tf.math.unsorted_segment_sum(mass, groups, num_groups)
+        )
+        # No group has more scores than this, and no more bins than that hold one.
+        slots = size if scored.hits is None else size // num_groups
         if weights is None:
             slots //= spec.datapoints_per_bin
             slots = tf.maximum(slots, 1) if tf.is_tensor(slots) else max(slots, 1)
-        bins = tf.gather(bins, groups)
-
-    # Runs of equal scores go into one bin.
-    fresh = (keys[1:] != keys[:-1]) | (groups[1:] != groups[:-1])
-    fresh = tf.concat([tf.ones([tf.minimum(size, 1)], tf.bool), fresh], axis=0)
-    run = tf.cumsum(tf.cast(fresh, tf.int32)) - 1
-    at = tf.math.unsorted_segment_sum(masses, run, size)
-    below = tf.gather(tf.cumsum(at, exclusive=True), run)
-    below -= tf.gather(tf.cumsum(totals, exclusive=True), groups)
-    index = mass_bins(below, tf.gather(at, run), tf.gather(totals, groups), bins)
+    if weights is None:
+        masses = tf.cast(counted, tf.int64)
+    else:
+        masses = _sums.integer_masses(mass, bins)
+    index = _mass_index(keys, groups, masses, bins)
     if spec.datapoints_per_bin is not None and weights is not None:
-        # There may be more bins than scores; the empty ones take no slot.
-        later = tf.cast(index[1:] != index[:-1], tf.int64)
-        rank = tf.cumsum(
-            tf.concat([tf.zeros([tf.minimum(size, 1)], tf.int64), later], 0)
-        )
-        index = rank - tf.gather(
-            tf.math.unsorted_segment_min(rank, groups, num_groups), groups
-        )
+        index = _rank(index, groups, num_groups)  # Empty bins take no slot.
+
     cell = groups * slots + tf.cast(index, tf.int32)
     placed = _drop(cell, ~counted)
     sums = _sums.cell_sums(
@@ -277,7 +284,7 @@ def _adaptive(
         tf.reshape(_sums.totals(sums, dtype), [3, num_groups, slots])
     )
     edges = adaptive_edges(keys, cell, num_groups, slots)
-    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False), valid
+    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False), fits
 
 
 def adaptive_edges(

@@ -52,16 +52,19 @@ def exponent_above(values: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_value(tf.bitcast(largest, tf.int32) // 2**23 - 126, -126, 126)
 
 
-def integer_masses(weights: tf.Tensor, num_bins: int) -> tf.Tensor:
+def integer_masses(weights: tf.Tensor, num_bins: tf.Tensor | int) -> tf.Tensor:
     """Returns weights as int64 multiples of one power of two, to add without rounding.
 
-    The twin of `numpy._binning.integer_masses`; says why there.
+    The twin of `numpy._binning.integer_masses`; says why there. `num_bins` may be a
+    tensor, of which the largest counts.
     """
-    size = weights.shape.num_elements() or 2**31 - 1
-    bits = min(61 - size.bit_length() - (2 * num_bins).bit_length(), 52)
+    size = exponent_above(tf.size(weights)) + exponent_above(2 * num_bins)
+    bits = tf.minimum(61 - size, 52)
     exponent = exponent_above(weights)
     scaled = weights * tf.cast(power_of_two(-exponent), weights.dtype)
-    return tf.cast(tf.round(scaled * 2.0**bits), tf.int64)
+    return tf.cast(
+        tf.round(scaled * tf.cast(power_of_two(bits), weights.dtype)), tf.int64
+    )
 
 
 def _segment_pair(
