@@ -147,10 +147,23 @@ def cell_sums(
 
 def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
     """Adds cells together, `of` [cells] being the new cell of each."""
-    units = tf.math.unsorted_segment_sum(tf.transpose(sums.units), of, num_cells)
-    hi, lo = _segment_pair(tf.transpose(sums.hi), of, num_cells)
-    rest = tf.math.unsorted_segment_sum(tf.transpose(sums.lo), of, num_cells)
-    return Sums(tf.transpose(units), hi, lo + tf.transpose(rest))
+
+    def weighted():
+        hi, lo = _segment_pair(tf.transpose(sums.hi), of, num_cells)
+        rest = tf.math.unsorted_segment_sum(tf.transpose(sums.lo), of, num_cells)
+        return hi, lo + tf.transpose(rest)
+
+    def unweighted():
+        nothing = tf.zeros([3, num_cells])
+        return nothing, nothing
+
+    # Most metrics never see a weight.
+    hi, lo = tf.cond(tf.reduce_any(sums.hi != 0), weighted, unweighted)
+    units = [
+        tf.math.unsorted_segment_sum(row, of, num_cells)
+        for row in tf.unstack(sums.units)
+    ]
+    return Sums(tf.stack(units), hi, lo)
 
 
 def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
