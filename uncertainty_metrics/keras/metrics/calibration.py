@@ -438,8 +438,7 @@ class ExpectedCalibrationError(_PresetCalibrationError):
 class MaximumCalibrationError(_PresetCalibrationError):
     """Maximum calibration error (MCE) of all batches.
 
-    Even bins of the decision's probability, the largest
-    gap.
+    Even bins of the decision's probability, the largest gap.
 
     State and precision are those of `GeneralCalibrationError`, the definition that of
     the function `maximum_calibration_error`.
@@ -479,8 +478,7 @@ class MaximumCalibrationError(_PresetCalibrationError):
 class RootMeanSquaredCalibrationError(_PresetCalibrationError):
     """Root mean squared calibration error (RMSCE) of all batches.
 
-    Adaptive bins of the decision's
-    probability, l2 norm.
+    Adaptive bins of the decision's probability, l2 norm.
 
     State and precision are those of `GeneralCalibrationError`, the definition that of
     the function `root_mean_squared_calibration_error`.
@@ -519,8 +517,7 @@ class RootMeanSquaredCalibrationError(_PresetCalibrationError):
 class StaticCalibrationError(_PresetCalibrationError):
     """Static calibration error (SCE) of all batches.
 
-    Even bins of every class's probability, l1 norm,
-    mean over the classes.
+    Even bins of every class's probability, l1 norm, mean over the classes.
 
     State and precision are those of `GeneralCalibrationError`, the definition that of
     the function `static_calibration_error`.
@@ -559,8 +556,7 @@ class StaticCalibrationError(_PresetCalibrationError):
 class AdaptiveCalibrationError(_PresetCalibrationError):
     """Adaptive calibration error (ACE) of all batches.
 
-    Adaptive bins of every class's probability, l1
-    norm, mean over the classes.
+    Adaptive bins of every class's probability, l1 norm, mean over the classes.
 
     State and precision are those of `GeneralCalibrationError`, the definition that of
     the function `adaptive_calibration_error`.
@@ -599,8 +595,7 @@ class AdaptiveCalibrationError(_PresetCalibrationError):
 class ThresholdedAdaptiveCalibrationError(_PresetCalibrationError):
     """Thresholded adaptive calibration error (TACE) of all batches.
 
-    ACE of the scores above
-    `threshold`, by default 0.01.
+    ACE of the scores above `threshold`, by default 0.01.
 
     State and precision are those of `GeneralCalibrationError`, the definition that of
     the function `thresholded_adaptive_calibration_error`.
