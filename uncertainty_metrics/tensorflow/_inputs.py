@@ -15,7 +15,12 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 
-_UNSIGNED = {2: tf.uint16, 4: tf.uint32, 8: tf.uint64}
+# The signed and unsigned integers of each size in bytes.
+_INTEGERS = {
+    2: (tf.int16, tf.uint16),
+    4: (tf.int32, tf.uint32),
+    8: (tf.int64, tf.uint64),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +133,6 @@ def examples(
     dtype = sum_dtype(predictions)
     predictions = tf.reshape(predictions, [-1, num_classes or 1])
     weights = None
-    live = None
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
         right = (weights >= 0) & (weights < np.inf)
@@ -140,15 +144,10 @@ def examples(
         wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
         kept = tf.cast(wide != tf.cast(ignore_index, wide.dtype), dtype)
         weights = kept if weights is None else weights * kept
-    if weights is not None:
-        live = weights > 0
-
-    def all_live(right):
-        return tf.reduce_all(right if live is None else right | ~live)
 
     classes = num_classes or 2
     labels, right = _integers(labels, classes)
-    valid &= all_live(right)
+    valid &= live_rows(weights, right)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         if not shape.is_compatible_with(labels_predicted.shape) and (
@@ -162,7 +161,7 @@ def examples(
             )
         labels_predicted = tf.reshape(labels_predicted, [-1])
         labels_predicted, right = _integers(labels_predicted, classes)
-        valid &= all_live(right)
+        valid &= live_rows(weights, right)
 
     if name == "logits":
         predictions = tf.cast(predictions, dtype)
@@ -197,29 +196,25 @@ def decisions(
     """
     # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
-    limit = tf.bitcast(_upper_limit(probabilities), _unsigned(probabilities))
+    signed, unsigned = _INTEGERS[probabilities.dtype.size]
 
     def best(values):
-        bits = tf.bitcast(values, _unsigned(values))
+        bits = tf.bitcast(values, unsigned)
         if bits.dtype.size < 4:  # There is no argmax of uint16 everywhere.
             bits = tf.cast(bits, tf.int32)
         index = tf.argmax(bits, axis=-1, output_type=tf.int32)
         return index, take(values, index)
 
-    def in_range(scores):
-        bits = tf.bitcast(scores, _unsigned(scores))
-        return _less_equal(bits, limit)
-
     index, scores = best(probabilities)
-    # -0.0 is a zero with large bits.
+    # -0.0 is a zero with large bits: as a maximum it may hide the real one.
     index, scores = tf.cond(
-        tf.reduce_all(in_range(scores)),
+        tf.reduce_all(tf.bitcast(scores, signed) >= 0),
         lambda: (index, scores),
         lambda: best(
             tf.where(probabilities == 0, tf.zeros_like(probabilities), probabilities)
         ),
     )
-    return index, tf.minimum(scores, 1), in_range(scores)
+    return index, tf.minimum(scores, 1), _in_range(scores)
 
 
 def _upper_limit(probabilities: tf.Tensor) -> tf.Tensor:
@@ -227,19 +222,11 @@ def _upper_limit(probabilities: tf.Tensor) -> tf.Tensor:
     return tf.constant(np_inputs.upper_limit(dtype.as_numpy_dtype), dtype)
 
 
-def _unsigned(tensor: tf.Tensor) -> tf.DType:
-    return _UNSIGNED[tensor.dtype.size]
-
-
-def _less_equal(bits: tf.Tensor, limit: tf.Tensor) -> tf.Tensor:
-    # Comparisons of unsigned integers are missing on some devices; the signed reading
-    # of a valid pattern is between 0 and the limit.
-    signed = {2: tf.int16, 4: tf.int32, 8: tf.int64}[bits.dtype.size]
-    bits, limit = tf.bitcast(bits, signed), tf.bitcast(limit, signed)
-    return (bits >= 0) & (bits <= limit)
+def _in_range(probabilities: tf.Tensor) -> tf.Tensor:
+    """Returns whether each is in [0, 1], but for rounding; False for NaN."""
+    return (probabilities >= 0) & (probabilities <= _upper_limit(probabilities))
 
 
 def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
     """Returns whether all probabilities of each row are in [0, 1], but for rounding."""
-    limit = _upper_limit(probabilities)
-    return tf.reduce_all((probabilities >= 0) & (probabilities <= limit), axis=-1)
+    return tf.reduce_all(_in_range(probabilities), axis=-1)

@@ -232,26 +232,27 @@ class GeneralCalibrationError(_base.SumsMetric):
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
-        self._check_classes("y_pred", classes or 2)
+        columns, classes = classes or 1, classes or 2
+        self._check_classes("y_pred", classes)
         weights = _labels.flat_weights(sample_weight, mask, labels)
         labels = tf.reshape(labels, [-1])
-        y_pred = tf.reshape(y_pred, [-1, 1 if classes is None else classes])
+        y_pred = tf.reshape(y_pred, [-1, columns])
         options = (
             self.spec,
-            self._bits(self.spec.num_groups(classes or 2)),
+            self._bits(self.spec.num_groups(classes)),
             "logits" if self.from_logits else "probabilities",
             self.ignore_index,
         )
         eager = tf.executing_eagerly()
         if eager:
-            batch = _compiled(*options, y_pred.shape[1])
+            batch = _compiled(*options, columns)
         else:
             batch = functools.partial(_batch_sums, *options)
         sums, valid = batch(labels, y_pred, weights)
         if eager and not valid:
             self._reject(y_true if one_hot else None, labels, y_pred, weights)
         if self._units is None:
-            self._build(classes or 2)
+            self._build(classes)
         self._add_sums(sums, valid)
 
     def _reject(
