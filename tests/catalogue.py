@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests import references
 
@@ -241,13 +242,15 @@ FUNCTIONS = tuple(row for row in ROWS if row.cases)
 METRICS = tuple(row for row in ROWS if row.metric)
 
 
-def function_cases():
-    """Returns (row, options) of every function, with a readable id for each."""
-    return [
-        (row, case, f"{row.name}-{i}")
+every_row = pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
+every_case = pytest.mark.parametrize(
+    ("row", "case"),
+    [
+        pytest.param(row, case, id=f"{row.name}-{i}")
         for row in FUNCTIONS
         for i, case in enumerate(row.cases)
-    ]
+    ],
+)
 
 
 def metric_cases():

@@ -5,13 +5,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-
-CASES = [(row, case) for row, case, _ in catalogue.function_cases()]
-IDS = [name for _, _, name in catalogue.function_cases()]
-every_case = pytest.mark.parametrize(("row", "case"), CASES, ids=IDS)
-every_row = pytest.mark.parametrize(
-    "row", catalogue.FUNCTIONS, ids=lambda row: row.name
-)
+from tests.catalogue import every_case, every_row
 
 
 def call(row, case, **arguments):

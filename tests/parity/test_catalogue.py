@@ -7,13 +7,7 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
-
-CASES = [(row, case) for row, case, _ in catalogue.function_cases()]
-IDS = [name for _, _, name in catalogue.function_cases()]
-every_case = pytest.mark.parametrize(("row", "case"), CASES, ids=IDS)
-every_row = pytest.mark.parametrize(
-    "row", catalogue.FUNCTIONS, ids=lambda row: row.name
-)
+from tests.catalogue import every_case, every_row
 
 ATOL = {np.float32: 3e-7, np.float64: 1e-12}
 
