@@ -34,7 +34,14 @@ setup(
     ],
     extras_require={
         "plot": PLOT,
-        "test": [*PLOT, "pytest>=7.4", "ruff>=0.17,<0.18", "scikit-learn>=1.3"],
+        "test": [
+            *PLOT,
+            "properscoring>=0.1",
+            "pytest>=7.4",
+            "ruff>=0.17,<0.18",
+            "scikit-learn>=1.3",
+            "scoringrules>=0.10",
+        ],
         "docs": ["mkdocs-material>=9.5", "mkdocstrings[python]>=0.25"],
     },
     classifiers=[

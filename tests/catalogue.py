@@ -3,12 +3,17 @@
 A new metric gets all the sweeps from a row: agreement with its reference, NumPy
 against TensorFlow, eager against compiled, batches, weights, replicas, bad input.
 `tests/repo/test_public_names.py` fails for a public name without a row.
+
+Functions of class probabilities are in `ROWS`, which `test_catalogue.py` of each room
+reads; scores of real-valued forecasts are in `REAL_ROWS`, read by
+`tests/parity/test_real_scores.py`. The Keras metrics of both are in `METRICS`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um_np
 from tests import references
 
 SCHEMES = ("even", "adaptive")
@@ -36,6 +42,10 @@ class Row:
         with the same value for the same data.
       array: turns a result into a flat float array.
       bad_options: options that must raise ValueError, with a word of the message.
+      bad_metric_options: the same of the Keras class.
+      scale: what to compare absolute differences with.
+      differentiable: whether gradients in the predictions are tested.
+      zeros: whether the data have probabilities of 0, where a score may be infinite.
     """
 
     name: str
@@ -46,6 +56,150 @@ class Row:
     metric_cases: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
     array: Callable[[Any], np.ndarray] = lambda value: np.atleast_1d(np.asarray(value))
     bad_options: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    bad_metric_options: tuple[Mapping[str, Any], ...] = ()
+    scale: float = 1.0
+    differentiable: bool = False
+    zeros: bool = True
+
+    def takes(self, option):
+        return option in inspect.signature(getattr(um_np, self.name)).parameters
+
+    def bad_data(self):
+        """Returns the names of bad data that have to do with this function."""
+        return [bad for bad in SHAPES + VALUES if self._concerns(bad)]
+
+    def _concerns(self, bad):
+        return "predicted" not in bad or self.takes("labels_predicted")
+
+    def data(self, rng, n=40, dtype=np.float64):
+        made = data(rng, n=n, dtype=dtype)
+        if self.zeros:
+            return made
+        mixed = (0.9 * made.predictions + 0.1 / 3).astype(dtype)
+        return dataclasses.replace(made, predictions=mixed)
+
+    # What the Keras sweeps need to know.
+
+    units = 3
+    activation = "softmax"
+
+    def lattice(self, rng, n=40):
+        made = lattice(rng, n)
+        if self.zeros:
+            return made
+        rows = np.array([[0.5, 0.25, 0.25], [0.125, 0.25, 0.625]], np.float32)
+        rows = rng.permuted(rows[rng.integers(0, 2, n)], axis=1)
+        return dataclasses.replace(made, predictions=rows)
+
+    def expected(self, case, data, weighted=False):
+        """Returns what the metric must give after all the data, a flat array."""
+        value = getattr(um_np, self.name)(**data.arguments(weighted), **case)
+        return self.array(value)
+
+    def metric_values(self):
+        """Returns the names of data that only their values make bad, for the metric."""
+        left_out = ("infinite logit", "one-hot", "zero weights", "swapped binary")
+        return [bad for bad in VALUES if bad not in left_out and "predicted" not in bad]
+
+    def bad_keras_data(self, bad):
+        """Returns y_true, y_pred, weights or None, and a word of the message."""
+        arguments, word = bad_data(bad)
+        word = word.replace("labels", "y_true").replace("probabilities", "y_pred")
+        return (
+            arguments["labels"],
+            arguments["probabilities"],
+            arguments.get("sample_weight"),
+        ), word
+
+
+@dataclasses.dataclass(frozen=True)
+class RealRow:
+    """A score of real-valued forecasts, elementwise, and its streaming form.
+
+    Attributes:
+      name: the public name of the function, in both namespaces.
+      reference: called as the function; naive and independent.
+      make: makes the arguments, all but the options, of a generator, a leading shape
+        and a type.
+      cases: sets of options to run it with.
+      tail: number of axes of each argument after those of the scores.
+      metric: name of the Keras class, or None.
+      metric_cases: options of the Keras class; for each a case of the function.
+      units: size of the last axis of the metric's `y_pred`.
+      split: turns `y_pred` [..., units] into the arguments after the labels.
+      bad_options: options that must raise ValueError, with a word of the message.
+      bad_metric_options: the same of the Keras class.
+      bad_values: changes of one argument to a value it must not have.
+    """
+
+    name: str
+    reference: Callable[..., Any]
+    make: Callable[..., dict[str, np.ndarray]]
+    cases: tuple[Mapping[str, Any], ...] = ({},)
+    tail: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    metric: str | None = None
+    metric_cases: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+    units: int = 1
+    split: Callable[..., dict[str, np.ndarray]] | None = None
+    bad_options: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    bad_metric_options: tuple[Mapping[str, Any], ...] = ()
+    bad_values: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    scale = 10.0
+    activation = None
+
+    def arguments(self, rng, shape=(40,), dtype=np.float64):
+        made = self.make(rng, tuple(shape))
+        return {name: value.astype(dtype) for name, value in made.items()}
+
+    def lattice(self, rng, n=40):
+        """Makes numbers that bfloat16 holds exactly."""
+
+        def draw(*shape):
+            return (rng.integers(-32, 33, shape) / 16).astype(np.float32)
+
+        weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], n)
+        weights[0] = 1.0
+        predictions = np.sort(draw(n, self.units), axis=1)
+        return Data(draw(n), predictions, weights)
+
+    def expected(self, case, data, weighted=False):
+        scores = getattr(um_np, self.name)(
+            data.labels, **self.split(data.predictions.astype(np.float64)), **case
+        )
+        scores = scores.reshape(len(data.labels), -1).mean(axis=1)
+        weights = data.weights if weighted else None
+        return np.atleast_1d(np.average(scores, weights=weights))
+
+    def metric_values(self):
+        return ["label nan", "nan prediction", "negative weight", "nan weight"]
+
+    def bad_keras_data(self, bad):
+        labels = np.array([0.5, 1.0, -1.0, 2.0])
+        predictions = np.ones([4, self.units])
+
+        def wrong(array, value):
+            array = array.copy()
+            array.reshape(-1)[2] = value
+            return array
+
+        return {
+            "rank": ((labels, predictions[None, None], None), "y_pred"),
+            "lengths": ((labels[:3], predictions, None), "y_true"),
+            "swapped": ((predictions, labels, None), "swapped|y_pred"),
+            "empty": ((labels[:0], predictions[:0], None), "y_true"),
+            "weight shape": ((labels, predictions, np.ones(3)), "sample_weight"),
+            "ragged": (([[0.0], [1.0, 2.0], [1.0]], predictions, None), "y_true"),
+            "label nan": ((wrong(labels, np.nan), predictions, None), "y_true"),
+            "nan prediction": ((labels, wrong(predictions, np.nan), None), "y_pred"),
+            "negative weight": (
+                (labels, predictions, np.array([1, 1, -1.0, 1])),
+                "sample_weight",
+            ),
+            "nan weight": (
+                (labels, predictions, np.array([1, 1, np.nan, 1])),
+                "sample_weight",
+            ),
+        }[bad]
 
 
 def _statistics_array(statistics):
@@ -86,6 +240,16 @@ def _grid_array(errors):
     return np.array([float(errors[key]) for key in sorted(errors)])
 
 
+_BAD_CALIBRATION_METRIC = (
+    {"num_bins": 0},
+    {"num_bins": 2.5},
+    {"from_logits": 1},
+    {"sparse_labels": "yes"},
+    {"sketch_bits": 99},
+    {"num_classes": -1},
+)
+
+
 def _preset(name, alias, metric, scheme, max_prob, class_conditional, norm, threshold):
     def reference(labels, probabilities, **options):
         options = {"threshold": threshold, **options}
@@ -107,6 +271,7 @@ def _preset(name, alias, metric, scheme, max_prob, class_conditional, norm, thre
         metric,
         tuple(streamed),
         bad_options=tuple(bad),
+        bad_metric_options=_BAD_CALIBRATION_METRIC,
     )
 
 
@@ -136,6 +301,7 @@ ROWS = (
         _GENERAL_CASES,
         "GeneralCalibrationError",
         tuple((case, case) for case in _GENERAL_CASES),
+        bad_metric_options=_BAD_CALIBRATION_METRIC,
         bad_options=(
             ({**_TOP_LABEL, "norm": "l3"}, "'l1', 'l2', 'max'"),
             (
@@ -227,51 +393,163 @@ ROWS = (
         metric_cases=(
             ({"task": "multiclass", "num_classes": 3, "num_bins": 4}, {"num_bins": 4}),
         ),
+        bad_metric_options=_BAD_CALIBRATION_METRIC[:-1],
+    ),
+    Row(
+        "brier_score",
+        references.brier_score,
+        cases=({}, {"zero_based": True}),
+        metric="BrierScore",
+        metric_cases=(({}, {}), ({"zero_based": True},) * 2),
+        bad_options=(
+            ({"aggregate": 1}, "aggregate"),
+            ({"zero_based": "yes"}, "zero_based"),
+        ),
+        bad_metric_options=(
+            {"from_logits": 1},
+            {"sparse_labels": "yes"},
+            {"zero_based": 2},
+        ),
+        differentiable=True,
+    ),
+    Row(
+        "negative_log_likelihood",
+        references.negative_log_likelihood,
+        metric="NegativeLogLikelihood",
+        metric_cases=(({}, {}),),
+        bad_options=(({"aggregate": None}, "aggregate"),),
+        bad_metric_options=({"from_logits": 1}, {"sparse_labels": "yes"}),
+        scale=4.0,
+        differentiable=True,
+        zeros=False,
+    ),
+    Row(
+        "brier_decomposition",
+        references.brier_decomposition,
+        metric="BrierDecomposition",
+        metric_cases=(({}, {}),),
+        bad_metric_options=(
+            {"from_logits": 1},
+            {"exact": None},
+            {"sparse_labels": "yes"},
+            {"num_classes": 0},
+        ),
+        differentiable=True,
+    ),
+    Row(
+        "brier_decomposition_exact",
+        references.brier_decomposition_exact,
+        metric="BrierDecomposition",
+        metric_cases=(({"exact": True}, {}),),
     ),
 )
 
-# Public names that are not functions of predictions, and the tests that hold them.
-OTHERS = {
-    "BinStatistics": "tests/parity/test_bin_statistics.py",
-    "numpy": "tests/repo/test_imports.py",
-    "reliability_curve": "tests/np/test_reliability_diagram.py",
-    "reliability_diagram": "tests/np/test_reliability_diagram.py",
-}
 
-FUNCTIONS = tuple(row for row in ROWS if row.cases)
-METRICS = tuple(row for row in ROWS if row.metric)
+def _samples(rng, shape):
+    samples = rng.normal(size=(*shape, 7)) + rng.normal(size=(*shape, 1))
+    samples[..., 1] = samples[..., 4]  # A tie.
+    labels = rng.normal(size=shape)
+    labels.reshape(-1)[0] = samples.reshape(-1, 7)[0, 2]
+    return {"labels": labels, "predictive_samples": samples}
 
 
-every_row = pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
-every_case = pytest.mark.parametrize(
-    ("row", "case"),
-    [
-        pytest.param(row, case, id=f"{row.name}-{i}")
-        for row in FUNCTIONS
-        for i, case in enumerate(row.cases)
-    ],
+def _vectors(rng, shape):
+    samples = rng.normal(size=(*shape, 6, 3))
+    samples[..., 1, :] = samples[..., 4, :]
+    return {"labels": rng.normal(size=(*shape, 3)), "predictive_samples": samples}
+
+
+_QUANTILES = (0.1, 0.5, 0.75)
+
+REAL_ROWS = (
+    RealRow(
+        "crps_normal_score",
+        references.crps_normal,
+        make=lambda rng, shape: {
+            "labels": 3 * rng.normal(size=shape),
+            "means": rng.normal(size=shape),
+            "stddevs": np.exp(rng.normal(size=shape)),
+        },
+        metric="CRPSNormal",
+        metric_cases=(({"scale_transform": "exp"}, {}),),
+        units=2,
+        split=lambda p: {"means": p[..., 0], "stddevs": np.exp(p[..., 1])},
+        bad_metric_options=({"scale_transform": "square"},),
+        bad_values={"stddevs": -1.0},
+    ),
+    RealRow(
+        "crps_score",
+        references.crps_samples,
+        make=_samples,
+        cases=({}, {"estimator": "nrg"}, {"estimator": "roll"}),
+        tail={"predictive_samples": 1},
+        metric="CRPSSamples",
+        metric_cases=tuple(
+            ({"estimator": e}, {"estimator": e}) for e in ("fair", "nrg", "roll")
+        ),
+        units=5,
+        split=lambda p: {"predictive_samples": p},
+        bad_options=(({"estimator": "pwm"}, "'fair', 'nrg', 'roll'"),),
+        bad_metric_options=({"estimator": "pwm"},),
+    ),
+    RealRow(
+        "pinball_loss",
+        references.pinball,
+        make=lambda rng, shape: {
+            "labels": rng.normal(size=shape),
+            "quantile_predictions": rng.normal(size=(*shape, 3)),
+        },
+        cases=({"quantiles": _QUANTILES},),
+        tail={"quantile_predictions": 1},
+        metric="Pinball",
+        metric_cases=(({"quantiles": _QUANTILES},) * 2,),
+        units=3,
+        split=lambda p: {"quantile_predictions": p},
+        bad_options=(
+            ({"quantiles": (0.1, 0.5, 1.0)}, "quantiles"),
+            ({"quantiles": 0.0}, "quantiles"),
+            ({"quantiles": ()}, "quantiles"),
+            ({"quantiles": (0.1, 0.5)}, "quantile_predictions"),
+        ),
+        bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
+    ),
+    RealRow(
+        "interval_score",
+        references.interval,
+        make=lambda rng, shape: {
+            "labels": 2 * rng.normal(size=shape),
+            "lower": rng.normal(size=shape) - 1,
+            "upper": rng.normal(size=shape) + 1,
+        },
+        cases=({"alpha": 0.1}, {"alpha": 0.5}),
+        metric="IntervalScore",
+        metric_cases=(({"alpha": 0.2},) * 2,),
+        units=2,
+        split=lambda p: {"lower": p[..., 0], "upper": p[..., 1]},
+        bad_options=(({"alpha": 0}, "alpha"), ({"alpha": 1.0}, "alpha")),
+        bad_metric_options=({"alpha": -0.5},),
+    ),
+    RealRow(
+        "energy_score",
+        references.energy,
+        make=_vectors,
+        cases=({}, {"estimator": "fair"}),
+        tail={"labels": 1, "predictive_samples": 2},
+        bad_options=(({"estimator": "roll"}, "'nrg', 'fair'"),),
+    ),
 )
-
-
-def metric_cases():
-    """Returns (row, class options, function options, id) of every Keras class."""
-    return [
-        (row, *case, f"{row.metric}-{i}")
-        for row in METRICS
-        for i, case in enumerate(row.metric_cases)
-    ]
 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """Labels, probabilities [N, K] and weights that go through the corners."""
+    """Labels, predictions [N, K] and weights that go through the corners."""
 
     labels: np.ndarray
-    probabilities: np.ndarray
+    predictions: np.ndarray
     weights: np.ndarray
 
     def arguments(self, weighted=False):
-        given = {"labels": self.labels, "probabilities": self.probabilities}
+        given = {"labels": self.labels, "probabilities": self.predictions}
         return {**given, "sample_weight": self.weights} if weighted else given
 
 
@@ -301,7 +579,7 @@ def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
     made = data(rng, n, classes)
     probabilities = rng.multinomial(32, np.full(classes, 1 / classes), n) / 32
     probabilities[: n // 4] = np.eye(classes)[rng.integers(0, classes, n // 4)]
-    return dataclasses.replace(made, probabilities=probabilities.astype(dtype))
+    return dataclasses.replace(made, predictions=probabilities.astype(dtype))
 
 
 def bad_data(name):
@@ -375,3 +653,84 @@ VALUES = (
     *("infinite logit", "negative weight", "nan weight", "zero weights"),
     *("predicted too large", "swapped binary", "one-hot"),
 )
+
+
+# Public names that are not functions of predictions, and the tests that hold them.
+OTHERS = {
+    "BinStatistics": "tests/parity/test_bin_statistics.py",
+    "bayesian_expected_calibration_error": "tests/np/test_bayesian_calibration.py",
+    "numpy": "tests/repo/test_imports.py",
+    "probability_of_lower_calibration_error": "tests/np/test_bayesian_calibration.py",
+    "reliability_curve": "tests/np/test_reliability_diagram.py",
+    "reliability_diagram": "tests/np/test_reliability_diagram.py",
+}
+
+# Those of TensorFlow and Keras alone.
+TENSORFLOW_ONLY = {"crps_distribution": "tests/tf/test_crps_distribution.py"}
+KERAS_ONLY = {
+    "BayesianExpectedCalibrationError": "tests/keras/test_bayesian_calibration.py",
+    "BrierLoss": "tests/keras/test_losses.py",
+    "CRPSNormalLoss": "tests/keras/test_losses.py",
+    "CRPSSampleLoss": "tests/keras/test_losses.py",
+    "GaussianNLLLoss": "tests/keras/test_losses.py",
+    "IntervalLoss": "tests/keras/test_losses.py",
+    "PinballLoss": "tests/keras/test_losses.py",
+}
+
+FUNCTIONS = tuple(row for row in ROWS if row.cases)
+METRICS = tuple(row for row in ROWS + REAL_ROWS if row.metric)
+CLASS_METRICS = tuple(row for row in ROWS if row.metric)
+
+
+every_row = pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
+every_bad = pytest.mark.parametrize(
+    ("row", "bad"),
+    [
+        pytest.param(row, bad, id=f"{row.name}-{bad}")
+        for row in FUNCTIONS
+        for bad in row.bad_data()
+    ],
+)
+
+
+def cases_that_take(option):
+    """Parametrizes over the cases of the functions with an option."""
+    return pytest.mark.parametrize(
+        ("row", "case"),
+        [
+            pytest.param(row, case, id=f"{row.name}-{i}")
+            for row in FUNCTIONS
+            if row.takes(option)
+            for i, case in enumerate(row.cases)
+        ],
+    )
+
+
+every_case = pytest.mark.parametrize(
+    ("row", "case"),
+    [
+        pytest.param(row, case, id=f"{row.name}-{i}")
+        for row in FUNCTIONS
+        for i, case in enumerate(row.cases)
+    ],
+)
+
+
+every_real_case = pytest.mark.parametrize(
+    ("row", "case"),
+    [
+        pytest.param(row, case, id=f"{row.name}-{i}")
+        for row in REAL_ROWS
+        for i, case in enumerate(row.cases)
+    ],
+)
+every_real_row = pytest.mark.parametrize("row", REAL_ROWS, ids=lambda row: row.name)
+
+
+def metric_cases():
+    """Returns (row, class options, function options, id) of every Keras class."""
+    return [
+        (row, *case, f"{row.metric}-{row.name}-{i}")
+        for row in METRICS
+        for i, case in enumerate(row.metric_cases)
+    ]

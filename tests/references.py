@@ -138,3 +138,134 @@ def calibration_error(
     if norm == "l1":
         return errors.mean()
     return np.sqrt(np.mean(errors**2)) if norm == "l2" else errors.max()
+
+
+def _rows(labels, probabilities, sample_weight=None):
+    """Returns (label, row, weight) of every example."""
+    probabilities = np.asarray(probabilities, np.float64)
+    if probabilities.ndim == 1:
+        probabilities = np.stack([1 - probabilities, probabilities], axis=1)
+    weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+    return [
+        (int(y), p, float(w))
+        for y, p, w in zip(labels, probabilities, weights, strict=True)
+        if w > 0
+    ]
+
+
+def brier_score(labels, probabilities, zero_based=False, **data):
+    """The squared distance from the one-hot label, less 1 unless it is zero-based."""
+    rows = _rows(labels, probabilities, **data)
+    distances = [np.sum((p - np.eye(len(p))[y]) ** 2) for y, p, _ in rows]
+    mean = np.average(distances, weights=[w for _, _, w in rows])
+    return mean if zero_based else mean - 1
+
+
+def negative_log_likelihood(labels, probabilities, **data):
+    rows = _rows(labels, probabilities, **data)
+    with np.errstate(divide="ignore"):
+        scores = [-np.log(p[y]) for y, p, _ in rows]
+    return np.average(scores, weights=[w for _, _, w in rows])
+
+
+def brier_decomposition_exact(labels, probabilities, **data):
+    """Loops over decisions and classes, as the definition sums."""
+    rows = _rows(labels, probabilities, **data)
+    classes = len(rows[0][1])
+    total = sum(w for _, _, w in rows)
+    outcome = [sum(w for y, _, w in rows if y == j) / total for j in range(classes)]
+    resolution = reliability = variance = covariance = 0.0
+    for k in range(classes):
+        held = [(y, p, w) for y, p, w in rows if int(np.argmax(p)) == k]
+        mass = sum(w for _, _, w in held)
+        for j in range(classes):
+            if not held:
+                continue
+            d = sum(w for y, _, w in held if y == j) / mass
+            f = sum(w * p[j] for _, p, w in held) / mass
+            resolution += mass / total * (d - outcome[j]) ** 2
+            reliability += mass / total * (f - d) ** 2
+            for y, p, w in held:
+                variance += w / total * (p[j] - f) ** 2
+                covariance += 2 * w / total * (p[j] - f) * ((y == j) - d)
+    uncertainty = -sum(share**2 for share in outcome)
+    return np.array([uncertainty, resolution, reliability, variance, covariance])
+
+
+def brier_decomposition(labels, probabilities, **data):
+    parts = brier_decomposition_exact(labels, probabilities, **data)
+    rows = _rows(labels, probabilities, **data)
+    total = sum(w for _, _, w in rows)
+    reliability = 0.0
+    for _, p, w in rows:
+        decision = np.argmax(p)
+        held = [(y, v) for y, q, v in rows if np.argmax(q) == decision]
+        for j in range(len(p)):
+            d = sum(v for y, v in held if y == j) / sum(v for _, v in held)
+            reliability += w / total * (p[j] - d) ** 2
+    return np.array([parts[0], parts[1], reliability])
+
+
+def crps_normal(labels, means, stddevs):
+    """The integral of the squared difference of the distribution functions."""
+    from scipy import integrate, stats
+
+    scores = np.empty(np.shape(labels))
+    for i in np.ndindex(scores.shape):
+        y, forecast = labels[i], stats.norm(means[i], stddevs[i])
+        options = {"epsabs": 1e-13, "epsrel": 1e-13, "limit": 200}
+        low, high = means[i] - 12 * stddevs[i], means[i] + 12 * stddevs[i]
+        below = integrate.quad(
+            lambda z, f=forecast: f.cdf(z) ** 2, min(low, y), y, **options
+        )
+        above = integrate.quad(
+            lambda z, f=forecast: f.sf(z) ** 2, y, max(high, y), **options
+        )
+        scores[i] = below[0] + above[0]
+    return scores
+
+
+def crps_samples(labels, predictive_samples, estimator="fair"):
+    """Loops over all pairs of samples."""
+    scores = np.empty(np.shape(labels))
+    m = predictive_samples.shape[-1]
+    for i in np.ndindex(scores.shape):
+        x = np.asarray(predictive_samples[i], np.float64)
+        error = sum(abs(x[a] - labels[i]) for a in range(m)) / m
+        if estimator == "roll":
+            spread = sum(abs(x[a] - x[a - 1]) for a in range(m)) / m
+        else:
+            pairs = sum(abs(x[a] - x[b]) for a in range(m) for b in range(m))
+            spread = pairs / (m * (m - 1) if estimator == "fair" else m * m)
+        scores[i] = error - spread / 2
+    return scores
+
+
+def pinball(labels, quantile_predictions, quantiles):
+    losses = np.empty(quantile_predictions.shape)
+    for i in np.ndindex(losses.shape):
+        y, q, t = labels[i[:-1]], quantile_predictions[i], quantiles[i[-1]]
+        losses[i] = t * (y - q) if y >= q else (1 - t) * (q - y)
+    return losses
+
+
+def interval(labels, lower, upper, alpha):
+    scores = np.empty(np.shape(labels))
+    for i in np.ndindex(scores.shape):
+        scores[i] = upper[i] - lower[i]
+        if labels[i] < lower[i]:
+            scores[i] += 2 / alpha * (lower[i] - labels[i])
+        if labels[i] > upper[i]:
+            scores[i] += 2 / alpha * (labels[i] - upper[i])
+    return scores
+
+
+def energy(labels, predictive_samples, estimator="nrg"):
+    scores = np.empty(labels.shape[:-1])
+    m = predictive_samples.shape[-2]
+    for i in np.ndindex(scores.shape):
+        x = np.asarray(predictive_samples[i], np.float64)
+        error = sum(np.sqrt(np.sum((row - labels[i]) ** 2)) for row in x) / m
+        pairs = sum(np.sqrt(np.sum((a - b) ** 2)) for a in x for b in x)
+        scores[i] = error - pairs / 2 / (m * (m - 1) if estimator == "fair" else m * m)
+    return scores

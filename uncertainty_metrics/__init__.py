@@ -12,6 +12,10 @@ from uncertainty_metrics.version import __version__ as __version__
 
 _TF_CALIBRATION = "uncertainty_metrics.tensorflow.calibration"
 _KERAS_CALIBRATION = "uncertainty_metrics.keras.metrics.calibration"
+_TF_SCORING = "uncertainty_metrics.tensorflow.scoring_rules"
+_KERAS_SCORING = "uncertainty_metrics.keras.metrics.scoring_rules"
+_KERAS_LOSSES = "uncertainty_metrics.keras.losses"
+_TF_BAYESIAN = "uncertainty_metrics.tensorflow.bayesian_calibration"
 _RELIABILITY = "uncertainty_metrics.visualization.reliability"
 
 _HOMES = {
@@ -34,6 +38,20 @@ _HOMES = {
     "tace": _TF_CALIBRATION,
     "thresholded_adaptive_calibration_error": _TF_CALIBRATION,
     "BinStatistics": "uncertainty_metrics.tensorflow._binning",
+    # Bayesian calibration error.
+    "bayesian_expected_calibration_error": _TF_BAYESIAN,
+    "probability_of_lower_calibration_error": _TF_BAYESIAN,
+    # Scoring rules.
+    "brier_decomposition": _TF_SCORING,
+    "brier_decomposition_exact": _TF_SCORING,
+    "brier_score": _TF_SCORING,
+    "crps_distribution": "uncertainty_metrics.tensorflow.distribution_scores",
+    "crps_normal_score": _TF_SCORING,
+    "crps_score": _TF_SCORING,
+    "energy_score": _TF_SCORING,
+    "interval_score": _TF_SCORING,
+    "negative_log_likelihood": _TF_SCORING,
+    "pinball_loss": _TF_SCORING,
     # Keras metrics.
     "AdaptiveCalibrationError": _KERAS_CALIBRATION,
     "CalibrationError": _KERAS_CALIBRATION,
@@ -43,6 +61,23 @@ _HOMES = {
     "RootMeanSquaredCalibrationError": _KERAS_CALIBRATION,
     "StaticCalibrationError": _KERAS_CALIBRATION,
     "ThresholdedAdaptiveCalibrationError": _KERAS_CALIBRATION,
+    "BayesianExpectedCalibrationError": (
+        "uncertainty_metrics.keras.metrics.bayesian_calibration"
+    ),
+    "BrierDecomposition": _KERAS_SCORING,
+    "BrierScore": _KERAS_SCORING,
+    "CRPSNormal": _KERAS_SCORING,
+    "CRPSSamples": _KERAS_SCORING,
+    "IntervalScore": _KERAS_SCORING,
+    "NegativeLogLikelihood": _KERAS_SCORING,
+    "Pinball": _KERAS_SCORING,
+    # Keras losses.
+    "BrierLoss": _KERAS_LOSSES,
+    "CRPSNormalLoss": _KERAS_LOSSES,
+    "CRPSSampleLoss": _KERAS_LOSSES,
+    "GaussianNLLLoss": _KERAS_LOSSES,
+    "IntervalLoss": _KERAS_LOSSES,
+    "PinballLoss": _KERAS_LOSSES,
     # Plots.
     "reliability_curve": _RELIABILITY,
     "reliability_diagram": _RELIABILITY,

@@ -153,3 +153,117 @@ def aligned_shape(name: str, shape: Shape, labels: Shape) -> list[int | None]:
             f"shape {shape}",
         )
     return aligned
+
+
+def open_unit(name: str, value: Any) -> float:
+    """Returns `value` as a float; raises ValueError unless it is in (0, 1)."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0.0 < number < 1.0:
+        raise error(name, "in (0, 1)", repr(value))
+    return number
+
+
+def levels(name: str, values: Any) -> float | tuple[float, ...]:
+    """Returns a number in (0, 1), or a tuple of them for a sequence or an array.
+
+    Raises:
+      ValueError: one is not in (0, 1), or there is none.
+    """
+    values = values.tolist() if hasattr(values, "tolist") else values
+    if not isinstance(values, list | tuple):
+        return open_unit(name, values)
+    if not values:
+        raise error(name, "at least one number in (0, 1)", repr(values))
+    return tuple(open_unit(name, value) for value in values)
+
+
+def same_shape(name: str, shape: Shape, labels: Shape) -> None:
+    """Raises ValueError unless `shape` is that of the labels, or [].
+
+    A last axis of 1 that only one of them has is no difference. Broadcasting [n, 1]
+    against [n] would give [n, n].
+    """
+    given, expected = list(shape), list(labels)
+    if 0 in expected:
+        raise error("labels", "at least one example", f"shape {expected}")
+    longer, shorter = sorted((given, expected), key=len, reverse=True)
+    if longer[len(shorter) :] == [1]:
+        longer = longer[:-1]
+    if given and not _compatible(longer, shorter):
+        raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
+
+
+def _extends(shape: Shape, labels: Shape) -> bool:
+    """Says if `shape` is that of the labels and one axis more."""
+    if not shape:
+        return False
+    squeezed = labels[:-1] if labels[-1:] == [1] else labels
+    return _compatible(shape[:-1], labels) or _compatible(shape[:-1], squeezed)
+
+
+def last_axis(
+    name: str, shape: Shape, labels: Shape, axis: str, labels_name: str = "labels"
+) -> None:
+    """Raises ValueError unless `shape` is that of the labels and one axis more.
+
+    Args:
+      name: of the predictions.
+      shape: static shape of the predictions.
+      labels: static shape of the labels, which may have a last axis of 1 more.
+      axis: what the last axis of the predictions holds, for the message.
+      labels_name: of the labels.
+    """
+    shape, labels = list(shape), list(labels)
+    if not _extends(shape, labels):
+        if _extends(labels, shape):
+            raise ValueError(
+                f"{SWAPPED} Received: {labels_name} of shape {labels}, {name} of shape "
+                f"{shape}"
+            )
+        raise error(
+            name,
+            f"of the shape of `{labels_name}`, {labels}, and a last axis of {axis}",
+            f"shape {shape}",
+        )
+    if 0 in labels:
+        raise error(labels_name, "at least one example", f"shape {labels}")
+    if shape[-1] == 0:
+        raise error(
+            name, f"of a last axis ({axis}) that is not empty", f"shape {shape}"
+        )
+
+
+def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
+    """Raises ValueError unless labels are [..., d] and samples [..., m, d]."""
+    shape, labels = list(shape), list(labels)
+    if not labels or len(shape) < 2 or not _compatible(shape[:-2] + shape[-1:], labels):
+        swapped = len(labels) == len(shape) + 1
+        raise error(
+            name,
+            f"[..., m, d] for labels [..., d] = {labels}",
+            f"shape {shape}" + f". {SWAPPED}" * swapped,
+        )
+    if 0 in labels:
+        raise error("labels", "at least one example", f"shape {labels}")
+    if shape[-2] == 0:
+        raise error(name, "at least one sample", f"shape {shape}")
+
+
+def quantile_shape(
+    shape: Shape, labels: Shape, quantiles: float | tuple[float, ...]
+) -> None:
+    """Raises ValueError unless predictions have the last axis of their levels."""
+    name = "quantile_predictions"
+    if not isinstance(quantiles, tuple):
+        same_shape(name, shape, labels)
+        return
+    last_axis(name, shape, labels, "quantiles")
+    if shape[-1] not in (None, len(quantiles)):
+        raise error(
+            name,
+            f"of a last axis of {len(quantiles)}, the number of `quantiles`",
+            f"shape {list(shape)}",
+        )

@@ -1,9 +1,9 @@
-"""The container of bin statistics, the same for NumPy arrays and for tensors."""
+"""Containers of results, the same for NumPy arrays and for tensors."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,3 +60,42 @@ class BinStatistics:
             score_sums=self.score_sums + other.score_sums,
             outcome_sums=self.outcome_sums + other.outcome_sums,
         )
+
+
+class BrierParts(NamedTuple):
+    """The parts of the Brier score, partitioned by the decision.
+
+    Attributes:
+      uncertainty: `-sum_j pbar_j^2` of the label frequencies pbar, in [-1, -1/K].
+      resolution: how far the label frequencies of each decision are from pbar, >= 0.
+      reliability: how far the forecasts are from the label frequencies of their
+        decision, in [0, 2]; 0 is calibrated.
+    """
+
+    uncertainty: Any
+    resolution: Any
+    reliability: Any
+
+
+class ExactBrierParts(NamedTuple):
+    """Parts that make up the Brier score, partitioned by the decision:
+
+      brier = uncertainty - resolution + reliability
+              + within_bin_variance - within_bin_covariance
+
+    Attributes:
+      uncertainty: as in `BrierParts`.
+      resolution: as in `BrierParts`.
+      reliability: how far the mean forecast of each decision is from its label
+        frequencies, in [0, 2].
+      within_bin_variance: mean squared distance of the forecasts from the mean forecast
+        of their decision, >= 0.
+      within_bin_covariance: twice the covariance of forecast and outcome around the
+        means of the decision.
+    """
+
+    uncertainty: Any
+    resolution: Any
+    reliability: Any
+    within_bin_variance: Any
+    within_bin_covariance: Any

@@ -96,7 +96,7 @@ def test_plot_draws_the_state(adaptive, rng):
     metric = um.CalibrationError(
         "multiclass", adaptive=adaptive, num_classes=3, norm="max"
     )
-    metric.update_state(data.labels, data.probabilities)
+    metric.update_state(data.labels, data.predictions)
     ax = figure.Figure().subplots()
     assert metric.plot(ax) is ax
     held = metric.counts.numpy() > 0
@@ -208,3 +208,11 @@ def test_segmentation_labels_and_ignored_pixels(rng):
     metric.update_state(labels[..., None], probabilities)
     expected = um_np.ece(labels, probabilities, ignore_index=255)
     assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
+
+
+def test_wrong_one_hot_rows_are_not_ignored():
+    metric = um.ExpectedCalibrationError(ignore_index=-1)
+    with pytest.raises(ValueError, match="one-hot"):
+        metric.update_state([[1, 1], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])
+    metric.update_state([-1, 1], [[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(metric.result(), 0.25)

@@ -181,7 +181,7 @@ def test_weighted_segment_sums_are_nearly_exact(jit_compile, rng):
     values *= 10.0 ** rng.integers(-12, 3, [20_000, 1])
     cells = rng.integers(0, 7, 20_000)
     cells[:3] = -1  # Dropped.
-    run = tf.function(_sums._segment_pair, jit_compile=jit_compile)
+    run = tf.function(_sums.segment_pair, jit_compile=jit_compile)
     hi, lo = run(tf.constant(values), tf.constant(cells, tf.int32), 7)
     for cell in range(7):
         for column in range(2):

@@ -105,8 +105,8 @@ def test_datapoints_per_bin_sets_the_number_of_bins(rng):
     assert stats.counts.shape == (1, 4)
     assert set(stats.counts[0]) <= {11, 12}
     assert um.rmsce(
-        data.labels, data.probabilities, datapoints_per_bin=100
-    ) == pytest.approx(um.rmsce(data.labels, data.probabilities, num_bins=1))
+        data.labels, data.predictions, datapoints_per_bin=100
+    ) == pytest.approx(um.rmsce(data.labels, data.predictions, num_bins=1))
     with pytest.raises(ValueError, match="datapoints_per_bin"):
         um.rmsce([0], [[0.5, 0.5]], datapoints_per_bin=1, sample_weight=[1e12])
 
@@ -126,10 +126,10 @@ def test_many_classes_take_the_sparse_way_and_agree(classes, rng):
 
 def test_blocks_of_rows_add_up(rng, monkeypatch):
     data = catalogue.data(rng, n=100)
-    whole = um.sce(data.labels, data.probabilities)
+    whole = um.sce(data.labels, data.predictions)
     monkeypatch.setattr("uncertainty_metrics.numpy._binning._BLOCK", 30)
     monkeypatch.setattr("uncertainty_metrics.numpy._binning._CLASS_TILE", 2)
-    assert um.sce(data.labels, data.probabilities) == pytest.approx(whole, abs=1e-15)
+    assert um.sce(data.labels, data.predictions) == pytest.approx(whole, abs=1e-15)
 
 
 def test_a_calibrated_forecast_has_an_error_that_vanishes(rng):
@@ -153,7 +153,7 @@ def test_object_accumulates_exactly(scheme, class_conditional, rng):
     for part in np.array_split(np.arange(40), 3):
         metric.update_state(
             data.labels[part],
-            data.probabilities[part],
+            data.predictions[part],
             sample_weight=data.weights[part],
         )
         metric.result()  # Reading in between changes nothing.
@@ -166,7 +166,7 @@ def test_object_accumulates_exactly(scheme, class_conditional, rng):
     )
     whole = um.gce(
         data.labels,
-        data.probabilities,
+        data.predictions,
         *(scheme, False, class_conditional, "l2", 6),
         sample_weight=data.weights,
     )
@@ -200,9 +200,9 @@ def test_object_ignores_what_it_is_told_to(rng):
     data = catalogue.data(rng)
     metric = um.GeneralCalibrationError("adaptive", True, False, "max", ignore_index=1)
     metric.update_state(np.ones(4), np.full([4, 3], np.nan))
-    metric.update_state(data.labels, data.probabilities)
+    metric.update_state(data.labels, data.predictions)
     assert metric.result() == um.gce(
-        data.labels, data.probabilities, "adaptive", True, False, "max", ignore_index=1
+        data.labels, data.predictions, "adaptive", True, False, "max", ignore_index=1
     )
 
 

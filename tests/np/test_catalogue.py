@@ -5,7 +5,7 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from tests.catalogue import every_case, every_row
+from tests.catalogue import cases_that_take, every_bad, every_case, every_row
 
 
 def call(row, case, **arguments):
@@ -16,17 +16,17 @@ def call(row, case, **arguments):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_equals_the_naive_reference(row, case, dtype, weighted, rng):
-    arguments = catalogue.data(rng, dtype=dtype).arguments(weighted)
+    arguments = row.data(rng, dtype=dtype).arguments(weighted)
     expected = row.array(row.reference(**arguments, **case))
     np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
 
 
 @every_case
 def test_order_of_examples_does_not_matter(row, case, rng):
-    data = catalogue.data(rng)
+    data = row.data(rng)
     order = rng.permutation(len(data.labels))
     shuffled = catalogue.Data(
-        data.labels[order], data.probabilities[order], data.weights[order]
+        data.labels[order], data.predictions[order], data.weights[order]
     )
     np.testing.assert_allclose(
         call(row, case, **shuffled.arguments(True)),
@@ -37,7 +37,7 @@ def test_order_of_examples_does_not_matter(row, case, rng):
 
 @every_case
 def test_weight_is_repetition(row, case, rng):
-    data = catalogue.data(rng)
+    data = row.data(rng)
     weights = rng.integers(0, 4, len(data.labels))
     times = np.repeat(np.arange(len(data.labels)), weights)
     np.testing.assert_allclose(
@@ -46,7 +46,7 @@ def test_weight_is_repetition(row, case, rng):
             row,
             case,
             labels=data.labels[times],
-            probabilities=data.probabilities[times],
+            probabilities=data.predictions[times],
         ),
         atol=1e-12,
     )
@@ -56,7 +56,7 @@ def test_weight_is_repetition(row, case, rng):
 def test_scale_of_equal_weights_does_not_matter(row, case, rng):
     if "datapoints_per_bin" in case or row.name == "bin_statistics":
         pytest.skip("depends on the total weight by definition")
-    arguments = catalogue.data(rng).arguments()
+    arguments = row.data(rng).arguments()
     for scale in (0.1, 1e-12, 1e12):
         weights = np.full(len(arguments["labels"]), scale)
         np.testing.assert_allclose(
@@ -68,15 +68,13 @@ def test_scale_of_equal_weights_does_not_matter(row, case, rng):
 
 @every_case
 def test_ignored_label_is_removed(row, case, rng):
-    data = catalogue.data(rng)
+    data = row.data(rng)
     kept = data.labels != 1
     labels = np.where(kept, data.labels, 255)
-    probabilities = np.where(kept[:, None], data.probabilities, np.nan)
+    probabilities = np.where(kept[:, None], data.predictions, np.nan)
     np.testing.assert_allclose(
         call(row, case, labels=labels, probabilities=probabilities, ignore_index=255),
-        call(
-            row, case, labels=data.labels[kept], probabilities=data.probabilities[kept]
-        ),
+        call(row, case, labels=data.labels[kept], probabilities=data.predictions[kept]),
         atol=1e-12,
     )
 
@@ -99,10 +97,11 @@ def test_binary_forms_are_the_same(row, case, rng):
     p = rng.uniform(size=30)
     pairs = np.stack([1 - p, p], axis=1)
     expected = call(row, case, labels=labels, probabilities=pairs)
+    name = "probs" if row.takes("probs") else "probabilities"
     for arguments in (
         {"labels": labels, "probabilities": p},
         {"labels": labels[:, None], "probabilities": p[:, None]},
-        {"labels": labels, "probs": p[:, None]},
+        {"labels": labels, name: p[:, None]},
         {"labels": labels.astype(float), "logits": np.log(p) - np.log1p(-p)},
         {"labels": labels.reshape(5, 6), "probabilities": p.reshape(5, 6)},
         {"labels": labels.tolist(), "probabilities": pairs.tolist()},
@@ -112,10 +111,10 @@ def test_binary_forms_are_the_same(row, case, rng):
 
 @every_case
 def test_leading_axes_are_flattened(row, case, rng):
-    data = catalogue.data(rng, n=24)
+    data = row.data(rng, n=24)
     images = {
         "labels": data.labels.reshape(2, 3, 4),
-        "probabilities": data.probabilities.reshape(2, 3, 4, 3),
+        "probabilities": data.predictions.reshape(2, 3, 4, 3),
     }
     per_image = np.array([1.0, 3.0])
     np.testing.assert_allclose(
@@ -125,31 +124,29 @@ def test_leading_axes_are_flattened(row, case, rng):
     )
 
 
-@every_case
+@cases_that_take("labels_predicted")
 def test_given_decisions(row, case, rng):
-    data = catalogue.data(rng)
+    data = row.data(rng)
     predicted = rng.integers(0, 3, len(data.labels))
     arguments = {**data.arguments(), "labels_predicted": predicted}
     expected = row.array(row.reference(**arguments, **case))
     np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
-    argmax = np.argmax(data.probabilities, axis=1)
+    argmax = np.argmax(data.predictions, axis=1)
     np.testing.assert_array_equal(
         call(row, case, **data.arguments(), labels_predicted=argmax),
         call(row, case, **data.arguments()),
     )
 
 
-@every_case
+@cases_that_take("positive_class")
 def test_positive_class(row, case, rng):
-    if row.name == "compute_all_metrics":
-        pytest.skip("its grid is of the two conventions that take max_prob")
     labels = rng.integers(0, 2, 40)
     p = np.round(rng.uniform(size=40), 1)
     expected = row.array(row.reference(labels, p, **case, positive_class=True))
     arguments = {"labels": labels, "probabilities": p, "positive_class": True}
     np.testing.assert_allclose(call(row, case, **arguments), expected, atol=1e-12)
     with pytest.raises(ValueError, match="positive_class"):
-        call(row, case, **catalogue.data(rng).arguments(), positive_class=True)
+        call(row, case, **row.data(rng).arguments(), positive_class=True)
 
 
 @every_case
@@ -169,7 +166,7 @@ def test_corner_data(row, case):
 
 @every_case
 def test_inputs_are_not_changed(row, case, rng):
-    arguments = catalogue.data(rng).arguments(True)
+    arguments = row.data(rng).arguments(True)
     before = {name: value.copy() for name, value in arguments.items()}
     for value in arguments.values():
         value.flags.writeable = False
@@ -178,8 +175,7 @@ def test_inputs_are_not_changed(row, case, rng):
         np.testing.assert_array_equal(value, before[name])
 
 
-@every_row
-@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
+@every_bad
 def test_bad_data_raises(row, bad):
     arguments, word = catalogue.bad_data(bad)
     with pytest.raises(ValueError, match=word) as raised:
@@ -189,7 +185,7 @@ def test_bad_data_raises(row, bad):
 
 @every_row
 def test_bad_options_raise(row, rng):
-    arguments = catalogue.data(rng).arguments()
+    arguments = row.data(rng).arguments()
     for options, word in row.bad_options:
         with pytest.raises(ValueError, match=word):
             call(row, options, **arguments)

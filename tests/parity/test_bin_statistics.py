@@ -39,7 +39,7 @@ def test_shards_sum_to_the_whole(room, rng):
     first, second = (
         room.bin_statistics(
             data.labels[part],
-            data.probabilities[part],
+            data.predictions[part],
             sample_weight=data.weights[part],
             max_prob=False,
             class_conditional=True,
@@ -79,7 +79,7 @@ def test_edges_enclose_the_scores_of_their_bin(room, scheme, rng):
     )  # fmt: skip
     edges, counts = np.asarray(stats.edges), np.asarray(stats.counts)
     for k in range(3):
-        scores = data.probabilities[:, k]
+        scores = data.predictions[:, k]
         index = np.searchsorted(edges[k, 1:-1], scores, side="left")
         np.testing.assert_array_equal(np.bincount(index, minlength=5), counts[k])
 

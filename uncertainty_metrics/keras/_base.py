@@ -34,6 +34,9 @@ _check_backend()
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
 
 
+_IS_KERAS_3 = hasattr(keras, "ops")
+
+
 def _raw(variable: Any) -> Any:
     """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope."""
     return variable if isinstance(variable, tf.Variable) else variable.value
@@ -58,7 +61,7 @@ def read(variable: Any) -> tf.Tensor:
 
 
 class SumsMetric(keras.metrics.Metric):
-    """A metric whose state is `Sums` over cells, and a count of invalid batches."""
+    """A metric whose state is `Sums`, and a count of invalid batches."""
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -66,15 +69,18 @@ class SumsMetric(keras.metrics.Metric):
         self._invalid = self.add_weight(
             name="invalid", shape=(), initializer="zeros", dtype="int64"
         )
-        self._units = None
+        self._units = self._hi = self._lo = None
 
-    def _build_sums(self, num_cells: int) -> None:
+    def _build_sums(self, shape: tuple[int, ...], units: bool) -> None:
+        """Makes the state: a pair of float32, and exact units where asked for."""
+
         def state(name, dtype):
             return self.add_weight(
-                name=name, shape=(3, num_cells), initializer="zeros", dtype=dtype
+                name=name, shape=shape, initializer="zeros", dtype=dtype
             )
 
-        self._units = state("units", "int64")
+        if units:
+            self._units = state("units", "int64")
         self._hi = state("hi", "float32")
         self._lo = state("lo", "float32")
 
@@ -88,15 +94,24 @@ class SumsMetric(keras.metrics.Metric):
         if sums.units is not None:
             add(self._units, guard(sums.units))
         if sums.hi is not None:
-            _, lost = _sums.two_sum(tf.convert_to_tensor(_raw(self._hi)), sums.hi)
+            total, lost = _sums.two_sum(tf.convert_to_tensor(_raw(self._hi)), sums.hi)
+            # A sum that is infinite has lost nothing.
+            lost = tf.where(tf.math.is_finite(total), lost, tf.zeros_like(lost))
             add(self._hi, guard(sums.hi))
             add(self._lo, guard(sums.lo + lost))
 
     def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted."""
-        sums = _sums.Sums(read(self._units), read(self._hi), read(self._lo))
-        fits = tf.reduce_all(sums.units[0] < _sums.MAX_COUNT)
-        return sums, (read(self._invalid) == 0) & fits
+        valid = read(self._invalid) == 0
+        units = None
+        if self._units is not None:
+            units = read(self._units)
+            valid &= tf.reduce_all(units[0] < _sums.MAX_COUNT)
+        return _sums.Sums(units, read(self._hi), read(self._lo)), valid
+
+    @property
+    def _result_dtype(self) -> tf.DType:
+        return tf.float64 if self.dtype == "float64" else tf.float32
 
     def reset_state(self) -> None:
         """Sets the state back to no examples."""
@@ -117,16 +132,12 @@ class SumsMetric(keras.metrics.Metric):
                     f"{metric!r}"
                 )
         for metric in metrics:
-            if metric._units is None:
+            if metric._hi is None:
                 continue
             self._match(metric)
-            sums = _sums.Sums(
-                *(
-                    tf.convert_to_tensor(v)
-                    for v in (metric._units, metric._hi, metric._lo)
-                )
-            )
-            self._add_sums(sums, tf.constant(True))
+            parts = (metric._units, metric._hi, metric._lo)
+            sums = (None if v is None else tf.convert_to_tensor(v) for v in parts)
+            self._add_sums(_sums.Sums(*sums), tf.constant(True))
             add(self._invalid, tf.convert_to_tensor(metric._invalid))
 
     def _identity(self) -> dict[str, Any]:
@@ -137,3 +148,54 @@ class SumsMetric(keras.metrics.Metric):
     def _match(self, metric: SumsMetric) -> None:
         """Makes a state of the shape of another's."""
         raise NotImplementedError
+
+
+class MeanMetric(SumsMetric):
+    """A metric that is the weighted mean of a score of each example."""
+
+    def __init__(self, name: str | None = None, dtype: Any = None):
+        super().__init__(name=name, dtype=dtype)
+        self._build_sums((2,), units=False)
+
+    def result(self) -> tf.Tensor:
+        """Returns the mean over all batches; 0.0 before the first."""
+        sums, valid = self._read_sums()
+        weight, total = tf.unstack(_sums.totals(sums, self._result_dtype))
+        mean = tf.math.divide_no_nan(total, weight)
+        return tf.where(valid, mean, tf.constant(float("nan"), mean.dtype))
+
+    def _match(self, metric: SumsMetric) -> None:
+        del metric  # All states have the same shape.
+
+
+class Loss(keras.losses.Loss):
+    """A loss; Keras 3 and tf_keras differ in the constructor and in the types passed.
+
+    Args:
+      reduction: "sum_over_batch_size", "sum" or "none", or another that Keras knows.
+      name: name of the loss.
+      dtype: of the arithmetic; by default float32, or float64 where the predictions
+        reach the loss so.
+    """
+
+    def __init__(self, reduction: str, name: str | None, dtype: Any = None):
+        dtype = getattr(dtype, "compute_dtype", dtype)  # Of a policy.
+        self._dtype_argument = getattr(dtype, "name", dtype)
+        if _IS_KERAS_3:
+            super().__init__(name=name, reduction=reduction, dtype=dtype)
+        else:
+            super().__init__(name=name, reduction=reduction)
+
+    def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
+        """Returns the predictions in the precision of the arithmetic."""
+        if self._dtype_argument is not None:
+            return tf.cast(y_pred, self._dtype_argument)
+        return y_pred
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            "reduction": self.reduction,
+            "name": self.name,
+            "dtype": self._dtype_argument,
+        }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,16 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.tensorflow import _inputs
 
+# No class, and no index that anyone ignores.
+WRONG = tf.int32.min
+
 
 def sparse(
     y_true: tf.Tensor, y_pred: tf.Tensor, sparse_labels: bool | None
 ) -> tuple[tf.Tensor, bool]:
     """Returns integer labels, and whether they were one-hot.
 
-    A one-hot row that is not a distribution over the classes becomes the label -1.
+    A one-hot row that is not a distribution over the classes becomes the label `WRONG`.
 
     Args:
       y_true: integers [...] or [..., 1], or one-hot [..., K].
@@ -47,7 +52,7 @@ def sparse(
         distance < np_inputs.ROW_SUM_TOLERANCE
     )
     labels = tf.argmax(shares, axis=-1, output_type=tf.int32)
-    return tf.where(right, labels, -tf.ones_like(labels)), True
+    return tf.where(right, labels, tf.fill(tf.shape(labels), WRONG)), True
 
 
 def _is_one_hot(labels: tf.TensorShape, predictions: tf.TensorShape) -> bool:
@@ -63,8 +68,8 @@ def _is_one_hot(labels: tf.TensorShape, predictions: tf.TensorShape) -> bool:
 
 
 def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
-    """Raises ValueError if a row of one-hot labels became the label -1."""
-    bad = np.asarray(labels) == -1
+    """Raises ValueError if a row of one-hot labels became the label `WRONG`."""
+    bad = np.asarray(labels) == WRONG
     if np.any(bad):
         row = np.asarray(y_true)[bad][0]
         raise _checks.error(
@@ -72,12 +77,26 @@ def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
         )
 
 
-def flat_weights(
-    sample_weight: Any, mask: tf.Tensor | None, labels: tf.Tensor
-) -> tf.Tensor | None:
-    """Returns weights [N], 0 where masked, or None where there are neither."""
-    given = [value for value in (sample_weight, mask) if value is not None]
-    if not given:
-        return None
-    flat = [_inputs.flat_weights(value, labels, tf.float32) for value in given]
-    return flat[0] if len(flat) == 1 else flat[0] * flat[1]
+def flat_weights(parts: Sequence[Any], labels: tf.Tensor) -> tf.Tensor | None:
+    """Returns the product of weights and masks as weights [N], or None of none."""
+    weights = None
+    for part in parts:
+        flat = _inputs.flat_weights(part, labels, tf.float32)
+        weights = flat if weights is None else weights * flat
+    return weights
+
+
+def check_weights(weights: tf.Tensor | None) -> None:
+    """Raises ValueError unless weights are finite and >= 0."""
+    if weights is not None:
+        np_inputs.sample_weights(weights, weights.shape)
+
+
+@contextlib.contextmanager
+def keras_names(predictions: str) -> Iterator[None]:
+    """Puts y_true and y_pred for `labels` and `predictions` in a ValueError."""
+    try:
+        yield
+    except ValueError as wrong:
+        message = str(wrong).replace("`labels`", "`y_true`")
+        raise ValueError(message.replace(f"`{predictions}`", "`y_pred`")) from None

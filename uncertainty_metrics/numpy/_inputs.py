@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,22 +19,32 @@ class Examples:
 
     Attributes:
       labels: int64 [N], in [0, K).
-      probabilities: floating [N, K] in the precision that was passed. Their range is
-        checked where they are read (`decisions`, `check_probabilities`), in one pass.
+      predictions: floating [N, K] in the precision that was passed: logits where `name`
+        is "logits", else probabilities. The range of the latter is checked where they
+        are read (`decisions`, `check_probabilities`), in one pass.
       weights: float64 [N], positive, or None where every weight is 1.
       predicted: int64 [N], the decision labels that were passed, or None.
       name: what the user called the predictions.
+      kept: boolean, shape of the labels that were passed: which of them are here.
     """
 
     labels: np.ndarray
-    probabilities: np.ndarray
+    predictions: np.ndarray
     weights: np.ndarray | None
     predicted: np.ndarray | None
     name: str
+    kept: np.ndarray
 
     @property
     def num_classes(self) -> int:
-        return self.probabilities.shape[1]
+        return self.predictions.shape[1]
+
+    @functools.cached_property
+    def probabilities(self) -> np.ndarray:
+        """The probabilities [N, K], in float64 where logits were passed."""
+        if self.name == "logits":
+            return softmax(self.predictions)
+        return self.predictions
 
 
 def as_array(name: str, value: Any) -> np.ndarray:
@@ -56,11 +67,30 @@ def is_floating(array: np.ndarray) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
-def _first(bad: np.ndarray, array: np.ndarray) -> str:
+def first(bad: np.ndarray, array: np.ndarray) -> str:
     """Describes the first bad entry."""
     index = np.unravel_index(np.argmax(bad), bad.shape)
     place = ", ".join(str(int(i)) for i in index)
     return f"{array[index]} at [{place}]"
+
+
+def finite(name: str, value: Any) -> np.ndarray:
+    """Returns a float64 array; raises ValueError unless all of it is finite."""
+    array = as_array(name, value).astype(np.float64)
+    bad = ~np.isfinite(array)
+    if np.any(bad):
+        raise _checks.error(name, "finite", first(bad, array))
+    return array
+
+
+def like_labels(name: str, value: Any, labels: np.ndarray) -> np.ndarray:
+    """Returns a finite float64 array of the shape of the labels."""
+    array = as_array(name, value)
+    _checks.same_shape(name, array.shape, labels.shape)
+    array = finite(name, array)
+    if array.ndim == 0:
+        return np.broadcast_to(array, labels.shape)
+    return array.reshape(labels.shape)
 
 
 def integer_labels(
@@ -74,7 +104,7 @@ def integer_labels(
         bad &= ~ignored
         array = np.where(ignored, np.zeros_like(array), array)
     if np.any(bad):
-        raise _checks.error(name, f"integers in [0, {num_classes})", _first(bad, array))
+        raise _checks.error(name, f"integers in [0, {num_classes})", first(bad, array))
     return array.astype(np.int64)
 
 
@@ -115,20 +145,29 @@ def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     weights = np.broadcast_to(weights.reshape(aligned), shape).reshape(-1)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
-        raise _checks.error("sample_weight", "finite and >= 0", _first(bad, weights))
+        raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
     return weights
 
 
-def softmax(logits: np.ndarray, name: str) -> np.ndarray:
-    """Returns float64 probabilities [N, K] of logits [N, K]; -inf is probability 0."""
-    logits = logits.astype(np.float64)
-    top = logits.max(axis=-1, keepdims=True)
-    bad = ~np.isfinite(top[:, 0])  # NaN, +inf, or a row of nothing but -inf.
+def _check_logits(logits: np.ndarray) -> None:
+    top = logits.max(axis=-1, initial=-np.inf)
+    bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
-            name, "finite, or -inf for some classes of a row", _first(bad, top[:, 0])
+            "logits", "finite, or -inf for some classes of a row", first(bad, top)
         )
-    exponentials = np.exp(logits - top)
+
+
+def below_maximum(logits: np.ndarray) -> np.ndarray:
+    """Returns float64 logits [N, K] less the largest of each row."""
+    logits = logits.astype(np.float64)
+    with np.errstate(over="ignore"):  # To -inf.
+        return logits - logits.max(axis=-1, keepdims=True, initial=-np.inf)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Returns float64 probabilities [N, K] of logits [N, K]; -inf is probability 0."""
+    exponentials = np.exp(below_maximum(logits))
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
@@ -142,7 +181,7 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
         return probabilities
     bad = ~((probabilities >= 0) & (probabilities <= upper_limit(probabilities.dtype)))
     if np.any(bad):
-        raise _checks.error(name, "in [0, 1]", _first(bad, probabilities))
+        raise _checks.error(name, "in [0, 1]", first(bad, probabilities))
     zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)
     return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
 
@@ -228,18 +267,19 @@ def examples(
         weights = sample_weights(sample_weight, shape)
         dropped = weights == 0
         ignored = dropped if ignored is None else ignored | dropped
+    kept = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
     if ignored is not None and np.any(ignored):
-        kept = ~ignored
         if not (allow_none or np.any(kept)):
             raise _checks.error(
                 "labels",
                 "at least one example of positive weight that is not ignored",
                 "none",
             )
-        labels, predictions = labels[kept], predictions[kept]
-        weights = None if weights is None else weights[kept]
+        left = kept.reshape(-1)
+        labels, predictions = labels[left], predictions[left]
+        weights = None if weights is None else weights[left]
         if labels_predicted is not None:
-            labels_predicted = labels_predicted[kept]
+            labels_predicted = labels_predicted[left]
 
     classes = num_classes or 2
     labels = integer_labels("labels", labels, classes)
@@ -248,12 +288,12 @@ def examples(
     if name == "logits":
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
-        predictions = softmax(predictions, name)
+        _check_logits(predictions)
     elif num_classes is None:
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
-    return Examples(labels, predictions, weights, labels_predicted, name)
+    return Examples(labels, predictions, weights, labels_predicted, name, kept)
 
 
 def concatenate(batches: list[Examples]) -> Examples:
@@ -277,5 +317,6 @@ def concatenate(batches: list[Examples]) -> Examples:
         join("probabilities", None),
         join("weights", lambda batch: np.ones(len(batch.labels))),
         join("predicted", lambda batch: np.argmax(batch.probabilities, axis=-1)),
-        batches[0].name,
+        "probabilities",
+        np.concatenate([batch.kept.reshape(-1) for batch in batches]),
     )

@@ -7,6 +7,8 @@ values tell becomes the scalar `valid`: eager callers raise, compiled ones retur
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,28 +31,47 @@ class Examples:
 
     Attributes:
       labels: int32 [N], in [0, K).
-      probabilities: floating [N, K], in the precision that was passed.
+      predictions: floating [N, K]: logits, or probabilities in the precision that was
+        passed.
       weights: float32 or float64 [N], finite and >= 0, or None for ones. Examples that
         are ignored have weight 0.
       predicted: int32 [N], the decision labels that were passed, or None.
-      valid: boolean scalar, False if an example of positive weight was wrong. The
-        range of the probabilities is not in it; it is found where they are read.
+      right: boolean [N], whether the labels of each example were. The range of the
+        predictions is not in it; it is found where they are read.
+      usable: boolean scalar, False if the weights were wrong, or all the labels.
+      from_logits: whether the predictions are logits.
+      shape: int32 vector, the shape of the labels that were passed.
     """
 
     labels: tf.Tensor
-    probabilities: tf.Tensor
+    predictions: tf.Tensor
     weights: tf.Tensor | None
     predicted: tf.Tensor | None
-    valid: tf.Tensor
+    right: tf.Tensor
+    usable: tf.Tensor
+    from_logits: bool
+    shape: tf.Tensor
 
     @property
     def num_classes(self) -> int:
-        return self.probabilities.shape[1]
+        return self.predictions.shape[1]
 
     @property
     def dtype(self) -> tf.DType:
         """The precision of the arithmetic."""
-        return sum_dtype(self.probabilities)
+        return sum_dtype(self.predictions)
+
+    @property
+    def valid(self) -> tf.Tensor:
+        """Boolean scalar, False if an example of positive weight was wrong."""
+        return self.usable & live_rows(self.weights, self.right)
+
+    @functools.cached_property
+    def probabilities(self) -> tf.Tensor:
+        """The probabilities [N, K]; NaN for logits of NaN, +inf or nothing but -inf."""
+        if self.from_logits:
+            return tf.nn.softmax(self.predictions, axis=-1)
+        return self.predictions
 
 
 def sum_dtype(tensor: tf.Tensor) -> tf.DType:
@@ -58,8 +79,17 @@ def sum_dtype(tensor: tf.Tensor) -> tf.DType:
     return tf.float64 if tensor.dtype == tf.float64 else tf.float32
 
 
+def is_distribution(value: Any) -> bool:
+    """Says if the value is a distribution of TensorFlow Probability."""
+    # No object is one unless TFP was imported, which takes seconds.
+    module = sys.modules.get("tensorflow_probability.python.distributions.distribution")
+    return module is not None and isinstance(value, module.Distribution)
+
+
 def as_tensor(name: str, value: Any) -> tf.Tensor:
     """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
+    if is_distribution(value):  # TensorFlow may convert it: to a random sample.
+        raise TypeError(f"`{name}` must hold numbers. Received: {value}")
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
     try:
@@ -122,11 +152,11 @@ def examples(
     predictions = as_tensor(name, predictions)
     labels = as_tensor("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
-    shape = labels.shape
-    valid = tf.constant(True)
+    shape, dynamic_shape = labels.shape, tf.shape(labels)
+    usable = tf.constant(True)
     same_shape = shape.rank == predictions.shape.rank and shape.rank > 1
     if num_classes is None and same_shape and shape[-1] != 1:
-        valid &= ~_looks_one_hot(labels, predictions)
+        usable &= ~_looks_one_hot(labels, predictions)
 
     if not predictions.dtype.is_floating:
         predictions = tf.cast(predictions, tf.float32)
@@ -135,9 +165,9 @@ def examples(
     weights = None
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
-        right = (weights >= 0) & (weights < np.inf)
-        valid &= tf.reduce_all(right)
-        weights = tf.where(right, weights, tf.zeros_like(weights))
+        sane = (weights >= 0) & (weights < np.inf)
+        usable &= tf.reduce_all(sane)
+        weights = tf.where(sane, weights, tf.zeros_like(weights))
     labels = tf.reshape(labels, [-1])
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
@@ -147,7 +177,6 @@ def examples(
 
     classes = num_classes or 2
     labels, right = _integers(labels, classes)
-    valid &= live_rows(weights, right)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         if not shape.is_compatible_with(labels_predicted.shape) and (
@@ -160,20 +189,27 @@ def examples(
                 f"shape {list(labels_predicted.shape)}",
             )
         labels_predicted = tf.reshape(labels_predicted, [-1])
-        labels_predicted, right = _integers(labels_predicted, classes)
-        valid &= live_rows(weights, right)
+        labels_predicted, right_decision = _integers(labels_predicted, classes)
+        right &= right_decision
 
     if name == "logits":
         predictions = tf.cast(predictions, dtype)
         if num_classes is None:
             predictions = tf.concat([tf.zeros_like(predictions), predictions], axis=-1)
-        # The softmax of a row with NaN or +inf, or of nothing but -inf, is NaN.
-        predictions = tf.nn.softmax(predictions, axis=-1)
     elif num_classes is None:
         rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
         predictions = tf.where(rounded, tf.ones_like(predictions), predictions)
         predictions = tf.concat([1 - predictions, predictions], axis=-1)
-    return Examples(labels, predictions, weights, labels_predicted, valid)
+    return Examples(
+        labels,
+        predictions,
+        weights,
+        labels_predicted,
+        right,
+        usable,
+        name == "logits",
+        dynamic_shape,
+    )
 
 
 def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
@@ -229,4 +265,30 @@ def _in_range(probabilities: tf.Tensor) -> tf.Tensor:
 
 def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
     """Returns whether all probabilities of each row are in [0, 1], but for rounding."""
-    return tf.reduce_all(_in_range(probabilities), axis=-1)
+    _, unsigned = _INTEGERS[probabilities.dtype.size]
+
+    def check():
+        return tf.reduce_all(_in_range(probabilities), axis=-1)
+
+    if probabilities.dtype.size < 4:
+        return check()
+    # One fast pass, as in `decisions`, is enough where nothing is wrong.
+    largest = tf.reduce_max(tf.bitcast(probabilities, unsigned), axis=-1)
+    one = tf.bitcast(tf.ones([], probabilities.dtype), unsigned)
+    right = largest <= one
+    return tf.cond(tf.reduce_all(right), lambda: right, check)
+
+
+def predictions_dtype(*predictions: tf.Tensor) -> tf.DType:
+    """Returns float64 if one of them is float64, else float32."""
+    wide = any(tensor.dtype == tf.float64 for tensor in predictions)
+    return tf.float64 if wide else tf.float32
+
+
+def like_labels(name: str, tensor: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """Returns the tensor in the shape and type of the labels."""
+    _checks.same_shape(name, tensor.shape, labels.shape)
+    tensor = tf.cast(tensor, labels.dtype)
+    if tensor.shape.rank == 0:
+        return tf.broadcast_to(tensor, tf.shape(labels))
+    return tf.reshape(tensor, tf.shape(labels))

@@ -7,6 +7,7 @@ of float32 (the value and what its rounding lost) where examples have weights.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -44,11 +45,11 @@ def power_of_two(exponent: tf.Tensor) -> tf.Tensor:
     return tf.bitcast((exponent + 127) * 2**23, tf.float32)
 
 
-def exponent_above(values: tf.Tensor) -> tf.Tensor:
+def exponent_above(values: tf.Tensor, axis: int | None = None) -> tf.Tensor:
     """Returns an int32 e in [-126, 126] with max(values) < 2^e, for values >= 0; the
     limits, beyond which the bound is not kept, leave 2^e and 2^-e normal float32.
     """
-    largest = tf.reduce_max(tf.cast(values, tf.float32))
+    largest = tf.reduce_max(tf.cast(values, tf.float32), axis=axis)
     return tf.clip_by_value(tf.bitcast(largest, tf.int32) // 2**23 - 126, -126, 126)
 
 
@@ -67,27 +68,79 @@ def integer_masses(weights: tf.Tensor, num_bins: tf.Tensor | int) -> tf.Tensor:
     )
 
 
-def _segment_pair(
-    values: tf.Tensor, cell: tf.Tensor, num_cells: int | tf.Tensor
+def _pair(
+    values: tf.Tensor, add: Callable[[tf.Tensor], tf.Tensor]
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns segment sums of float32 [n, columns] >= 0 as pairs [columns, cells]."""
-    # Relative to a power of two above all of them, each value is an integer multiple of
+    """Returns `add(values)`, the sums [columns, ...] of finite float32 [n, columns]."""
+    # Relative to a power of two above its column, each value is an integer multiple of
     # 2^-24, which adds exactly, and a remainder so small that its float32 sum is exact
     # enough.
-    exponent = exponent_above(values)
+    exponent = exponent_above(tf.abs(values), axis=0)
     values *= power_of_two(-exponent)
     whole = tf.round(values * 2.0**24)
     remainder = values - whole * 2.0**-24
+    hi, lo = split(add(tf.cast(whole, tf.int64)))
+    hi, lo = two_sum(hi * 2.0**-24, lo * 2.0**-24 + add(remainder))
+    scale = tf.reshape(power_of_two(exponent), [-1] + [1] * (hi.shape.rank - 1))
+    return hi * scale, lo * scale
+
+
+def segment_pair(
+    values: tf.Tensor, cell: tf.Tensor, num_cells: int | tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns segment sums of float [n, columns] as pairs [columns, cells]."""
 
     def add(column_values):
         return tf.transpose(
             tf.math.unsorted_segment_sum(column_values, cell, num_cells)
         )
 
-    hi, lo = split(add(tf.cast(whole, tf.int64)))
-    hi, lo = two_sum(hi * 2.0**-24, lo * 2.0**-24 + add(remainder))
-    scale = power_of_two(exponent)
-    return hi * scale, lo * scale
+    if values.dtype == tf.float64:
+        hi = add(values)
+        return hi, tf.zeros_like(hi)
+    return _pair(values, add)
+
+
+def total_pair(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the sums of float [n, columns] over n as float32 pairs [columns].
+
+    Infinite values make an infinite sum; there must be no NaN.
+    """
+    finite = tf.math.is_finite(values)
+    plain = tf.reduce_sum(tf.where(finite, tf.zeros_like(values), values), axis=0)
+    values = tf.where(finite, values, tf.zeros_like(values))
+    if values.dtype == tf.float64:
+        total = tf.reduce_sum(values, axis=0)
+        hi = tf.cast(total, tf.float32)
+        lo = tf.cast(total - tf.cast(hi, tf.float64), tf.float32)
+        lo = tf.where(tf.math.is_finite(hi), lo, tf.zeros_like(lo))
+    else:
+        hi, lo = _pair(values, lambda columns: tf.reduce_sum(columns, axis=0))
+    return hi + tf.cast(plain, tf.float32), lo
+
+
+def mean(values: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:
+    """Returns the weighted mean of values [n] whose float32 sum would drift."""
+    if weights is None:
+        weights = tf.ones_like(values)
+
+    @tf.custom_gradient
+    def exact(values, weights):
+        weighted = tf.math.multiply_no_nan(values, weights)
+        if values.dtype == tf.float64:
+            total, weight = tf.reduce_sum(weighted), tf.reduce_sum(weights)
+        else:
+            hi, lo = total_pair(tf.stack([weighted, weights], axis=1))
+            total, weight = tf.unstack(hi + lo)
+        average = total / weight
+
+        def gradient(upstream):
+            share = upstream / weight
+            return share * weights, share * (values - average)
+
+        return average, gradient
+
+    return exact(values, weights)
 
 
 def split(integers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -139,8 +192,8 @@ def cell_sums(
             for of in (cell, hit_cell)
         )
         return Sums(tf.stack([counts, add(units, cell), hits]), None, None)
-    mass = _segment_pair(tf.stack([weights, weights * scores], axis=1), cell, num_cells)
-    hits = _segment_pair(hit_weights[:, None], hit_cell, num_cells)
+    mass = segment_pair(tf.stack([weights, weights * scores], axis=1), cell, num_cells)
+    hits = segment_pair(hit_weights[:, None], hit_cell, num_cells)
     hi, lo = (tf.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))
     return Sums(None, hi, lo)
 
@@ -149,7 +202,7 @@ def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
     """Adds cells together, `of` [cells] being the new cell of each."""
 
     def weighted():
-        hi, lo = _segment_pair(tf.transpose(sums.hi), of, num_cells)
+        hi, lo = segment_pair(tf.transpose(sums.hi), of, num_cells)
         rest = tf.math.unsorted_segment_sum(tf.transpose(sums.lo), of, num_cells)
         return hi, lo + tf.transpose(rest)
 

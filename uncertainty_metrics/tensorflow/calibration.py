@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @tf.autograph.experimental.do_not_convert
-def _checked_statistics(
+def checked_statistics(
     specs: Sequence[CalibrationSpec], *data: Any, **options: Any
 ) -> tuple[list[BinStatistics], tf.Tensor]:
     """Returns the statistics for each spec and whether the data were valid.
@@ -134,7 +134,7 @@ def bin_statistics(
         datapoints_per_bin,
         positive_class,
     )
-    statistics, valid = _checked_statistics(
+    statistics, valid = checked_statistics(
         [spec],
         labels,
         probabilities,
@@ -225,7 +225,7 @@ def general_calibration_error(
         datapoints_per_bin,
         positive_class,
     )
-    statistics, valid = _checked_statistics(
+    statistics, valid = checked_statistics(
         [spec],
         labels,
         probabilities,
@@ -261,7 +261,7 @@ def _preset(
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
     )
-    statistics, valid = _checked_statistics(
+    statistics, valid = checked_statistics(
         [spec],
         labels,
         probabilities,
@@ -703,7 +703,7 @@ def compute_all_metrics(
     keys = _spec.grid()
     # The bins do not depend on the norm.
     bins = list(dict.fromkeys(key[:3] for key in keys))
-    statistics, valid = _checked_statistics(
+    statistics, valid = checked_statistics(
         [
             CalibrationSpec(*key, "l1", num_bins=num_bins, threshold=threshold)
             for key in bins

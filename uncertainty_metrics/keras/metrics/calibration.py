@@ -197,7 +197,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
-        self._build_sums(self._num_groups * cells)
+        self._build_sums((3, self._num_groups * cells), units=True)
         if self._num_groups > 1:
             self._classes = num_classes
 
@@ -234,7 +234,8 @@ class GeneralCalibrationError(_base.SumsMetric):
         classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
         columns, classes = classes or 1, classes or 2
         self._check_classes("y_pred", classes)
-        weights = _labels.flat_weights(sample_weight, mask, labels)
+        weights = [part for part in (sample_weight, mask) if part is not None]
+        weights = _labels.flat_weights(weights, labels)
         labels = tf.reshape(labels, [-1])
         y_pred = tf.reshape(y_pred, [-1, columns])
         options = (
@@ -266,7 +267,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         if one_hot is not None:
             _labels.check_one_hot(one_hot, labels)
         predictions = "logits" if self.from_logits else "probabilities"
-        try:
+        with _labels.keras_names(predictions):
             calibration.explain(
                 [self.spec],
                 labels,
@@ -274,9 +275,6 @@ class GeneralCalibrationError(_base.SumsMetric):
                 sample_weight=weights,
                 ignore_index=self.ignore_index,
             )
-        except ValueError as wrong:
-            message = str(wrong).replace("`labels`", "`y_true`")
-            raise ValueError(message.replace(f"`{predictions}`", "`y_pred`")) from None
 
     def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
         sums, valid = self._read_sums()
@@ -293,7 +291,7 @@ class GeneralCalibrationError(_base.SumsMetric):
 
     def result(self) -> tf.Tensor:
         """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
-        dtype = tf.float64 if self.dtype == "float64" else tf.float32
+        dtype = self._result_dtype
         if self._units is None:
             return tf.zeros([], dtype)
         statistics, valid = self._read_statistics(dtype)

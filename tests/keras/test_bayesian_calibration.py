@@ -1,0 +1,258 @@
+"""The Bayesian ECE as a Keras metric, in the Keras that is loaded."""
+
+import inspect
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+
+Metric = um.BayesianExpectedCalibrationError
+SIGMAS = 5  # One false alarm in two million.
+
+
+def seed_of(rng):
+    return int(rng.integers(2**31))
+
+
+def feed(metric, data, batches=3, weighted=False):
+    for part in np.array_split(np.arange(len(data.labels)), batches):
+        weights = data.weights[part] if weighted else None
+        metric.update_state(data.labels[part], data.predictions[part], weights)
+    return float(metric.result())
+
+
+def function(data, bins=15, **options):
+    return um.bayesian_expected_calibration_error(
+        bins, probabilities=data.predictions, labels_true=data.labels, **options
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_equal_the_function_on_the_whole(weighted, rng):
+    data = catalogue.lattice(rng)
+    weights = data.weights.astype(np.float32) if weighted else None
+    seed = seed_of(rng)
+    samples = function(data, seed=seed, sample_weight=weights)
+    expected = float(tf.reduce_mean(samples))
+    for batches in (1, 3, 7):
+        metric = Metric(seed=seed)
+        result = feed(metric, data, batches, weighted)
+        assert result == pytest.approx(expected, abs=1e-5)
+        assert float(metric.result()) == result  # Reading changes nothing.
+        np.testing.assert_allclose(metric.sample(seed=seed), samples, atol=1e-4)
+    metric.reset_state()
+    assert float(metric.result()) == 0
+    assert feed(metric, data, 1, weighted) == pytest.approx(expected, abs=1e-5)
+
+
+def test_result_is_the_posterior_mean_of_numpy(rng):
+    data = catalogue.lattice(rng)
+    metric = Metric(num_bins=5, prior_alpha=0.4, seed=seed_of(rng))
+    result = feed(metric, data)
+    samples = um_np.bayesian_expected_calibration_error(
+        5,
+        probabilities=data.predictions,
+        labels_true=data.labels,
+        prior_alpha=0.4,
+        num_ece_samples=20000,
+        seed=seed_of(rng),
+    )
+    error = np.std(samples) * np.sqrt(1 / 500 + 1 / 20000)
+    assert abs(result - np.mean(samples)) < SIGMAS * error
+
+
+def test_samples_and_quantiles(rng):
+    data = catalogue.lattice(rng)
+    seed = seed_of(rng)
+    metric = Metric(seed=seed, num_ece_samples=200)
+    feed(metric, data)
+    assert metric.sample().shape == (500,)
+    draws = metric.sample(200, seed=seed)
+    np.testing.assert_array_equal(draws, metric.sample(200, seed=seed))
+    assert float(metric.result()) == pytest.approx(float(tf.reduce_mean(draws)))
+    for other in (metric.sample(200), metric.sample(200, seed=seed + 1)):
+        assert not np.array_equal(draws, other)
+    assert not np.array_equal(metric.sample(200), metric.sample(200))
+
+    q = [0.1, 0.5, 0.9]
+    np.testing.assert_allclose(
+        metric.quantiles(q), np.quantile(draws, q), rtol=1e-5
+    )  # By default those of the draws behind the result.
+    q = [[0.0, 0.123], [0.7, 1.0]]
+    draws = metric.sample(77, seed=[seed, 3])
+    np.testing.assert_allclose(
+        metric.quantiles(q, n=77, seed=[seed, 3]), np.quantile(draws, q), rtol=1e-5
+    )
+    assert metric.quantiles(0.5).shape == ()
+    for bad in ([-0.1], [0.5, 1.1], [np.nan], [], None, [[0.1], [0.2, 0.3]]):
+        with pytest.raises(ValueError, match="`q` must be"):
+            metric.quantiles(bad)
+    with pytest.raises(TypeError, match="`q` must hold numbers"):
+        metric.quantiles("median")
+    for call in (metric.sample, lambda n: metric.quantiles(0.5, n=n)):
+        with pytest.raises(ValueError, match="`n` must be"):
+            call(0)
+    for call in (metric.sample, lambda n, seed: metric.quantiles(0.5, n, seed)):
+        with pytest.raises(ValueError, match="`seed` must be"):
+            call(5, 0.5)
+
+
+def test_before_the_first_batch(rng):
+    metric = Metric(num_bins=3, seed=seed_of(rng))
+    assert float(metric.result()) == 0
+    assert float(tf.function(metric.result)()) == 0
+    # Draws without examples are those of the prior: examples of no weight change them
+    # as little.
+    prior = um_np.bayesian_expected_calibration_error(
+        3,
+        probabilities=[0.5],
+        labels_true=[1],
+        sample_weight=1e-30,
+        num_ece_samples=5000,
+        seed=seed_of(rng),
+    )
+    samples = metric.sample(5000, seed=seed_of(rng)).numpy()
+    error = np.std(prior) * np.sqrt(2 / 5000)
+    assert abs(np.mean(samples) - np.mean(prior)) < SIGMAS * error
+
+
+def test_float64_is_kept(rng):
+    data = catalogue.lattice(rng)
+    metric = Metric(dtype="float64")
+    feed(metric, data)
+    for values in (metric.result(), metric.sample(3), metric.quantiles(0.5)):
+        assert values.dtype == tf.float64
+    assert Metric(dtype="bfloat16").result().dtype == tf.float32
+
+
+def test_config_holds_the_arguments_of_the_constructor():
+    options = {
+        "num_bins": 7,
+        "num_classes": 3,
+        "from_logits": True,
+        "ignore_index": 255,
+        "name": "other",
+        "dtype": "float64",
+        "prior_alpha": 0.3,
+        "num_ece_samples": 50,
+        "seed": 4,
+        "sparse_labels": True,
+    }
+    metric = Metric(**options)
+    config = metric.get_config()
+    assert {**config, "dtype": "float64"} == options
+    parameters = set(inspect.signature(Metric.__init__).parameters)
+    assert set(config) == parameters - {"self"}
+    again = Metric.from_config(config)
+    assert again.get_config() == config
+    assert Metric().name == "bayesian_expected_calibration_error"
+    assert Metric().get_config()["prior_alpha"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("num_bins", value) for value in (0, 2.5)),
+        *(("num_ece_samples", value) for value in (0, 2.5)),
+        *(("prior_alpha", value) for value in (0, np.nan)),
+        *(("seed", value) for value in (None, 1.5, [1, 2])),
+        ("from_logits", 1),
+        ("num_classes", -1),
+    ],
+)
+def test_bad_options_raise(name, value):
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        Metric(**{name: value})
+
+
+def test_merge_adds_the_states(rng):
+    data = catalogue.lattice(rng)
+    whole, first, second = (Metric() for _ in range(3))
+    expected = feed(whole, data, weighted=True)
+    parts = [
+        catalogue.Data(*(values[part] for values in vars(data).values()))
+        for part in (slice(15), slice(15, None))
+    ]
+    for metric, part in zip((first, second), parts, strict=True):
+        feed(metric, part, weighted=True)
+    merged = Metric()
+    merged.merge_state([first, second, Metric()])
+    assert float(merged.result()) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_bad_batch_raises_and_keeps_the_state(rng):
+    data = catalogue.lattice(rng)
+    metric = Metric()
+    before = feed(metric, data)
+    with pytest.raises(ValueError, match="`y_true` must be integers"):
+        metric.update_state([3], [[0.2, 0.3, 0.5]])
+    assert float(metric.result()) == before
+
+
+def test_a_bad_batch_in_a_graph_makes_the_result_nan(rng):
+    data = catalogue.lattice(rng)
+    metric = Metric(num_classes=3)
+
+    @tf.function
+    def update(*batch):
+        metric.update_state(*batch)
+
+    update(tf.constant([3]), tf.constant([[0.2, 0.3, 0.5]]))
+    feed(metric, data)
+    for values in (metric.result(), metric.sample(3), metric.quantiles([0.1, 0.9])):
+        assert np.all(np.isnan(values))
+    metric.reset_state()
+    assert feed(metric, data) > 0
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_in_compile_and_after_reload(jit_compile, rng, tmp_path):
+    features = rng.normal(size=[64, 4]).astype(np.float32)
+    labels = rng.integers(0, 3, 64)
+    inputs = keras.Input([4])
+    model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(inputs))
+    model.compile(
+        "sgd",
+        "sparse_categorical_crossentropy",
+        metrics=[Metric(num_bins=5, seed=3, name="posterior")],
+        jit_compile=jit_compile,
+    )
+    if not jit_compile:
+        model.fit(features, labels, batch_size=32, verbose=0)
+        model.save(tmp_path / "model.keras")
+        model = keras.models.load_model(tmp_path / "model.keras")
+    logs = model.evaluate(features, labels, batch_size=32, return_dict=True, verbose=0)
+    metric = Metric(num_bins=5, seed=3)
+    metric.update_state(labels, model.predict(features, verbose=0))
+    # XLA draws other samples of the same posterior.
+    atol = SIGMAS * np.std(metric.sample()) * np.sqrt(2 / 500) if jit_compile else 1e-5
+    assert logs["posterior"] == pytest.approx(float(metric.result()), abs=atol)
+
+
+def test_two_replicas_give_the_value_of_one(rng):
+    data = catalogue.lattice(rng, n=41)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with strategy.scope():
+        metric = Metric(num_classes=3)
+    dataset = tf.data.Dataset.from_tensor_slices(
+        (data.labels, data.predictions, data.weights)
+    ).batch(12)
+
+    @tf.function
+    def step(batch):
+        strategy.run(metric.update_state, args=batch)
+
+    for batch in strategy.experimental_distribute_dataset(dataset):
+        step(batch)
+    expected = feed(Metric(), data, 1, weighted=True)
+    assert float(metric.result()) == pytest.approx(expected, abs=1e-5)
+    inside = strategy.run(tf.function(metric.result))
+    for result in strategy.experimental_local_results(inside):
+        assert float(result) == pytest.approx(expected, abs=1e-5)

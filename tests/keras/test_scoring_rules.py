@@ -1,0 +1,203 @@
+"""What is particular to the streaming scoring rules."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_decomposition_of_batches_is_that_of_the_whole(exact, rng):
+    forecasts = rng.dirichlet(np.full(5, 0.3), 3000)
+    labels = np.array([rng.choice(5, p=p) for p in forecasts])
+    weights = rng.uniform(size=3000)
+    metric = um.BrierDecomposition(exact=exact, dtype="float64")
+    for part in np.array_split(np.arange(3000), 37):
+        metric.update_state(labels[part], forecasts[part], weights[part])
+    name = "brier_decomposition_exact" if exact else "brier_decomposition"
+    expected = getattr(um_np, name)(
+        labels, probabilities=forecasts, sample_weight=weights
+    )
+    result = {name: float(part) for name, part in metric.result().items()}
+    assert list(result) == list(expected._fields)
+    np.testing.assert_allclose(list(result.values()), expected, atol=1e-12)
+
+
+def test_decomposition_of_other_classes_raises():
+    metric = um.BrierDecomposition(num_classes=3)
+    with pytest.raises(ValueError, match=r"`y_pred` must be of 3 classes.*2 classes"):
+        metric.update_state([0], [[0.5, 0.5]])
+    other = um.BrierDecomposition()
+    other.update_state([0], [[0.5, 0.5]])
+    fresh = um.BrierDecomposition()
+    fresh.merge_state([other])
+    assert float(fresh.result()["uncertainty"]) == -1
+    third = um.BrierDecomposition()
+    third.update_state([0], [[0.5, 0.25, 0.25]])
+    with pytest.raises(ValueError, match="classes"):
+        fresh.merge_state([third])
+
+
+def test_the_parts_are_logged_by_their_names(rng):
+    model = keras.Sequential([keras.Input([2]), keras.layers.Dense(3)])
+    model.compile(
+        loss=um.BrierLoss(from_logits=True),
+        metrics=[um.BrierDecomposition(from_logits=True)],
+    )
+    features, labels = rng.normal(size=[20, 2]), rng.integers(0, 3, 20)
+    logs = model.evaluate(features, labels, verbose=0, return_dict=True)
+    assert {"loss", "uncertainty", "resolution", "reliability"} <= set(logs)
+    parts = um_np.brier_decomposition(labels, model.predict(features, verbose=0))
+    for name, part in parts._asdict().items():
+        np.testing.assert_allclose(logs[name], part, atol=1e-6)
+
+
+def test_impossible_labels_have_infinite_likelihood():
+    metric = um.NegativeLogLikelihood()
+    metric.update_state([0, 1], [[0.5, 0.5], [0.25, 0.75]])
+    # An impossible label of weight 0 is none.
+    metric.update_state([1], [[1.0, 0.0]], [0.0])
+    assert np.isfinite(metric.result())
+    for batch in ([1, 1], [0]):
+        metric.update_state(batch, [[1.0, 0.0]] * len(batch))
+        assert float(metric.result()) == np.inf
+    metric.update_state([0, 1], [[0.5, 0.5], [0.25, 0.75]])
+    assert float(metric.result()) == np.inf
+    whole = um.NegativeLogLikelihood()
+    whole.merge_state([metric, metric])
+    assert float(whole.result()) == np.inf
+    metric.reset_state()
+    metric.update_state([0], [[0.5, 0.5]])
+    np.testing.assert_allclose(metric.result(), np.log(2), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_means_do_not_drift_over_batches(jit_compile):
+    metric = um.CRPSNormal("identity")
+    labels = tf.zeros([4096])
+    normals = tf.tile([[[0.1, 0.7]]], [1, 4096, 1])[0]
+
+    @tf.function(jit_compile=jit_compile)
+    def update():
+        for _ in range(8):
+            metric.update_state(labels, normals)
+
+    @tf.function
+    def many():
+        for _ in tf.range(1024):
+            update()
+
+    many()  # 33 million examples, twice what a float32 counts.
+    expected = um_np.crps_normal_score([0.0], np.float32(0.1), np.float32(0.7))[0]
+    np.testing.assert_allclose(metric.result(), expected, rtol=2e-7)
+    metric.update_state([0.0], [[3.0, 0.0]], [2.0**25])
+    expected = (expected + 3.0) / 2
+    np.testing.assert_allclose(metric.result(), expected, rtol=2e-7)
+
+
+def test_weights_of_any_scale(rng):
+    labels, normals = rng.normal(size=50), rng.normal(size=[50, 2])
+    weights = rng.uniform(size=50)
+    expected = um.CRPSNormal("exp")
+    expected.update_state(labels, normals, weights)
+    for scale in (1e-25, 1e25):
+        metric = um.CRPSNormal("exp")
+        metric.update_state(labels, normals, weights * scale)
+        np.testing.assert_allclose(metric.result(), expected.result(), rtol=1e-6)
+
+
+def test_float64_results_of_float64_scores(rng):
+    y, x = rng.normal(size=60), rng.normal(size=[60, 7])
+    metric = um.CRPSSamples(dtype="float64")
+    for part in np.array_split(np.arange(60), 7):
+        metric.update_state(y[part], x[part])
+    expected = um_np.crps_score(y, x).mean()
+    np.testing.assert_allclose(metric.result(), expected, rtol=1e-13)
+
+
+def test_normal_distributions(rng):
+    from tensorflow_probability import distributions as tfd
+
+    labels = rng.normal(size=[6, 2]).astype(np.float32)
+    mean = rng.normal(size=[6, 2]).astype(np.float32)
+    scale = np.exp(rng.normal(size=[6, 2])).astype(np.float32)
+    expected = um_np.crps_normal_score(labels, mean, scale).mean()
+    for normal in (
+        tfd.Normal(mean, scale),
+        tfd.Independent(tfd.Normal(mean, scale), 1),
+    ):
+        metric = um.CRPSNormal()
+        metric.update_state(labels, normal)
+        np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
+        weights = np.array([[1.0], [0], [2], [0], [1], [3]])
+        metric.reset_state()
+        metric.update_state(labels, normal, weights)
+        weighted = np.average(
+            um_np.crps_normal_score(labels, mean, scale),
+            weights=np.broadcast_to(weights, [6, 2]),
+        )
+        np.testing.assert_allclose(metric.result(), weighted, rtol=1e-6)
+    one_scale = um.CRPSNormal()
+    one_scale.update_state(labels[:, 0], tfd.Normal(mean[:, 0], 1.0))
+    expected = um_np.crps_normal_score(labels[:, 0], mean[:, 0], 1.0).mean()
+    np.testing.assert_allclose(one_scale.result(), expected, rtol=1e-6)
+    with pytest.raises(TypeError, match="crps_distribution"):
+        um.CRPSNormal().update_state(labels, tfd.Laplace(mean, scale))
+
+
+def test_scale_transforms(rng):
+    from scipy import special
+
+    y, x = rng.normal(size=9), rng.normal(size=[9, 2])
+    for transform, scale in (
+        ("softplus", special.softplus(x[:, 1])),
+        ("exp", np.exp(x[:, 1])),
+        ("identity", np.abs(x[:, 1])),
+    ):
+        given = np.abs(x) if transform == "identity" else x
+        metric = um.CRPSNormal(transform)
+        metric.update_state(y, given)
+        expected = um_np.crps_normal_score(y, given[:, 0], scale).mean()
+        np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"`y_pred` must be scales >= 0.*-1.0"):
+        um.CRPSNormal("identity").update_state([0.0], [[0.0, -1.0]])
+
+
+def test_one_quantile_needs_no_axis(rng):
+    y, q = rng.normal(size=[2, 9])
+    expected = um_np.pinball_loss(y, q, 0.3).mean()
+    for level in (0.3, [0.3]):
+        for predictions in (q, q[:, None]):
+            metric = um.Pinball(level)
+            metric.update_state(y, predictions)
+            np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
+            metric.update_state(y[:, None], predictions)
+            np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"`y_pred`.* 2 \(quantiles\)"):
+        um.Pinball([0.1, 0.2]).update_state(y, np.ones([9, 3]))
+    with pytest.raises(ValueError, match=r"`y_pred`.* 2 \(lower and upper\)"):
+        um.IntervalScore(0.1).update_state(y, np.ones([9, 3]))
+    with pytest.raises(ValueError, match="`y_pred` must be of at least two samples"):
+        um.CRPSSamples().update_state(y, np.ones([9, 1]))
+
+
+def test_crossed_bounds_are_scored():
+    metric = um.IntervalScore(0.5)
+    metric.update_state([0.0], [[1.0, -1.0]])
+    assert float(metric.result()) == -2 + 4 * 2
+
+
+def test_other_predictions_must_not_be_distributions(rng):
+    from tensorflow_probability import distributions as tfd
+
+    normal = tfd.Normal(tf.zeros([4]), 1.0)
+    for metric in (um.CRPSSamples(), um.Pinball(0.5), um.ExpectedCalibrationError()):
+        with pytest.raises(TypeError, match="`y_pred` must hold numbers"):
+            metric.update_state(np.zeros(4), normal)
+    with pytest.raises(TypeError, match="`predictive_samples` must hold numbers"):
+        um.crps_score(np.zeros(4), normal)

@@ -1,0 +1,372 @@
+"""The Bayesian ECE on tensors: the distribution of the NumPy draws, in every mode."""
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+from scipy import stats
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+
+SIGMAS = 5  # One false alarm in two million.
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def seed_of(rng):
+    return int(rng.integers(2**31))
+
+
+def arguments(rng, dtype=np.float32, **options):
+    """Arguments of the function, through all corners of the data."""
+    data = catalogue.data(rng, dtype=dtype)
+    return {"probabilities": data.predictions, "labels_true": data.labels, **options}
+
+
+def check_same_distribution(samples, expected):
+    """Compares draws in distribution, by a bound that holds for any seed."""
+    samples = np.asarray(samples, np.float64)
+    assert np.all(np.isfinite(samples))
+    error = np.sqrt(np.var(samples) / len(samples) + np.var(expected) / len(expected))
+    assert abs(np.mean(samples) - np.mean(expected)) < SIGMAS * error
+    assert stats.ks_2samp(samples, expected).pvalue > 1e-6
+
+
+def eager(function, seed):
+    return function(seed)
+
+
+def graph(function, seed):
+    return tf.function(function)(tf.constant(seed))
+
+
+def xla(function, seed):
+    compiled = tf.function(function, jit_compile=True)
+    samples = compiled(tf.constant(seed))
+    np.testing.assert_array_equal(samples, compiled(tf.constant(seed)))
+    assert not np.any(samples == compiled(tf.constant(seed + 1)))
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("mode", "bins", "alpha", "dtype"),
+    [
+        (eager, 1, None, np.float32),
+        (eager, 5, 0.7, np.float64),
+        (eager, 15, None, np.float32),
+        (graph, 5, 0.7, np.float32),
+        (graph, 15, None, np.float64),
+        (xla, 15, None, np.float32),
+    ],
+)
+def test_draws_have_the_distribution_of_numpy(mode, bins, alpha, dtype, rng):
+    options = arguments(rng, dtype, prior_alpha=alpha, num_ece_samples=5000)
+
+    def function(seed):
+        return um.bayesian_expected_calibration_error(bins, **options, seed=seed)
+
+    samples = mode(function, seed_of(rng))
+    assert samples.dtype == dtype
+    expected = um_np.bayesian_expected_calibration_error(
+        bins, **options, seed=seed_of(rng)
+    )
+    check_same_distribution(samples, expected)
+
+
+def test_options_have_the_distribution_of_numpy(rng):
+    labels = rng.integers(0, 3, [2, 5, 4])
+    labels[0, 1] = 255
+    options = {
+        "logits": rng.normal(size=[2, 5, 4, 3]).astype(np.float32),
+        "labels_true": labels,
+        "labels_predicted": rng.integers(0, 3, [2, 5, 4]),
+        "sample_weight": np.array([0.5, 2.0]),
+        "ignore_index": 255,
+        "num_ece_samples": 5000,
+    }
+    samples = um.bayesian_expected_calibration_error(4, **options, seed=seed_of(rng))
+    expected = um_np.bayesian_expected_calibration_error(
+        4, **options, seed=seed_of(rng)
+    )
+    check_same_distribution(samples, expected)
+
+
+@pytest.mark.parametrize("weight", [1e4, 1e6])
+def test_draws_converge_to_the_ece(weight, rng):
+    options = arguments(rng, sample_weight=weight)
+    ece = um.ece(options["labels_true"], options["probabilities"])
+    samples = um.bayesian_expected_calibration_error(15, **options, seed=seed_of(rng))
+    # See the test of the same name of the NumPy half.
+    scale = np.sqrt(15 / (weight * len(options["labels_true"])))
+    assert np.max(np.abs(samples - ece)) < SIGMAS * scale
+
+
+@pytest.mark.parametrize(
+    ("jit_compile", "bins", "alpha"),
+    [
+        *((False, bins, None) for bins in (1, 15, 100)),
+        *((False, 100, alpha) for alpha in (1e-300, 1e-6, 1e30)),
+        (True, 100, None),
+    ],
+)
+def test_float32_never_underflows(jit_compile, bins, alpha, rng):
+    @tf.function(jit_compile=jit_compile, reduce_retracing=True)
+    def function(scores, labels, seed):
+        return um.bayesian_expected_calibration_error(
+            bins,
+            probabilities=scores,
+            labels_true=labels,
+            labels_predicted=tf.ones_like(labels),
+            prior_alpha=alpha,
+            num_ece_samples=1000,
+            seed=seed,
+        )
+
+    scores = np.array([0.0, 0.01, 0.5, 0.999, 1.0], np.float32)
+    batches = [*scores[:, None], *([] if jit_compile else [np.tile(scores, 200)])]
+    for outcome in (0, 1):
+        for batch in batches:  # One example at each edge, and all of them.
+            labels = tf.fill(batch.shape, outcome)
+            draws = function(tf.constant(batch), labels, tf.constant(seed_of(rng)))
+            assert draws.dtype == tf.float32
+            assert np.all((draws >= 0) & (draws <= 1 + 1e-5))
+
+
+@pytest.mark.parametrize("weight", [1e-30, 1e30])
+def test_extreme_weights_are_finite(weight, rng):
+    samples = um.bayesian_expected_calibration_error(
+        15, **arguments(rng, sample_weight=weight)
+    )
+    assert np.all((samples >= 0) & (samples <= 1 + 1e-5))
+
+
+def test_a_seed_gives_the_same_draws_eager_and_in_graphs(rng):
+    options = arguments(rng)
+
+    def function(seed):
+        return um.bayesian_expected_calibration_error(5, **options, seed=seed)
+
+    seed = seed_of(rng)
+    expected = function(seed)
+    assert expected.shape == (500,)
+    for same in (
+        seed,
+        np.int64(seed),
+        tf.constant(seed, tf.int64),
+        [seed, 0],
+        (seed, 0),
+        np.array([seed, 0]),
+        tf.constant([seed, 0], tf.int32),
+        seed + 2**64,
+    ):
+        np.testing.assert_array_equal(function(same), expected)
+    compiled = tf.function(function)
+    np.testing.assert_array_equal(compiled(tf.constant(seed)), expected)
+    np.testing.assert_array_equal(function(-1), compiled(tf.constant(-1)))
+    for other in (seed + 1, [seed, 1], [1, seed], -seed - 1):
+        assert not np.array_equal(function(other), expected)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_without_a_seed_every_run_of_a_graph_draws_anew(jit_compile, rng):
+    options = arguments(rng)
+
+    @tf.function(jit_compile=jit_compile)
+    def function():
+        return um.bayesian_expected_calibration_error(5, **options)
+
+    assert not np.array_equal(function(), function())
+    one, other = (
+        um.bayesian_expected_calibration_error(5, **options) for _ in range(2)
+    )
+    assert not np.array_equal(one, other)
+
+
+def test_no_global_seed_is_set(rng, monkeypatch):
+    def fail(*_):
+        raise AssertionError("A global seed was set.")
+
+    for module, name in (
+        (tf.random, "set_seed"),
+        (np.random, "seed"),
+        (random, "seed"),
+    ):
+        monkeypatch.setattr(module, name, fail)
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    options = arguments(rng, num_ece_samples=77)
+    for seed in (None, seed_of(rng)):
+        um.bayesian_expected_calibration_error(5, **options, seed=seed)
+        um_np.bayesian_expected_calibration_error(5, **options, seed=seed)
+    after = np.random.get_state()[1]  # noqa: NPY002
+    np.testing.assert_array_equal(before, after)
+
+
+def test_weights_and_ignored_labels(rng):
+    data = catalogue.data(rng, dtype=np.float32)
+    seed = seed_of(rng)
+
+    def draw(labels, probabilities, **options):
+        return um.bayesian_expected_calibration_error(
+            5, probabilities=probabilities, labels_true=labels, seed=seed, **options
+        )
+
+    weights = rng.integers(0, 4, len(data.labels))
+    weights[0] = 1
+    times = np.repeat(np.arange(len(weights)), weights)
+    np.testing.assert_allclose(
+        draw(data.labels, data.predictions, sample_weight=weights),
+        draw(data.labels[times], data.predictions[times]),
+        atol=1e-5,
+    )
+    ignored = rng.uniform(size=len(data.labels)) < 0.3
+    ignored[0] = False
+    np.testing.assert_allclose(
+        draw(np.where(ignored, 255, data.labels), data.predictions, ignore_index=255),
+        draw(data.labels[~ignored], data.predictions[~ignored]),
+        atol=1e-5,
+    )
+
+
+def test_lists_arrays_and_tensors(rng):
+    options = arguments(rng)
+    seed = seed_of(rng)
+    expected = um.bayesian_expected_calibration_error(5, **options, seed=seed)
+    for convert in (tf.constant, lambda array: array.tolist()):
+        given = {name: convert(array) for name, array in options.items()}
+        samples = um.bayesian_expected_calibration_error(5, **given, seed=seed)
+        assert samples.dtype == tf.float32
+        np.testing.assert_array_equal(samples, expected)
+
+
+def test_call_as_it_is_printed(rng):
+    logits = tf.constant(rng.normal(size=[200, 4]), tf.float32)
+    labels_true = tf.constant(rng.integers(0, 4, 200), tf.int32)
+    ece_samples = um.bayesian_expected_calibration_error(
+        10, logits=logits, labels_true=labels_true
+    )
+    ece_quantiles = tfp.stats.percentile(ece_samples, [10, 50, 90])
+    low, median, high = ece_quantiles.numpy()
+    assert low < median < high
+    ece = um_np.ece(labels_true, logits=logits, num_bins=10)
+    assert abs(median - ece) < 0.2
+
+
+def renamed(bad):
+    options, word = catalogue.bad_data(bad)
+    options["labels_true"] = options.pop("labels")
+    return options, word
+
+
+@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
+def test_bad_data_raises_in_eager_execution(bad):
+    options, word = renamed(bad)
+    with pytest.raises(ValueError, match=word) as raised:
+        um.bayesian_expected_calibration_error(5, **options)
+    assert "Received" in str(raised.value)
+    assert "`labels`" not in str(raised.value)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_bad_values_in_a_graph_give_nan(jit_compile):
+    bad = ["nan probability"]
+    if not jit_compile:  # Compilation takes its time.
+        bad += ["label too large", "infinite logit", "negative weight", "zero weights"]
+    cases = [renamed(name)[0] for name in bad]
+    cases = [
+        {name: tf.constant(value) for name, value in options.items()}
+        for options in cases
+    ]
+
+    @tf.function(jit_compile=jit_compile)
+    def function():
+        return [
+            um.bayesian_expected_calibration_error(5, num_ece_samples=3, **options)
+            for options in cases
+        ]
+
+    for samples in function():
+        assert samples.shape == (3,)
+        assert np.all(np.isnan(samples))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("num_bins", value) for value in (0, 2.5, None)),
+        *(("num_ece_samples", value) for value in (0, 2.5, True)),
+        *(("prior_alpha", value) for value in (0, -1.0, np.nan, np.inf, "a")),
+        *(("seed", value) for value in (1.5, "a", True, [1], [1, 2, 3], [0.5, 1])),
+    ],
+)
+def test_bad_options_raise(name, value):
+    options = {"num_bins": 5, name: value}
+    for function in (
+        um.bayesian_expected_calibration_error,
+        tf.function(um.bayesian_expected_calibration_error),
+    ):
+        with pytest.raises(ValueError, match=f"`{name}` must be"):
+            function(**options, probabilities=[[0.2, 0.8]], labels_true=[1])
+    with pytest.raises(ValueError, match="`labels_true` must be given"):
+        um.bayesian_expected_calibration_error(5, probabilities=[[0.2, 0.8]])
+
+
+@pytest.mark.parametrize("jit_compile", [None, False, True])
+@pytest.mark.parametrize("sizes", [(1, 7), (300, 200)])
+def test_probability_of_lower_equals_numpy(jit_compile, sizes, rng):
+    function = um.probability_of_lower_calibration_error
+    if jit_compile is not None:
+        function = tf.function(function, jit_compile=jit_compile)
+    a, b = (np.round(rng.uniform(size=size), 2) for size in sizes)  # Ties.
+    expected = um_np.probability_of_lower_calibration_error(a, b)
+    value = function(tf.constant(a), tf.constant(b))
+    assert value.dtype == tf.float64
+    assert float(value) == pytest.approx(expected, abs=1e-12)
+    if jit_compile:  # Compilation takes its time.
+        return
+    narrow = [tf.constant(samples, tf.float32) for samples in (a, b)]
+    assert function(*narrow).dtype == tf.float32
+    assert float(function(*narrow)) == pytest.approx(expected, abs=1e-6)
+    assert function(narrow[0], tf.constant(b)).dtype == tf.float64
+
+
+def test_probability_of_lower_of_any_arguments():
+    assert float(um.probability_of_lower_calibration_error([1, 1], [1, 2])) == 0.75
+    assert float(um.probability_of_lower_calibration_error([0.1], np.ones(3))) == 1
+    for bad in ([], 0.5, [[0.1, 0.2]], [0.1, np.nan], [np.inf], [[0.1], [0.2, 0.3]]):
+        with pytest.raises(ValueError, match="`samples_a` must be"):
+            um.probability_of_lower_calibration_error(bad, [0.1])
+        with pytest.raises(ValueError, match="`samples_b` must be"):
+            um.probability_of_lower_calibration_error([0.1], bad)
+
+
+def test_probability_of_lower_in_a_graph_of_unknown_sizes():
+    function = tf.function(
+        um.probability_of_lower_calibration_error,
+        input_signature=[tf.TensorSpec([None]), tf.TensorSpec([None])],
+    )
+    assert float(function([0.1, 0.3], [0.2, 0.3, 0.4])) == pytest.approx(4.5 / 6)
+    for bad in ([], [0.1, np.nan], [-np.inf]):
+        bad = np.array(bad, np.float32)
+        assert np.isnan(function(bad, [0.1]))
+        assert np.isnan(function([0.1], bad))
+
+
+def test_tensorflow_probability_is_not_imported_before_the_first_draw():
+    code = (
+        "import sys\n"
+        "import uncertainty_metrics as um\n"
+        "um.bayesian_expected_calibration_error\n"
+        "metric = um.BayesianExpectedCalibrationError()\n"
+        "metric.update_state([0, 1], [0.2, 0.7])\n"
+        "lazy = {'tensorflow_probability', 'tf_keras', 'uncertainty_metrics.report'}\n"
+        "assert lazy.isdisjoint(sys.modules)\n"
+    )
+    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "0"}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env=environment)

@@ -1,0 +1,262 @@
+"""Every score of real-valued forecasts through every sweep, in both rooms."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests.catalogue import every_real_case, every_real_row
+
+ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensorflow"])
+ATOL = {np.float32: 3e-6, np.float64: 1e-12}
+
+
+def score(room, row, case, arguments):
+    return np.asarray(getattr(room, row.name)(**arguments, **case))
+
+
+@every_real_case
+@ROOMS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equals_the_naive_reference(room, row, case, dtype, rng):
+    arguments = row.arguments(rng, dtype=dtype)
+    exact = {name: value.astype(np.float64) for name, value in arguments.items()}
+    expected = row.reference(**exact, **case)
+    result = score(room, row, case, arguments)
+    atol = 1e-11 if room is um_np else max(ATOL[dtype], 1e-11)
+    np.testing.assert_allclose(result, expected, atol=atol)
+    assert result.dtype == (np.float64 if room is um_np else dtype)
+
+
+@every_real_case
+@ROOMS
+def test_examples_are_scored_one_by_one(room, row, case, rng):
+    arguments = row.arguments(rng, [12])
+    whole = score(room, row, case, arguments)
+    order = rng.permutation(12)
+    moved = score(room, row, case, {k: v[order] for k, v in arguments.items()})
+    np.testing.assert_array_equal(moved, whole[order])
+    for i in range(3):
+        one = {name: value[i : i + 1] for name, value in arguments.items()}
+        np.testing.assert_allclose(
+            score(room, row, case, one)[0], whole[i], rtol=1e-12, atol=1e-14
+        )
+
+
+@every_real_case
+@ROOMS
+def test_leading_axes(room, row, case, rng):
+    flat = row.arguments(rng, [24])
+    images = {k: v.reshape(2, 3, 4, *v.shape[1:]) for k, v in flat.items()}
+    single = {k: v[0] for k, v in flat.items()}
+    whole = score(room, row, case, flat)
+    result = score(room, row, case, images)
+    np.testing.assert_allclose(
+        result, whole.reshape(2, 3, 4, *whole.shape[1:]), atol=1e-14
+    )
+    np.testing.assert_allclose(score(room, row, case, single), whole[0], atol=1e-14)
+
+
+@every_real_case
+@ROOMS
+def test_other_forms_of_the_same_data(room, row, case, rng):
+    arguments = {
+        name: np.round(value * 8) / 8  # What float16 holds exactly.
+        for name, value in row.arguments(rng, [6]).items()
+    }
+    if "stddevs" in arguments:
+        arguments["stddevs"] = np.maximum(arguments["stddevs"], 0.25)
+    expected = score(um_np, row, case, arguments)
+    lists = {name: value.tolist() for name, value in arguments.items()}
+    half = {name: value.astype(np.float16) for name, value in arguments.items()}
+    whole = dict(arguments)
+    forms = [lists, half]
+    if row.tail.get("labels", 0) == 0:  # Keras passes labels as [..., 1].
+        whole["labels"] = whole["labels"][:, None]
+        forms.append(whole)
+    for form in forms:
+        result = score(room, row, case, form)
+        np.testing.assert_allclose(
+            result.reshape(expected.shape), expected, atol=ATOL[np.float32]
+        )
+
+
+@every_real_case
+def test_integers_are_numbers(row, case, rng):
+    arguments = {
+        name: np.round(3 * value) + 10 * (name in ("stddevs", "upper"))
+        for name, value in row.arguments(rng, [6]).items()
+    }
+    integers = {name: value.astype(np.int64) for name, value in arguments.items()}
+    expected = score(um_np, row, case, arguments)
+    for room in (um_np, um):
+        np.testing.assert_allclose(
+            score(room, row, case, integers), expected, rtol=1e-6, atol=1e-5
+        )
+
+
+@every_real_case
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_equals_numpy(row, case, jit_compile, dtype, rng):
+    arguments = row.arguments(rng, [10], dtype)
+    if jit_compile and dtype == np.float64 and case is not row.cases[0]:
+        pytest.skip("compiling is slow, and the graphs are the same")
+    specs = {
+        name: tf.TensorSpec([None, *value.shape[1:]], value.dtype)
+        for name, value in arguments.items()
+    }
+
+    def function(arguments):
+        return getattr(um, row.name)(**arguments, **case)
+
+    # Without XLA the size of the batch is not known to the graph.
+    run = tf.function(
+        function,
+        jit_compile=jit_compile,
+        input_signature=None if jit_compile else [specs],
+    )
+    result = run({name: tf.constant(value) for name, value in arguments.items()})
+    assert result.dtype == dtype
+    np.testing.assert_allclose(
+        result, score(um_np, row, case, arguments), atol=ATOL[dtype]
+    )
+
+
+@every_real_case
+@pytest.mark.parametrize("offset", [1e4, -1e4])
+def test_float32_far_from_zero(row, case, offset, rng):
+    arguments = {
+        name: value if name == "stddevs" else value + np.float32(offset)
+        for name, value in row.arguments(rng, dtype=np.float32).items()
+    }
+    np.testing.assert_allclose(
+        score(um, row, case, arguments),
+        score(um_np, row, case, arguments),
+        atol=ATOL[np.float32] * (10 if "alpha" in case else 1),
+    )
+
+
+@every_real_case
+def test_gradient_equals_finite_differences(row, case, rng):
+    arguments = row.make(rng, (3,))
+    # Away from the ties, where there is no derivative.
+    arguments = {k: v + 0.01 * rng.normal(size=v.shape) for k, v in arguments.items()}
+
+    def total(name, value):
+        result = getattr(um, row.name)(**{**arguments, name: value}, **case)
+        return tf.reduce_sum(tf.sin(result))
+
+    for name, value in arguments.items():
+        variable = tf.constant(value)
+        with tf.GradientTape() as tape:
+            tape.watch(variable)
+            result = total(name, variable)
+        gradient = tape.gradient(result, variable)
+        for i in np.ndindex(value.shape):
+            up, down = value.copy(), value.copy()
+            up[i] += 1e-6
+            down[i] -= 1e-6
+            slope = (total(name, up) - total(name, down)) / 2e-6
+            np.testing.assert_allclose(
+                gradient[i], slope, atol=1e-7, rtol=1e-6, err_msg=name
+            )
+
+
+def bad_shapes(row, rng):
+    """Yields arguments of a wrong shape, and a word of the message."""
+    good = row.arguments(rng, [4])
+    names = list(good)
+    yield {**good, "labels": good["labels"][:3]}, "|".join(names)
+    yield {**good, names[1]: good[names[1]][None, None]}, names[1]
+    yield {name: value[:0] for name, value in good.items()}, "labels"
+    yield {**good, "labels": [[0.0], [1.0, 2.0]]}, "labels"
+    if row.tail.get("labels", 0) == 0 and row.tail:
+        swapped = dict(zip(names, reversed(good.values()), strict=True))
+        yield swapped, "swapped"
+        yield {**good, names[1]: good[names[1]][:, :0]}, names[1]
+    elif not row.tail:  # [n, 1] against [n] must not broadcast to [n, n].
+        yield {**good, names[1]: np.ones([4, 4])}, names[1]
+        yield {**good, names[1]: np.ones([1, 4])}, names[1]
+
+
+@every_real_row
+@ROOMS
+def test_bad_shapes_raise(room, row, rng):
+    for arguments, word in bad_shapes(row, rng):
+        with pytest.raises(ValueError, match=word) as raised:
+            score(room, row, row.cases[0], arguments)
+        assert "Received" in str(raised.value)
+    text = {**row.arguments(rng, [2]), "labels": ["a", "b"]}
+    with pytest.raises(TypeError, match="labels"):
+        score(room, row, row.cases[0], text)
+
+
+@every_real_row
+def test_bad_shapes_raise_while_a_graph_is_built(row, rng):
+    for arguments, word in bad_shapes(row, rng):
+
+        @tf.function(autograph=False)
+        def function(arguments=arguments):
+            return getattr(um, row.name)(**arguments, **row.cases[0])
+
+        with pytest.raises(ValueError, match=word):
+            function()
+
+
+def bad_values(row, rng):
+    good = row.arguments(rng, [4])
+    changes = [(name, value) for name in good for value in (np.nan, np.inf)]
+    for name, value in (*changes, *row.bad_values.items()):
+        array = good[name].copy()
+        array[(2, *[0] * (array.ndim - 1))] = value
+        yield {**good, name: array}, name
+
+
+@every_real_row
+def test_bad_values_raise(row, rng):
+    for arguments, name in bad_values(row, rng):
+        messages = []
+        for room in (um_np, um):
+            with pytest.raises(ValueError, match=f"`{name}`") as raised:
+                score(room, row, row.cases[0], arguments)
+            assert "Received" in str(raised.value)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+
+
+@every_real_row
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_bad_values_are_nan_in_a_graph_and_others_are_not(row, jit_compile, rng):
+    run = tf.function(
+        lambda arguments: getattr(um, row.name)(**arguments, **row.cases[0]),
+        jit_compile=jit_compile,
+    )
+    for arguments, _ in bad_values(row, rng):
+        result = run({name: tf.constant(value) for name, value in arguments.items()})
+        rows = np.isnan(result).reshape(4, -1)
+        # One quantile of a row may be wrong alone.
+        assert rows[2].any()
+        assert not rows[[0, 1, 3]].any()
+
+
+@every_real_row
+@ROOMS
+def test_bad_options_raise(room, row, rng):
+    arguments = row.arguments(rng, [4])
+    for options, word in row.bad_options:
+        with pytest.raises(ValueError, match=word):
+            score(room, row, options, arguments)
+
+
+@every_real_case
+def test_inputs_are_not_changed(row, case, rng):
+    arguments = row.arguments(rng)
+    before = {name: value.copy() for name, value in arguments.items()}
+    for value in arguments.values():
+        value.flags.writeable = False
+    for room in (um_np, um):
+        score(room, row, case, arguments)
+    for name, value in arguments.items():
+        np.testing.assert_array_equal(value, before[name])

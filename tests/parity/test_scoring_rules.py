@@ -1,0 +1,312 @@
+"""What is particular to one scoring rule, in both rooms."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensorflow"])
+
+
+def floats(result):
+    return np.array([float(part) for part in result])
+
+
+@ROOMS
+def test_decomposition_of_a_contingency_table(room):
+    # 100 examples, of which 80, 15 and 5 have the labels 0, 1 and 2. By decision:
+    #   decided 0: 78 of label 0, 10 of 1, 2 of 2; 90 in all
+    #   decided 1:  1 of label 0,  4 of 1, 0 of 2;  5 in all
+    #   decided 2:  1 of label 0,  1 of 1, 3 of 2;  5 in all
+    table = np.array([[78, 10, 2], [1, 4, 0], [1, 1, 3]])
+    forecasts = np.array([[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]])
+    labels = np.concatenate([np.repeat([0, 1, 2], row) for row in table])
+    decisions = np.repeat([0, 1, 2], table.sum(axis=1))
+    parts = room.brier_decomposition(labels, probabilities=forecasts[decisions])
+
+    uncertainty = -(0.80**2 + 0.15**2 + 0.05**2)
+    resolution = (
+        0.90 * ((78 / 90 - 0.80) ** 2 + (10 / 90 - 0.15) ** 2 + (2 / 90 - 0.05) ** 2)
+        + 0.05 * ((1 / 5 - 0.80) ** 2 + (4 / 5 - 0.15) ** 2 + (0 / 5 - 0.05) ** 2)
+        + 0.05 * ((1 / 5 - 0.80) ** 2 + (1 / 5 - 0.15) ** 2 + (3 / 5 - 0.05) ** 2)
+    )
+    reliability = (
+        0.90 * ((78 / 90 - 0.80) ** 2 + (10 / 90 - 0.15) ** 2 + (2 / 90 - 0.05) ** 2)
+        + 0.05 * ((1 / 5 - 0.2) ** 2 + (4 / 5 - 0.7) ** 2 + (0 / 5 - 0.1) ** 2)
+        + 0.05 * ((1 / 5 - 0.1) ** 2 + (1 / 5 - 0.2) ** 2 + (3 / 5 - 0.7) ** 2)
+    )
+    assert resolution < 0.08
+    expected = [uncertainty, resolution, reliability]
+    np.testing.assert_allclose(floats(parts), expected, atol=1e-7)
+    brier = room.brier_score(labels, probabilities=forecasts[decisions])
+    # With one forecast for each decision the three parts make up the score.
+    total = parts.uncertainty - parts.resolution + parts.reliability
+    np.testing.assert_allclose(total, brier, atol=1e-7)
+
+
+@ROOMS
+def test_classes_80_15_5_with_a_resolution_of_a_twentieth(room):
+    # Three quarters of the examples of class 1 are told from class 0, no other is. The
+    # mean over the wrong axis, as in older packages, gives 0.688.
+    labels = np.repeat([0, 1, 2], [800, 150, 50])
+    decisions = np.concatenate([np.zeros(800), np.ones(112), np.zeros(88)]).astype(int)
+    forecasts = np.array([[0.9, 0.05, 0.05], [0.1, 0.8, 0.1]])[decisions]
+    parts = room.brier_decomposition(labels, probabilities=forecasts)
+    frequencies = np.array([[800, 38, 50], [0, 112, 0]]) / [[888], [112]]
+    resolution = np.average(
+        np.sum((frequencies - [0.8, 0.15, 0.05]) ** 2, axis=1), weights=[888, 112]
+    )
+    np.testing.assert_allclose(float(parts.resolution), resolution, atol=1e-7)
+
+
+@ROOMS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 3, 17])
+def test_exact_decomposition_sums_to_the_brier_score(room, classes, dtype, rng):
+    forecasts = rng.dirichlet(np.full(classes, 0.2), 300)
+    labels = rng.integers(0, classes, 300)
+    data = [
+        {"probabilities": forecasts.astype(dtype)},
+        {"logits": (5 * rng.normal(size=[300, classes])).astype(dtype)},
+        # Rows that do not sum to 1 decompose as well.
+        {"probabilities": rng.uniform(size=[300, classes]).astype(dtype)},
+    ]
+    for predictions in data:
+        for weights in (None, rng.uniform(size=300)):
+            given = {**predictions, "sample_weight": weights}
+            parts = room.brier_decomposition_exact(labels, **given)
+            u, resolution, reliability, variance, covariance = floats(parts)
+            total = u - resolution + reliability + variance - covariance
+            brier = float(room.brier_score(labels, **given))
+            atol = 1e-13 if room is um_np or dtype == np.float64 else 3e-6
+            np.testing.assert_allclose(total, brier, atol=atol * classes)
+            three = room.brier_decomposition(labels, **given)
+            np.testing.assert_allclose(
+                float(three.reliability), reliability + variance, atol=atol
+            )
+
+
+@ROOMS
+def test_single_scores_are_weighted_and_ignored_ones_are_zero(room, rng):
+    labels = rng.integers(0, 3, [4, 5])
+    labels[1, 2] = -1
+    logits = rng.normal(size=[4, 5, 3])
+    weights = rng.uniform(size=[4, 5])
+    weights[2, 3] = 0
+    options = {"sample_weight": weights, "ignore_index": -1}
+    for name in ("brier_score", "negative_log_likelihood"):
+        function = getattr(room, name)
+        scores = np.asarray(function(labels, logits, aggregate=False, **options))
+        assert scores.shape == (4, 5)
+        assert scores[1, 2] == scores[2, 3] == 0
+        kept = weights * (labels != -1)
+        mean = function(labels, logits, **options)
+        np.testing.assert_allclose(scores.sum() / kept.sum(), mean, rtol=1e-6)
+        alone = function(labels[:1, 0], logits[:1, 0], aggregate=False)
+        np.testing.assert_allclose(scores[0, 0], alone[0] * weights[0, 0], rtol=1e-6)
+
+
+@ROOMS
+def test_scores_of_labels_that_are_all_ignored(room):
+    data = {"labels": [7, 7], "logits": [[0.0, 1.0], [1.0, 0.0]], "ignore_index": 7}
+    assert np.asarray(room.brier_score(**data, aggregate=False)).tolist() == [0, 0]
+    with pytest.raises(ValueError, match="labels"):
+        room.brier_score(**data)
+
+
+@ROOMS
+def test_likelihood_where_probabilities_underflow(room):
+    score = room.negative_log_likelihood([1, 0], [[1000.0, 0.0], [1000.0, 0.0]], None)
+    np.testing.assert_allclose(score, 500.0)
+    certain = {"labels": [0, 1], "probabilities": [[1.0, 0.0], [1.0, 0.0]]}
+    scores = np.asarray(room.negative_log_likelihood(**certain, aggregate=False))
+    assert scores.tolist() == [0.0, np.inf]
+    assert float(room.negative_log_likelihood(**certain)) == np.inf
+    weights = {"sample_weight": [1.0, 0.0]}
+    assert float(room.negative_log_likelihood(**certain, **weights)) == 0.0
+    impossible = room.negative_log_likelihood([1], [[0.0, -np.inf]])
+    assert float(impossible) == np.inf
+
+
+@ROOMS
+def test_equals_scikit_learn(room, rng):
+    from sklearn import metrics
+
+    labels = rng.integers(0, 2, 200)
+    p = rng.uniform(0.01, 0.99, 200)
+    weights = rng.uniform(size=200)
+    data = {"labels": labels, "probabilities": p, "sample_weight": weights}
+    brier = metrics.brier_score_loss(labels, p, sample_weight=weights)
+    np.testing.assert_allclose(
+        float(room.brier_score(**data, zero_based=True)), 2 * brier, rtol=1e-6
+    )
+    loss = metrics.log_loss(labels, p, sample_weight=weights)
+    np.testing.assert_allclose(
+        float(room.negative_log_likelihood(**data)), loss, rtol=1e-6
+    )
+    y, q = rng.normal(size=[2, 200])
+    for level in (0.05, 0.5, 0.8):
+        expected = metrics.mean_pinball_loss(y, q, alpha=level)
+        losses = np.asarray(room.pinball_loss(y, q, level))
+        np.testing.assert_allclose(losses.mean(), expected, rtol=1e-12)
+
+
+@ROOMS
+def test_equals_scoringrules_and_properscoring(room, rng):
+    import properscoring
+    import scoringrules
+
+    y = 3 * rng.normal(size=50)
+    mean, scale = rng.normal(size=50), np.exp(rng.normal(size=50))
+    result = room.crps_normal_score(y, mean, scale)
+    np.testing.assert_allclose(
+        result, scoringrules.crps_normal(y, mean, scale), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        result, properscoring.crps_gaussian(y, mean, scale), atol=1e-12
+    )
+    samples = rng.normal(size=[50, 21])
+    for estimator in ("fair", "nrg"):
+        expected = scoringrules.crps_ensemble(y, samples, estimator=estimator)
+        result = room.crps_score(y, samples, estimator=estimator)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        room.crps_score(y, samples, estimator="nrg"),
+        properscoring.crps_ensemble(y, samples),
+        atol=1e-12,
+    )
+    expected = scoringrules.interval_score(y, mean - scale, mean + scale, 0.1)
+    np.testing.assert_allclose(
+        room.interval_score(y, mean - scale, mean + scale, 0.1), expected, atol=1e-12
+    )
+    labels, samples = rng.normal(size=[50, 3]), rng.normal(size=[50, 9, 3])
+    for estimator in ("nrg", "fair"):
+        expected = scoringrules.es_ensemble(labels, samples, estimator=estimator)
+        result = room.energy_score(labels, samples, estimator=estimator)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+
+
+@ROOMS
+def test_crps_of_samples_does_not_depend_on_their_order(room, rng):
+    y = rng.normal(size=20)
+    samples = rng.normal(size=[20, 50])
+    for estimator in ("fair", "nrg"):
+        shuffled = rng.permuted(samples, axis=1)
+        np.testing.assert_allclose(
+            room.crps_score(y, shuffled, estimator=estimator),
+            room.crps_score(y, samples, estimator=estimator),
+            rtol=1e-12,
+            atol=1e-14,
+        )
+
+
+def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
+    """The mean over many forecasts is the CRPS of the distribution, within 5 sigma."""
+    y = rng.normal(size=20000)
+    samples = rng.normal(size=[20000, 10])
+    exact = um_np.crps_normal_score(y, 0.0, 1.0)
+    spreads = {}
+    for estimator in ("fair", "roll", "nrg"):
+        difference = um_np.crps_score(y, samples, estimator=estimator) - exact
+        spreads[estimator] = difference.std()
+        bound = 5 * difference.std() / np.sqrt(len(y))
+        # All m^2 pairs see too small a spread: E|X - X'| / (2m) = 1 / (m sqrt(pi)).
+        bias = 1 / (10 * np.sqrt(np.pi)) if estimator == "nrg" else 0
+        assert abs(difference.mean() - bias) < bound
+    assert spreads["roll"] > 1.05 * spreads["fair"]
+
+
+@ROOMS
+def test_energy_score_of_one_dimension_is_the_crps(room, rng):
+    y, samples = rng.normal(size=7), rng.normal(size=[7, 12])
+    for estimator in ("nrg", "fair"):
+        np.testing.assert_allclose(
+            room.energy_score(y[:, None], samples[..., None], estimator=estimator),
+            room.crps_score(y, samples, estimator=estimator),
+            atol=1e-12,
+        )
+
+
+@ROOMS
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_energy_score_of_tiny_and_huge_numbers(room, scale, rng):
+    labels, samples = rng.normal(size=[5, 2]), rng.normal(size=[5, 7, 2])
+    result = room.energy_score(
+        (labels * scale).astype(np.float32), (samples * scale).astype(np.float32)
+    )
+    expected = um_np.energy_score(labels, samples)
+    np.testing.assert_allclose(np.asarray(result) / scale, expected, rtol=1e-5)
+
+
+@ROOMS
+def test_one_sample(room):
+    assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="nrg")).tolist() == [2]
+    assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="roll")).tolist() == [2]
+    assert np.asarray(room.energy_score([[1.0]], [[[3.0]]])).tolist() == [2]
+    with pytest.raises(ValueError, match="two samples"):
+        room.crps_score([1.0], [[3.0]])
+    with pytest.raises(ValueError, match="two samples"):
+        room.energy_score([[1.0]], [[[3.0]]], estimator="fair")
+
+
+def test_one_sample_that_only_the_graph_sees_is_nan():
+    @tf.function(input_signature=[tf.TensorSpec([None]), tf.TensorSpec([None, None])])
+    def fair(labels, samples):
+        return um.crps_score(labels, samples)
+
+    assert np.isnan(fair([1.0], [[3.0]])).all()
+    np.testing.assert_allclose(fair([1.0], [[3.0, 1.0]]), [0.0])
+
+
+@ROOMS
+def test_certain_normal_forecasts_score_the_absolute_error(room):
+    result = room.crps_normal_score([1.0, 2.0, 2.0], [3.0, 2.0, 1.5], 0.0)
+    assert np.asarray(result).tolist() == [2.0, 0.0, 0.5]
+    tiny = room.crps_normal_score(np.float32([1.0]), np.float32([3.0]), 1e-30)
+    np.testing.assert_allclose(tiny, [2.0])
+
+
+@ROOMS
+def test_crossed_bounds_are_scored_as_quantiles(room):
+    y, lower, upper, alpha = [0.0, 2.0, 5.0], [1.0, 1.0, 1.0], [0.5, 3.0, 0.5], 0.2
+    expected = (2 / alpha) * (
+        np.asarray(room.pinball_loss(y, lower, alpha / 2))
+        + np.asarray(room.pinball_loss(y, upper, 1 - alpha / 2))
+    )
+    np.testing.assert_allclose(
+        room.interval_score(y, lower, upper, alpha), expected, rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="swapped"):
+        room.interval_score(y, [9.0, 9.0, 9.0], upper, alpha)
+
+
+def test_means_of_many_float32_scores_do_not_drift():
+    logits = tf.constant([[0.3, 0.1, -0.2]])
+    one = um_np.brier_score([0], logits=np.asarray(logits))
+    labels, many = tf.zeros([3_000_000], tf.int32), tf.repeat(logits, 3_000_000, axis=0)
+    for jit_compile in (None, True):
+        function = um.brier_score
+        if jit_compile:
+            function = tf.function(function, jit_compile=True)
+        np.testing.assert_allclose(function(labels, many), one, rtol=3e-7)
+
+
+def test_calls_as_users_of_the_old_package_write_them(rng):
+    logits = tf.constant(rng.normal(size=[30, 4]).astype(np.float32))
+    labels = tf.constant(rng.integers(0, 4, 30), tf.int32)
+    per_example_loss = um.brier_score(labels=labels, logits=logits)
+    assert tf.reduce_mean(per_example_loss).shape == []
+    score = um.brier_score(labels=labels, probabilities=tf.nn.softmax(logits))
+    np.testing.assert_allclose(score, per_example_loss, rtol=1e-6)
+    uncert, resol, reliab = um.brier_decomposition(labels=labels, logits=logits)
+    for part in (uncert, resol, reliab):
+        assert part.shape == []
+    means, stddevs = tf.constant([0.0, 1.0]), tf.constant([1.0, 2.0])
+    targets = tf.constant([0.5, 0.5])
+    crps = um.crps_normal_score(labels=targets, means=means, stddevs=stddevs)
+    assert crps.shape == [2]
+    samples = tf.random.stateless_normal([2, 10], seed=[0, 1])
+    crps = um.crps_score(labels=targets, predictive_samples=samples)
+    assert crps.shape == [2]

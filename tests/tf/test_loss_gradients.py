@@ -1,0 +1,540 @@
+"""Gradients of the scoring rules and of the losses: right, and finite anywhere."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+
+INF = math.inf
+DTYPES = ("float64", "float32")
+GENERIC = 4  # Examples at which scores are smooth.
+QUANTILES = (0.1, 0.5, 0.8)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A score of examples, and arguments of it that have gradients.
+
+    Attributes:
+      name: for the test.
+      score: called with integer labels, if there are any, and arguments.
+      data: makes arguments of GENERIC examples.
+      extremes: arguments of more examples, at which it need only be finite.
+      labels: integer labels of all examples.
+    """
+
+    name: str
+    score: Callable
+    data: Callable
+    extremes: list
+    labels: tuple | None = None
+
+    def __call__(self, *arguments):
+        """Returns the score of each example."""
+        if self.labels is None:
+            return self.score(*arguments)
+        return self.score(list(self.labels[: arguments[0].shape[0]]), *arguments)
+
+
+def reals(*shapes):
+    """Returns a maker of arguments, no two numbers of an example within 0.05."""
+
+    def make(rng):
+        sizes = [math.prod(shape) for shape in shapes]
+        total = sum(sizes)
+        order = rng.permuted(np.tile(np.arange(total), [GENERIC, 1]), axis=1)
+        places = (order + rng.uniform(0, 0.5, [GENERIC, total])) / total
+        parts = np.split(4 * places - 2, np.cumsum(sizes)[:-1], axis=1)
+        return [
+            part.reshape(GENERIC, *shape)
+            for part, shape in zip(parts, shapes, strict=True)
+        ]
+
+    return make
+
+
+def dirichlet(rng):
+    return [0.97 * rng.dirichlet(np.full(3, 3.0), GENERIC) + 0.01]
+
+
+def targets_and_dirichlet(rng):
+    return dirichlet(rng) + dirichlet(rng)
+
+
+def with_scales(rng):
+    y, mean, scale = reals([], [], [])(rng)
+    return [y, mean, np.exp(scale)]
+
+
+def with_parameters(rng):
+    return reals([], [2])(rng)
+
+
+def with_scale_parameters(rng):
+    y, mean, scale = with_scales(rng)
+    return [y, np.stack([mean, scale], axis=1)]
+
+
+def loss(name, *options, **more):
+    """Returns the scores of a loss, which needs to be asked to keep float64."""
+
+    @functools.cache
+    def of_type(dtype):
+        return getattr(um, name)(*options, dtype=dtype, reduction="none", **more)
+
+    def score(y_true, y_pred):
+        return of_type(y_pred.dtype.name)(y_true, y_pred)
+
+    return score
+
+
+CERTAIN = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0, 0, 1], [0, 1, 0]]
+LOGITS = [
+    *([1e3, -1e3, 0], [-1e3, 1e3, 1e3], [0, 0, 0]),
+    *([1e30, -1e30, 0], [0, -INF, -INF], [-INF, 0, 1e3]),
+]
+LABELS = (0, 2, 1, 2, *(0, 2, 1, 1, 0, 2))
+# Labels, means and scales.
+NORMALS = [
+    *([0, 0, 0], [1, 0, 0], [-3, 1, 0], [1, 0, 1e-6], [-1, 0, 1e-12], [0, 0, 1e-38]),
+    *([1, 0, 1e-38], [1e15, -1e15, 1e-6], [-1e15, 1e15, 0], [0, 0, 1e30], [1, 1, 1e-6]),
+]
+SMALL = [-1e30, -1e4, -200, -104, -88, -50, -36.1, -36, -20, -15]
+TIES = [
+    *([0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 2], [1, 1, 1, 2, 2]),
+    *([1e20, -1e20, 1e20, 0, 0], [0, 1e-30, -1e-30, 0, 0]),
+]
+BOUNDS = [
+    *([0, 0, 0], [1, 1, 1], [0, 1, 1], [0, -1, -1], [0, 1, -1]),
+    *([1e20, 1, 2], [-1e20, 1, 2], [1, -1e20, 1e20]),
+]
+ZEROS, FAR = [[0, 0]] * 3, [[3, 4]] * 3
+VECTORS = [
+    *([[0, 0], ZEROS], [[3, 4], ZEROS], [[3, 4], FAR], [[0, 0], [*FAR[:2], [0, 0]]]),
+    *([[0, 0], [[1e20, 1e-20]] * 3], [[1e-30, 0], [[0, 1e-30], [0, 0], [1e-30, 0]]]),
+]
+
+
+def columns(rows, *widths):
+    """Returns arguments: parts of the rows, without an axis for a width of 0."""
+    rows = np.array(rows, np.float64)
+    parts = np.split(rows, np.cumsum([max(w, 1) for w in widths])[:-1], axis=1)
+    return [
+        part if width else part[:, 0] for part, width in zip(parts, widths, strict=True)
+    ]
+
+
+def with_scale(values, errors=(0, 1, -3)):
+    return columns([[e, 0, v] for v in values for e in errors], 0, 2)
+
+
+CASES = [
+    Case(
+        "brier_score-probabilities",
+        lambda y, p: um.brier_score(y, probabilities=p, aggregate=False),
+        dirichlet,
+        [CERTAIN],
+        LABELS,
+    ),
+    Case(
+        "brier_score-logits",
+        lambda y, x: um.brier_score(y, x, aggregate=False),
+        reals([3]),
+        [LOGITS],
+        LABELS,
+    ),
+    Case(
+        "brier_score-zero_based-logits",
+        lambda y, x: um.brier_score(y, x, aggregate=False, zero_based=True),
+        reals([3]),
+        [LOGITS],
+        LABELS,
+    ),
+    Case(
+        "brier_score-logits-of-class-1",
+        lambda y, x: um.brier_score(y, x, aggregate=False),
+        reals([]),
+        [[-INF, -1e3, 1e3, 0, -1e3, 1e3]],
+        (0, 1, 1, 0, *(0, 0, 0, 1, 1, 1)),
+    ),
+    Case(
+        "negative_log_likelihood-probabilities",
+        lambda y, p: um.negative_log_likelihood(y, probabilities=p, aggregate=False),
+        dirichlet,
+        [CERTAIN],
+        (*LABELS[:4], *(0, 1, 2, 1, 2, 1)),  # Possible ones.
+    ),
+    Case(
+        "negative_log_likelihood-logits",
+        lambda y, x: um.negative_log_likelihood(y, x, aggregate=False),
+        reals([3]),
+        [LOGITS],
+        LABELS,
+    ),
+    Case("BrierLoss", loss("BrierLoss"), dirichlet, [CERTAIN], LABELS),
+    Case(
+        "BrierLoss-ignored",
+        loss("BrierLoss", True, ignore_index=-1),
+        reals([3]),
+        [LOGITS],
+        (0, -1, 1, 2, *(0, -1, -1, 1, 0, -1)),
+    ),
+    Case(
+        "BrierLoss-targets",
+        loss("BrierLoss"),
+        targets_and_dirichlet,
+        [CERTAIN[::-1], CERTAIN],
+    ),
+    Case(
+        "BrierLoss-zero_based-targets-logits",
+        loss("BrierLoss", True, zero_based=True),
+        lambda rng: dirichlet(rng) + reals([3])(rng),
+        [CERTAIN, LOGITS],
+    ),
+    Case(
+        "crps_normal_score",
+        um.crps_normal_score,
+        with_scales,
+        columns(NORMALS, 0, 0, 0),
+    ),
+    Case(
+        "CRPSNormalLoss-softplus",
+        loss("CRPSNormalLoss"),
+        with_parameters,
+        with_scale([*SMALL, 0, 40, 100, 1e30]),
+    ),
+    Case(
+        "CRPSNormalLoss-exp",
+        loss("CRPSNormalLoss", "exp"),
+        with_parameters,
+        with_scale([*SMALL, 0, 40, 80]),
+    ),
+    Case(
+        "CRPSNormalLoss-identity",
+        loss("CRPSNormalLoss", "identity"),
+        with_scale_parameters,
+        columns(NORMALS, 0, 2),
+    ),
+    Case(
+        "GaussianNLLLoss-softplus",
+        loss("GaussianNLLLoss"),
+        with_parameters,
+        with_scale([*SMALL, 0, 40, 100, 1e30], (0, 1, -3, 1e5)),
+    ),
+    Case(
+        "GaussianNLLLoss-exp",
+        loss("GaussianNLLLoss", "exp"),
+        with_parameters,
+        with_scale([*SMALL, 0, 40, 100, 1e30], (0, 1, -3, 1e5)),
+    ),
+    Case(
+        "GaussianNLLLoss-identity",
+        loss("GaussianNLLLoss", "identity"),
+        with_scale_parameters,
+        with_scale([0, 1e-38, 1e-12, 1e-6, 1, 1e30]),
+    ),
+    *(
+        Case(
+            f"crps_score-{estimator}",
+            functools.partial(um.crps_score, estimator=estimator),
+            reals([], [4]),
+            columns(TIES, 0, 4),
+        )
+        for estimator in ("fair", "nrg", "roll")
+    ),
+    Case(
+        "CRPSSampleLoss",
+        loss("CRPSSampleLoss"),
+        reals([], [4]),
+        columns(TIES, 0, 4),
+    ),
+    Case(
+        "pinball_loss",
+        lambda y, q: um.pinball_loss(y, q, QUANTILES),
+        reals([], [3]),
+        columns([row[:4] for row in TIES], 0, 3),
+    ),
+    Case(
+        "PinballLoss",
+        loss("PinballLoss", QUANTILES),
+        reals([], [3]),
+        columns([row[:4] for row in TIES], 0, 3),
+    ),
+    Case(
+        "interval_score",
+        lambda y, low, high: um.interval_score(y, low, high, 0.1),
+        reals([], [], []),
+        columns(BOUNDS, 0, 0, 0),
+    ),
+    Case(
+        "IntervalLoss",
+        loss("IntervalLoss", 0.1),
+        reals([], [2]),
+        columns(BOUNDS, 0, 2),
+    ),
+    *(
+        Case(
+            f"energy_score-{estimator}",
+            functools.partial(um.energy_score, estimator=estimator),
+            reals([2], [3, 2]),
+            [np.array(part, np.float64) for part in zip(*VECTORS, strict=True)],
+        )
+        for estimator in ("nrg", "fair")
+    ),
+]
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def scores_and_gradients(case, arguments):
+    with tf.GradientTape() as tape:
+        tape.watch(arguments)
+        scores = case(*arguments)
+    return scores, tape.gradient(scores, arguments)
+
+
+@pytest.fixture(scope="module")
+def results(request):
+    """Returns a function of dtype and way to run, of results by name of the case."""
+    seed = request.config.getoption("--seed")
+
+    @functools.cache
+    def arguments():
+        made = []
+        for case in CASES:
+            generic = case.data(np.random.default_rng([seed, *case.name.encode()]))
+            made.append(
+                [
+                    np.concatenate([part, more])
+                    for part, more in zip(generic, case.extremes, strict=True)
+                ]
+            )
+        return made
+
+    def all_of(batches):
+        # Of all cases at once, to compile once.
+        return [
+            scores_and_gradients(case, batch)
+            for case, batch in zip(CASES, batches, strict=True)
+        ]
+
+    @functools.cache
+    def run(dtype, way):
+        function = all_of
+        if way != "eager":
+            function = tf.function(all_of, jit_compile=way == "xla")
+        inputs = [[tf.constant(a, dtype) for a in batch] for batch in arguments()]
+        outputs = function(inputs)
+        return {
+            case.name: (batch, scores.numpy(), [g.numpy() for g in gradients])
+            for case, batch, (scores, gradients) in zip(
+                CASES, arguments(), outputs, strict=True
+            )
+        }
+
+    return run
+
+
+@every_case
+def test_gradients_equal_finite_differences(case, results):
+    arguments, _, gradients = results("float64", "eager")[case.name]
+    arguments = [argument[:GENERIC] for argument in arguments]
+    step = 1e-5
+
+    def scores(changed, index):
+        changed = [*arguments[:index], changed, *arguments[index + 1 :]]
+        return case(*(tf.constant(a, tf.float64) for a in changed)).numpy()
+
+    for index, argument in enumerate(arguments):
+        for place in np.ndindex(argument.shape[1:]):
+            # The examples do not depend on each other.
+            shift = np.zeros_like(argument)
+            shift[(slice(None), *place)] = step
+            slopes = scores(argument + shift, index) - scores(argument - shift, index)
+            if slopes.ndim > 1:  # A score for each quantile.
+                slopes = slopes.sum(axis=1)
+            gradient = gradients[index][(slice(GENERIC), *place)]
+            np.testing.assert_allclose(
+                gradient, slopes / (2 * step), rtol=2e-6, atol=2e-8
+            )
+
+
+@every_case
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_compiled_equals_eager_and_all_is_finite(case, dtype, results):
+    _, scores, gradients = results(dtype, "eager")[case.name]
+    assert scores.dtype == dtype
+    for values in (scores, *gradients):
+        assert np.all(np.isfinite(values))
+    tolerance = 1e-9 if dtype == "float64" else 2e-5
+    for way in ("graph", "xla"):
+        _, compiled, slopes = results(dtype, way)[case.name]
+        np.testing.assert_allclose(compiled, scores, rtol=tolerance, atol=tolerance)
+        for actual, expected in zip(slopes, gradients, strict=True):
+            np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+@every_case
+def test_float32_is_near_float64(case, results):
+    _, scores, gradients = results("float64", "eager")[case.name]
+    _, narrow, slopes = results("float32", "eager")[case.name]
+    for actual, expected in zip((narrow, *slopes), (scores, *gradients), strict=True):
+        actual, expected = actual[:GENERIC], expected[:GENERIC]
+        np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
+
+
+# The limits, by hand.
+
+
+def gradients_of(score, *arguments, dtype="float32"):
+    arguments = [tf.constant(argument, dtype) for argument in arguments]
+    with tf.GradientTape() as tape:
+        tape.watch(arguments)
+        scores = score(*arguments)
+    return [gradient.numpy() for gradient in tape.gradient(scores, arguments)]
+
+
+def close(actual, desired):
+    np.testing.assert_allclose(actual, desired, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("scale", [0.0, 1e-38, 1e-12])
+def test_crps_of_a_point_is_the_absolute_error(scale, dtype):
+    labels, means = [1.0, -3.0, 2.0], [0.0, 0.0, 2.0]
+    y, mean, stddev = gradients_of(
+        um.crps_normal_score, labels, means, [scale] * 3, dtype=dtype
+    )
+    close(y, [1, -1, 0])
+    close(mean, [-1, 1, 0])
+    # Where y is not the mean, the spread only makes the score smaller.
+    root = 1 / math.sqrt(math.pi)
+    close(stddev, [-root, -root, math.sqrt(2) * root - root])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_crps_of_a_vague_forecast_grows_with_its_scale(dtype):
+    slope = (math.sqrt(2) - 1) / math.sqrt(math.pi)
+    y, mean, stddev = gradients_of(
+        um.crps_normal_score, [3.0], [1.0], [1e30], dtype=dtype
+    )
+    close([y, mean], 0)
+    close(stddev, slope)
+    loss = um.CRPSNormalLoss(reduction="none")
+    (parameters,) = gradients_of(
+        lambda p: loss(np.float32([1.0, 3.0]), p), [[1.0, 100.0], [1.0, -200.0]]
+    )
+    close(parameters, [[0, slope], [-1, 0]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_second_derivatives_of_the_normal_crps(dtype):
+    """That of the mean is twice the density: Newton steps need it."""
+    y, mean, scale = (tf.constant(v, dtype) for v in ([0.7], [0.2], [1.3]))
+    with tf.GradientTape() as outer:
+        outer.watch(mean)
+        with tf.GradientTape() as inner:
+            inner.watch(mean)
+            score = um.crps_normal_score(y, mean, scale)
+        slope = inner.gradient(score, mean)
+    z = 0.5 / 1.3
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / 1.3
+    close(outer.gradient(slope, mean), [2 * density])
+
+
+def test_brier_and_likelihood_by_hand():
+    labels = [0, 1, 1]
+    p = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    one_hot = np.eye(2)[labels]
+    (slopes,) = gradients_of(
+        lambda p: um.brier_score(labels, probabilities=p, aggregate=False), p
+    )
+    close(slopes, 2 * np.array(p) - 2 * one_hot)
+    for certain in (1000.0, 1e30):
+        logits = certain * (2 * np.array(p) - 1)
+        (slopes,) = gradients_of(
+            lambda x: um.brier_score(labels, x, aggregate=False), logits
+        )
+        close(slopes, 0)
+        (slopes,) = gradients_of(
+            lambda x: um.negative_log_likelihood(labels, x, aggregate=False), logits
+        )
+        close(slopes, p - one_hot)
+    (slopes,) = gradients_of(
+        lambda p: um.negative_log_likelihood([0, 1], probabilities=p, aggregate=False),
+        [[1.0, 0.0], [0.75, 0.25]],
+    )
+    close(slopes, [[-1, 0], [0, -4]])
+
+
+def test_gradients_of_means_are_weighted():
+    labels, weights = [0, 1, 1, 0], [1.0, 2.0, 0.0, 0.5]
+    logits = [[1.0, 0.0], [0.0, 0.3], [2.0, 1.0], [0.0, -1.0]]
+    for score in (um.brier_score, um.negative_log_likelihood):
+        (each,) = gradients_of(lambda x, f=score: f(labels, x, aggregate=False), logits)
+        (mean,) = gradients_of(
+            lambda x, f=score: f(labels, x, sample_weight=weights), logits
+        )
+        close(mean, each * np.array(weights)[:, None] / 3.5)
+        (mean,) = gradients_of(
+            lambda x, f=score: f([0, 1, -1, 0], x, ignore_index=-1), logits
+        )
+        close(mean, each * np.array([1, 1, 0, 1])[:, None] / 3)
+
+
+@pytest.mark.parametrize("estimator", ["fair", "nrg"])
+def test_equal_samples_share_the_gradient(estimator):
+    score = functools.partial(um.crps_score, estimator=estimator)
+    y, samples = gradients_of(score, [0.0, 0.0, 1.0], [[2.0] * 4, [0.0] * 4, [0.0] * 4])
+    close(y, [-1, 0, 1])
+    close(samples, [[0.25] * 4, [0] * 4, [-0.25] * 4])
+    # Among others: the two in the middle have the average of their two ranks.
+    _, samples = gradients_of(score, [-9.0], [[0.0, 1.0, 1.0, 2.0]])
+    pairs = 12 if estimator == "fair" else 16
+    close(samples, [0.25 - np.array([-3, 0, 0, 3]) / pairs])
+
+
+@pytest.mark.parametrize("estimator", ["fair", "nrg"])
+def test_equal_vectors_share_the_gradient(estimator):
+    score = functools.partial(um.energy_score, estimator=estimator)
+    for size in (1e-20, 1.0, 1e20):
+        y, samples = gradients_of(
+            score, [[0.0, 0.0], [0.0, 0.0]], [[[3 * size, 4 * size]] * 2, [[0, 0]] * 2]
+        )
+        close(y, [[-0.6, -0.8], [0, 0]])
+        close(samples, [[[0.3, 0.4]] * 2, [[0, 0]] * 2])
+
+
+def test_subgradients_at_ties():
+    y, q = gradients_of(
+        lambda y, q: um.pinball_loss(y, q, QUANTILES), [0.0], [[0.0] * 3]
+    )
+    levels = np.array(QUANTILES)
+    assert np.all((-levels - 1e-6 <= q) & (q <= 1 - levels + 1e-6))
+    close(y, -q.sum())
+    y, low, high = gradients_of(
+        lambda *arguments: um.interval_score(*arguments, 0.1), [0.0], [0.0], [0.0]
+    )
+    assert -1 <= low[0] <= 19
+    assert -19 <= high[0] <= 1
+    close(y + low + high, 0)
+
+
+@pytest.mark.parametrize("transform", ["softplus", "exp"])
+@pytest.mark.parametrize("parameter", [-1e30, -1e3, -104.0, -50.0, -28.0, -20.0])
+def test_likelihood_recovers_from_a_tiny_scale(transform, parameter):
+    """The scale is pushed up by errors, and down where there are none."""
+    loss = um.GaussianNLLLoss(transform, reduction="none")
+    (slopes,) = gradients_of(
+        lambda p: loss(np.float32([1e-3, 0.0]), p), [[0.0, parameter]] * 2
+    )
+    scale = math.exp(max(parameter, math.log(1e-8)))
+    np.testing.assert_allclose(
+        slopes[0], [-1e-3 / scale**2, 1 - (1e-3 / scale) ** 2], 1e-4
+    )
+    close(slopes[1], [0, 1])

@@ -1,0 +1,382 @@
+"""The score of each example, which the mean metrics and the losses share.
+
+A scorer is a frozen set of options. `flatten` reads `y_true` and `y_pred` as users of
+Keras pass them and checks their shapes; `scores` scores each example; `explain` raises
+the ValueError for values that are known to be wrong.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _labels
+from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.tensorflow import _inputs, scoring_rules
+
+SCALE_TRANSFORMS = ("softplus", "exp", "identity")
+# The smallest scale of a log-density: optimizers square its gradients, which grow with
+# the inverse square of the scale.
+_MIN_SCALE = 1e-8
+
+
+class Batch(NamedTuple):
+    """Labels and predictions of N examples.
+
+    Attributes:
+      labels: [N].
+      predictions: [N, columns].
+      targets: distributions over the classes [N, K] instead of the labels, or None.
+    """
+
+    labels: tf.Tensor
+    predictions: tf.Tensor
+    targets: tf.Tensor | None = None
+
+
+class Scored(NamedTuple):
+    """Scores of N examples.
+
+    Attributes:
+      scores: float32 or float64 [N].
+      right: boolean [N], False where labels or predictions were wrong; the score is any
+        number there.
+      kept: boolean [N], False for ignored examples; or None where none is.
+    """
+
+    scores: tf.Tensor
+    right: tf.Tensor
+    kept: tf.Tensor | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _ClassScorer:
+    """A score of class probabilities; `y_pred` [..., K], or [...] or [..., 1]."""
+
+    # Whether eager metrics score in a graph.
+    compiled: ClassVar[bool] = True
+    from_logits: bool = False
+    ignore_index: int | None = None
+    sparse_labels: bool | None = None
+
+    def __post_init__(self):
+        _checks.boolean("from_logits", self.from_logits)
+        _checks.one_of("sparse_labels", self.sparse_labels, (None, True, False))
+
+    @property
+    def _predictions(self) -> str:
+        return "logits" if self.from_logits else "probabilities"
+
+    def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
+        """Returns the batch, and the labels in the shape of its scores."""
+        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
+        # A last axis of 1 is no axis of the scores.
+        if labels.shape.rank >= max(y_pred.shape.rank, 2) and labels.shape[-1] == 1:
+            labels = tf.squeeze(labels, axis=-1)
+        targets = tf.reshape(y_true, [-1, classes or 2]) if one_hot else None
+        predictions = tf.reshape(y_pred, [-1, classes or 1])
+        return Batch(tf.reshape(labels, [-1]), predictions, targets), labels
+
+    def scores(self, batch: Batch) -> Scored:
+        examples = _inputs.examples(
+            batch.labels,
+            **{self._predictions: batch.predictions},
+            ignore_index=self.ignore_index,
+        )
+        targets = batch.targets
+        if targets is not None:
+            targets = tf.cast(targets, examples.dtype)
+        scores, right = self._scores(examples, targets)
+        kept = None if examples.weights is None else examples.weights > 0
+        return Scored(scores, right & examples.right & examples.usable, kept)
+
+    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        if one_hot:
+            _labels.check_one_hot(y_true, labels)
+        with _labels.keras_names(self._predictions):
+            self._twin(
+                labels,
+                **{self._predictions: y_pred},
+                sample_weight=np.reshape(live, labels.shape),
+                ignore_index=self.ignore_index,
+            )
+
+    def _scores(
+        self, examples: _inputs.Examples, targets: tf.Tensor | None
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+    @property
+    def _twin(self) -> Callable[..., object]:
+        """The NumPy function, which knows the same rules and names the value."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Brier(_ClassScorer):
+    zero_based: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        _checks.boolean("zero_based", self.zero_based)
+
+    def _scores(self, examples, targets):
+        return scoring_rules.brier_scores(examples, self.zero_based, targets)
+
+    @property
+    def _twin(self):
+        return np_rules.brier_score
+
+
+@dataclasses.dataclass(frozen=True)
+class Likelihood(_ClassScorer):
+    def _scores(self, examples, targets):
+        return scoring_rules.likelihood_scores(examples, targets)
+
+    @property
+    def _twin(self):
+        return np_rules.negative_log_likelihood
+
+
+@dataclasses.dataclass(frozen=True)
+class _RealScorer:
+    """A score of real-valued labels; `y_pred` has one axis more."""
+
+    compiled: ClassVar[bool] = True
+
+    def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
+        """Returns the batch, and the labels in the shape of its scores."""
+        y_pred = self._with_axis(y_true, y_pred)
+        _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
+        size = y_pred.shape[-1]
+        self._check_size(size)
+        y_pred = tf.cast(y_pred, _inputs.predictions_dtype(y_pred))
+        labels = tf.reshape(tf.cast(y_true, y_pred.dtype), tf.shape(y_pred)[:-1])
+        columns = tf.shape(y_pred)[-1] if size is None else size
+        predictions = tf.reshape(y_pred, [-1, columns])
+        return Batch(tf.reshape(labels, [-1]), predictions), labels
+
+    def scores(self, batch: Batch) -> Scored:
+        return Scored(*self._scores(batch.labels, batch.predictions))
+
+    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+        y_pred = self._with_axis(y_true, y_pred)
+        dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
+        live = np.asarray(live).reshape(-1)
+        labels = np.asarray(tf.cast(y_true, dtype)).reshape(-1)[live]
+        predictions = np.asarray(tf.cast(y_pred, dtype))
+        predictions = predictions.reshape(len(live), -1)[live]
+        np_inputs.finite("y_true", labels)
+        np_inputs.finite("y_pred", predictions)
+        self._explain(predictions)
+        raise _checks.error(
+            "y_pred",
+            f"such that its scores are in the range of {dtype.name}",
+            f"numbers up to {np.max(np.abs(predictions))}",
+        )
+
+    def _explain(self, predictions: np.ndarray) -> None:
+        """Raises for what else may be wrong with finite predictions [N, size]."""
+
+    def _axis(self) -> str:
+        """What the last axis of `y_pred` holds."""
+        raise NotImplementedError
+
+    def _check_size(self, size: int | None) -> None:
+        """Checks the size of the last axis, if it is known."""
+
+    def _with_axis(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
+        del y_true
+        return y_pred
+
+    def _scores(
+        self, labels: tf.Tensor, y_pred: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        raise NotImplementedError
+
+
+def _check_last(size: int | None, expected: int, axis: str) -> None:
+    if size not in (None, expected):
+        raise _checks.error(
+            "y_pred", f"of a last axis of {expected} ({axis})", f"a last axis of {size}"
+        )
+
+
+def as_normal(y_pred: Any) -> tuple[tf.Tensor, tf.Tensor] | None:
+    """Returns mean and scale of a TFP Normal, None for what is no distribution.
+
+    Raises:
+      TypeError: it is another distribution.
+    """
+    if not _inputs.is_distribution(y_pred):
+        return None
+    from tensorflow_probability import distributions as tfd
+
+    # The output of a TFP layer wraps the distribution.
+    distribution = getattr(y_pred, "tensor_distribution", y_pred)
+    while isinstance(distribution, tfd.Independent):
+        distribution = distribution.distribution
+    if not isinstance(distribution, tfd.Normal):
+        raise TypeError(
+            "`y_pred` must be a Normal distribution, or a tensor of its parameters; "
+            f"`crps_distribution` scores any. Received: {y_pred}"
+        )
+    shape = distribution.batch_shape_tensor()
+    return (
+        tf.broadcast_to(distribution.loc, shape),
+        tf.broadcast_to(distribution.scale, shape),
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _NormalScorer(_RealScorer):
+    scale_transform: str = "softplus"
+
+    def __post_init__(self):
+        _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
+
+    def _axis(self):
+        return "2 (mean and scale parameter)"
+
+    def _check_size(self, size):
+        _check_last(size, 2, "mean and scale parameter")
+
+    def _explain(self, predictions):
+        if self.scale_transform == "identity":
+            np_rules.check_scales("y_pred", predictions[:, 1])
+
+
+@dataclasses.dataclass(frozen=True)
+class NormalCRPS(_NormalScorer):
+    def _scores(self, labels, y_pred):
+        mean, parameter = tf.unstack(y_pred, axis=-1)
+        transforms = {
+            "softplus": tf.nn.softplus,
+            "exp": tf.exp,
+            "identity": tf.identity,
+        }
+        scale = transforms[self.scale_transform](parameter)
+        return scoring_rules.normal_scores(labels, mean, scale)
+
+
+@tf.custom_gradient
+def _floored(
+    log_scale: tf.Tensor,
+) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    """Returns log(scale), not below the minimum, with the gradient of all of it.
+
+    `minimum + (x - stop_gradient(x))` would not do: graphs sum it in another order.
+    """
+    return tf.maximum(log_scale, math.log(_MIN_SCALE)), lambda upstream: upstream
+
+
+@dataclasses.dataclass(frozen=True)
+class GaussianNLL(_NormalScorer):
+    def _log_scale(self, parameter: tf.Tensor) -> tf.Tensor:
+        """Returns log(scale), not below the minimum but with the gradient it has."""
+        if self.scale_transform == "identity":
+            return tf.math.log(tf.maximum(parameter, _MIN_SCALE))
+        log_scale = parameter
+        if self.scale_transform == "softplus":
+            # log(log(1 + e^x)) is x where e^x is lost beside 1.
+            eps = np.finfo(parameter.dtype.as_numpy_dtype).eps
+            small = parameter < math.log(eps)
+            safe = tf.where(small, tf.zeros_like(parameter), parameter)
+            log_scale = tf.where(small, parameter, tf.math.log(tf.nn.softplus(safe)))
+        return _floored(log_scale)
+
+    def _scores(self, labels, y_pred):
+        mean, parameter = tf.unstack(y_pred, axis=-1)
+        log_scale = self._log_scale(parameter)
+        z = (labels - mean) * tf.exp(-log_scale)
+        scores = log_scale + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
+        right = tf.math.is_finite(labels) & tf.reduce_all(
+            tf.math.is_finite(y_pred), axis=-1
+        )
+        if self.scale_transform == "identity":
+            right &= parameter >= 0
+        return scores, right
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleCRPS(_RealScorer):
+    estimator: str = "fair"
+    compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
+    with_gradient: ClassVar[bool] = False
+
+    def __post_init__(self):
+        np_rules.check_estimator(self.estimator, np_rules.CRPS_ESTIMATORS, None)
+
+    def _axis(self):
+        return "samples"
+
+    def _check_size(self, size):
+        np_rules.check_estimator(
+            self.estimator, np_rules.CRPS_ESTIMATORS, size, "y_pred"
+        )
+
+    def _scores(self, labels, y_pred):
+        return scoring_rules.sample_scores(
+            labels, y_pred, self.estimator, self.with_gradient
+        )
+
+
+class TrainedSampleCRPS(SampleCRPS):
+    """The same, for a loss."""
+
+    with_gradient = True
+
+
+@dataclasses.dataclass(frozen=True)
+class MeanPinball(_RealScorer):
+    quantiles: tuple[float, ...]
+
+    def __post_init__(self):
+        levels = _checks.levels("quantiles", self.quantiles)
+        levels = levels if isinstance(levels, tuple) else (levels,)
+        object.__setattr__(self, "quantiles", levels)
+
+    def _axis(self):
+        return "quantiles"
+
+    def _check_size(self, size):
+        _check_last(size, len(self.quantiles), "quantiles")
+
+    def _with_axis(self, y_true, y_pred):
+        # One quantile may come without an axis.
+        if len(self.quantiles) == 1 and y_pred.shape[-1:] != [1]:
+            return y_pred[..., None]
+        return y_pred
+
+    def _scores(self, labels, y_pred):
+        losses, right = scoring_rules.pinball_losses(
+            labels[..., None], y_pred, self.quantiles
+        )
+        return tf.reduce_mean(losses, axis=-1), tf.reduce_all(right, axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval(_RealScorer):
+    alpha: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "alpha", _checks.open_unit("alpha", self.alpha))
+
+    def _axis(self):
+        return "2 (lower and upper)"
+
+    def _check_size(self, size):
+        _check_last(size, 2, "lower and upper")
+
+    def _scores(self, labels, y_pred):
+        lower, upper = tf.unstack(y_pred, axis=-1)
+        return scoring_rules.interval_scores(labels, lower, upper, self.alpha)

@@ -1,0 +1,527 @@
+"""Streaming proper scoring rules: the Keras metrics.
+
+All but the decomposition are weighted means of the score of each example; the state is
+a sum and a weight, whose rounding errors are kept, so that neither drifts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base, _labels, _scorers
+from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.tensorflow import _inputs, _sums, scoring_rules
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    TensorLike = tf.Tensor | ArrayLike
+
+
+def _batch_sums(
+    scorer: Any, batch: _scorers.Batch, weights: tf.Tensor | None
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the weight and the weighted sum of the scores, and if all was right."""
+    scores, right, kept = scorer.scores(batch)
+    usable = tf.constant(True)
+    if weights is None:
+        weights = tf.ones_like(scores)
+    else:
+        usable = tf.reduce_all((weights >= 0) & (weights < float("inf")))
+        weights = tf.cast(weights, scores.dtype)
+    if kept is not None:
+        weights = tf.where(kept, weights, tf.zeros_like(weights))
+    live = weights > 0
+    valid = usable & tf.reduce_all(right | ~live)
+    weighted = tf.where(right & live, scores * weights, tf.zeros_like(scores))
+    hi, lo = _sums.total_pair(tf.stack([weights, weighted], axis=1))
+    return _sums.Sums(None, hi, lo), valid
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(scorer: Any, columns: int) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
+    """Returns `_batch_sums` as a graph: eager updates then cost one call, not thirty.
+
+    There is one for each number of columns of the predictions, so that only the size of
+    the batch varies from call to call.
+    """
+    del columns
+    return tf.function(
+        functools.partial(_batch_sums, scorer), autograph=False, reduce_retracing=True
+    )
+
+
+class _MeanScore(_base.MeanMetric):
+    """A metric made of a scorer, whose options are arguments of the constructor."""
+
+    def __init__(self, scorer: Any, name: str | None, dtype: Any):
+        super().__init__(name=name, dtype=dtype)
+        self._scorer = scorer
+
+    @tf.autograph.experimental.do_not_convert
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        self._update(self._scorer, y_true, y_pred, sample_weight)
+
+    def _update(
+        self,
+        scorer: Any,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None,
+    ) -> None:
+        mask = getattr(y_pred, "_keras_mask", None)
+        y_true = _inputs.as_tensor("y_true", y_true)
+        y_pred = _inputs.as_tensor("y_pred", y_pred)
+        batch, labels = scorer.flatten(y_true, y_pred)
+        weights = [part for part in (sample_weight, mask) if part is not None]
+        weights = _labels.flat_weights(weights, labels)
+        eager = tf.executing_eagerly()
+        if eager and scorer.compiled:
+            add = _compiled(scorer, batch.predictions.shape[1])
+        else:
+            add = functools.partial(_batch_sums, scorer)
+        sums, valid = add(batch, weights)
+        if eager and not valid:
+            _labels.check_weights(weights)
+            live = np.ones(batch.labels.shape, bool) if weights is None else weights > 0
+            scorer.explain(y_true, y_pred, live)
+        self._add_sums(sums, valid)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), **dataclasses.asdict(self._scorer)}
+
+
+@_base.register
+class BrierScore(_MeanScore):
+    """Brier score of all batches: the mean of `sum_k p_k^2 - 2 p_y`.
+
+    `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over
+    the classes [..., K] (one-hot, smoothed or mixed labels), under which the score is
+    averaged. `y_pred` holds probabilities or logits [..., K]; or [...] or [..., 1] for
+    class 1 of two.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      zero_based: whether to add 1, so that 0 is perfect and the range [0, 2].
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.BrierScore()
+      >>> metric.update_state([0], [[0.9, 0.1]])
+      >>> metric.update_state([1], [[0.4, 0.6]])
+      >>> round(float(metric.result()), 6)
+      -0.83
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "brier_score",
+        dtype: Any = None,
+        *,
+        zero_based: bool = False,
+        sparse_labels: bool | None = None,
+    ):
+        scorer = _scorers.Brier(
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+            zero_based=zero_based,
+        )
+        super().__init__(scorer, name, dtype)
+
+
+@_base.register
+class NegativeLogLikelihood(_MeanScore):
+    """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
+
+    Labels and predictions are those of `BrierScore`. Unlike Keras's cross-entropy it
+    clips nothing: a label of probability 0 makes the result infinite.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+
+    Raises:
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.NegativeLogLikelihood(from_logits=True)
+      >>> metric.update_state([0, 1], [[1000.0, 0.0], [0.0, 0.0]])
+      >>> round(float(metric.result()), 6)
+      0.346574
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "negative_log_likelihood",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ):
+        scorer = _scorers.Likelihood(
+            from_logits=from_logits,
+            ignore_index=ignore_index,
+            sparse_labels=sparse_labels,
+        )
+        super().__init__(scorer, name, dtype)
+
+
+@_base.register
+class CRPSNormal(_MeanScore):
+    """Continuous ranked probability score of Normal forecasts, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
+    parameter [..., 2], or is a TFP Normal, whose scale is taken as it is.
+
+    Args:
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      TypeError: `y_pred` is a distribution, but not a Normal one.
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.CRPSNormal(scale_transform="identity")
+      >>> metric.update_state([0.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])
+      >>> round(float(metric.result()), 4)
+      1.1168
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+
+    def __init__(
+        self,
+        scale_transform: str = "softplus",
+        name: str | None = "crps_normal",
+        dtype: Any = None,
+    ):
+        super().__init__(_scorers.NormalCRPS(scale_transform), name, dtype)
+
+    @tf.autograph.experimental.do_not_convert
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real labels, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        normal = _scorers.as_normal(y_pred)
+        scorer = self._scorer
+        if normal is not None:
+            scorer = _scorers.NormalCRPS("identity")
+            y_pred = tf.stack(normal, axis=-1)
+        self._update(scorer, y_true, y_pred, sample_weight)
+
+
+@_base.register
+class CRPSSamples(_MeanScore):
+    """Continuous ranked probability score of samples, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` m samples of each
+    forecast, shape [..., m].
+
+    Args:
+      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll": see
+        `crps_score`.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.CRPSSamples(estimator="nrg")
+      >>> metric.update_state([0.0], [[-1.0, 1.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+    """
+
+    def __init__(
+        self,
+        estimator: str = "fair",
+        name: str | None = "crps_samples",
+        dtype: Any = None,
+    ):
+        super().__init__(_scorers.SampleCRPS(estimator), name, dtype)
+
+
+@_base.register
+class Pinball(_MeanScore):
+    """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
+    quantile, shape [..., Q] (the last axis may be absent for one).
+
+    Args:
+      quantiles: levels in (0, 1), a sequence of Q, or a number.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.Pinball([0.5, 0.75])
+      >>> metric.update_state([1.0], [[0.0, 3.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+
+    def __init__(
+        self,
+        quantiles: float | Sequence[float],
+        name: str | None = "pinball",
+        dtype: Any = None,
+    ):
+        super().__init__(_scorers.MeanPinball(quantiles), name, dtype)
+
+
+@_base.register
+class IntervalScore(_MeanScore):
+    """Interval (Winkler) score of central intervals, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
+    bounds, shape [..., 2]. Bounds that cross are scored as the quantiles they stand
+    for: see `interval_score`.
+
+    Args:
+      alpha: in (0, 1); 0.1 for 90% intervals.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.IntervalScore(alpha=0.1)
+      >>> metric.update_state([0.5, 3.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      21.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+
+    def __init__(
+        self,
+        alpha: float,
+        name: str | None = "interval_score",
+        dtype: Any = None,
+    ):
+        super().__init__(_scorers.Interval(alpha), name, dtype)
+
+
+@_base.register
+class BrierDecomposition(_base.SumsMetric):
+    """The parts of the Brier score of all batches, a dict.
+
+    `brier_decomposition`, or `brier_decomposition_exact`, of all examples since the
+    last reset, read off sums of 2K(K + 1) cells: not an approximation. Labels and
+    predictions are those of `BrierScore`; of labels that are distributions the largest
+    counts.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      exact: whether the five parts of `brier_decomposition_exact` are the result,
+        instead of the three of `brier_decomposition`.
+      sparse_labels: whether labels are integers (True) or one-hot (False); by default
+        the shape says.
+
+    Raises:
+      ValueError: an argument is not as described; as for `BrierScore`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.BrierDecomposition()
+      >>> metric.update_state([0, 1], [[0.8, 0.2], [0.8, 0.2]])
+      >>> metric.update_state([1, 1], [[0.3, 0.7], [0.3, 0.7]])
+      >>> {name: round(float(part), 5) for name, part in metric.result().items()}
+      {'uncertainty': -0.625, 'resolution': 0.125, 'reliability': 0.18}
+
+    References:
+      Murphy (1973), A New Vector Partition of the Probability Score. Stephenson, Coelho
+      and Jolliffe (2008), Two Extra Components in the Brier Score Decomposition.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "brier_decomposition",
+        dtype: Any = None,
+        *,
+        exact: bool = False,
+        sparse_labels: bool | None = None,
+    ):
+        _checks.boolean("from_logits", from_logits)
+        _checks.boolean("exact", exact)
+        _checks.one_of("sparse_labels", sparse_labels, (None, True, False))
+        if num_classes is not None:
+            num_classes = _checks.positive_integer("num_classes", num_classes)
+        super().__init__(name=name, dtype=dtype)
+        self.num_classes = num_classes
+        self.from_logits = from_logits
+        self.ignore_index = ignore_index
+        self.exact = exact
+        self.sparse_labels = sparse_labels
+        self._classes = None
+        if num_classes is not None:
+            self._build(num_classes)
+
+    def _build(self, num_classes: int) -> None:
+        self._classes = num_classes
+        self._build_sums((2 * num_classes + 2, num_classes), units=False)
+
+    def _match(self, metric: BrierDecomposition) -> None:
+        if self._classes is None:
+            self._build(metric._classes)
+        self._check_classes("metrics", metric._classes)
+
+    def _check_classes(self, name: str, classes: int) -> None:
+        if self._classes not in (None, classes):
+            raise _checks.error(
+                name, f"of {self._classes} classes", f"{classes} classes"
+            )
+
+    @tf.autograph.experimental.do_not_convert
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        mask = getattr(y_pred, "_keras_mask", None)
+        y_true = _inputs.as_tensor("y_true", y_true)
+        y_pred = _inputs.as_tensor("y_pred", y_pred)
+        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        weights = [part for part in (sample_weight, mask) if part is not None]
+        weights = _labels.flat_weights(weights, labels)
+        if weights is not None:
+            weights = tf.reshape(weights, tf.shape(labels))
+        predictions = "logits" if self.from_logits else "probabilities"
+        data = {
+            predictions: y_pred,
+            "sample_weight": weights,
+            "ignore_index": self.ignore_index,
+        }
+        with _labels.keras_names(predictions):
+            examples = _inputs.examples(labels, **data)
+            self._check_classes(predictions, examples.num_classes)
+            hi, lo, valid = scoring_rules.decomposition_sums(examples)
+            if tf.executing_eagerly() and not valid:
+                if one_hot:
+                    _labels.check_one_hot(y_true, labels)
+                np_rules.brier_decomposition(labels, **data)
+        if self._classes is None:
+            self._build(examples.num_classes)
+        if hi.dtype == tf.float64:
+            high = tf.cast(hi, tf.float32)
+            lo = hi - tf.cast(high, tf.float64)
+            hi, lo = high, tf.cast(lo, tf.float32)
+        self._add_sums(_sums.Sums(None, hi, lo), valid)
+
+    def result(self) -> dict[str, tf.Tensor]:
+        """Returns the parts by name; all 0.0 before the first batch."""
+        dtype = self._result_dtype
+        if self._classes is None:
+            totals, valid = tf.zeros([4, 1], dtype), tf.constant(True)
+        else:
+            sums, valid = self._read_sums()
+            totals = _sums.totals(sums, dtype)
+        parts = scoring_rules.decomposition_parts(totals)[self.exact]
+        nan = tf.constant(float("nan"), dtype)
+        return {
+            name: tf.where(valid, part, nan) for name, part in parts._asdict().items()
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {
+            **super().get_config(),
+            "num_classes": self.num_classes,
+            "from_logits": self.from_logits,
+            "ignore_index": self.ignore_index,
+            "exact": self.exact,
+            "sparse_labels": self.sparse_labels,
+        }
