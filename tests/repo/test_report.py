@@ -17,6 +17,14 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
 
+PARTS = (
+    "uncertainty",
+    "resolution",
+    "reliability",
+    "within_bin_variance",
+    "within_bin_covariance",
+)
+PICTURES = ("reliability_diagram.png", "posteriors.png")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
 
 
@@ -38,13 +46,31 @@ def write_csv(name, header, rows):
     return name
 
 
+def strict(constant):
+    raise AssertionError(f"{constant} is no JSON")
+
+
 def numbers(directory=report.DEFAULT_DIRECTORY):
-    return json.loads((pathlib.Path(directory) / "report.json").read_text("utf-8"))
+    text = (pathlib.Path(directory) / "report.json").read_text("utf-8")
+    return json.loads(text, parse_constant=strict)
 
 
-def built(name):
-    """The numbers of a file, without the picture."""
-    return report.build(report.read_predictions(name))
+def built(name, other=None):
+    """The numbers of a file, without the pictures."""
+    other = None if other is None else report.read_predictions(other)
+    return report.build(report.read_predictions(name), other=other)
+
+
+def values(section):
+    """The numbers of a table of the report."""
+    return {name: row["value"] for name, row in section.items()}
+
+
+def calibrated(n, low, high, seed=0, gap=0.0):
+    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(low, high, n)
+    return {"labels": (rng.random(n) < p - gap).astype(int), "probabilities": p}
 
 
 def fails(capsys, *arguments):
@@ -96,6 +122,7 @@ def test_shipped_predictions(capsys):
     written = [row.split()[1] for row in out.splitlines() if row.startswith("Wrote")]
     assert [pathlib.Path(name).name for name in written] == [
         "reliability_diagram.png",
+        "posteriors.png",
         "report.json",
     ]
     assert all(pathlib.Path(name).is_file() for name in written)
@@ -106,7 +133,7 @@ def test_json_holds_every_metric_and_the_diagram():
     np.savez("p.npz", labels=labels, probabilities=probabilities)
     assert main(["report", "p.npz", "--out", "there/below", "--num-bins", "7"]) == 0
     found = numbers("there/below")
-    assert found["options"] == {"num_bins": 7}
+    assert found["options"] == {"num_bins": 7, "num_ece_samples": 5000, "seed": 0}
     assert found["source"] == "p.npz"
     grid = um.compute_all_metrics(labels, probabilities, num_bins=7)
     assert list(found["calibration"]["all_metrics"].values()) == list(grid.values())
@@ -245,6 +272,451 @@ def test_verdict_of_few_examples_claims_nothing():
     assert built("p.npz")["calibration"]["verdict"].startswith("Neither clearly")
 
 
+# Scoring rules.
+
+
+def dense(labels, probabilities, weight):
+    """Brier score, its five parts and the NLL, by loops, of probabilities [N, K]."""
+    n, k = probabilities.shape
+    w = np.ones(n) if weight is None else np.asarray(weight, float)
+    w = w / w.sum()
+    d = np.eye(k)[labels]
+    decisions = probabilities.argmax(axis=1)
+    pbar = w @ d
+    parts = dict.fromkeys(PARTS, 0.0)
+    parts["uncertainty"] = -np.sum(pbar**2)
+    for decision in set(decisions):
+        chosen = decisions == decision
+        share = w[chosen].sum()
+        dbar = w[chosen] @ d[chosen] / share
+        fbar = w[chosen] @ probabilities[chosen] / share
+        parts["resolution"] += share * np.sum((dbar - pbar) ** 2)
+        parts["reliability"] += share * np.sum((fbar - dbar) ** 2)
+        for i in np.flatnonzero(chosen):
+            off = probabilities[i] - fbar
+            parts["within_bin_variance"] += w[i] * np.sum(off**2)
+            parts["within_bin_covariance"] += 2 * w[i] * np.sum(off * (d[i] - dbar))
+    zero_based = sum(w[i] * np.sum((probabilities[i] - d[i]) ** 2) for i in range(n))
+    nll = -sum(w[i] * np.log(probabilities[i, labels[i]]) for i in range(n))
+    return zero_based, parts, nll
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_scoring_rules(classes, weighted, capsys):
+    labels, probabilities = examples(classes=classes)
+    weight = np.arange(60) % 4 if weighted else None
+    arrays = {"labels": labels, "probabilities": probabilities}
+    if classes == 2:  # P(class 1) alone.
+        arrays["probabilities"] = probabilities[:, 1]
+    if weighted:
+        arrays["sample_weight"] = weight
+    np.savez("p.npz", **arrays)
+    assert main(["report", "p.npz"]) == 0
+    out = capsys.readouterr().out
+    section = numbers()["scoring_rules"]
+    brier, parts, nll = dense(labels, probabilities, weight)
+    assert values(section["metrics"]) == pytest.approx(
+        {
+            "brier_score": brier - 1,
+            "brier_score_zero_based": brier,
+            "negative_log_likelihood": nll,
+        },
+        rel=1e-12,
+    )
+    assert values(section["brier_parts"]) == pytest.approx(parts, rel=1e-10)
+    signs = [row["sign"] for row in section["brier_parts"].values()]
+    assert "".join(signs) == "+-++-"
+    assert section["sum_of_brier_parts"] == pytest.approx(brier - 1, rel=1e-12)
+    assert section["impossible_labels"] == 0
+    for name, value in values(section["metrics"]).items():
+        (line,) = (row for row in out.splitlines() if row.split()[:1] == [name])
+        assert line.split()[1] == f"{value:.4f}"
+    for name, row in section["brier_parts"].items():
+        (line,) = (line for line in out.splitlines() if line.split()[1:2] == [name])
+        assert line.split()[::2][:2] == [row["sign"], f"{row['value']:.4f}"]
+        assert row["meaning"] in line
+    assert f"= brier_score            {brier - 1:.4f}" in out
+
+
+def test_scoring_rules_of_logits_equal_those_of_probabilities():
+    labels, probabilities = examples()
+    np.savez("p.npz", labels=labels, probabilities=probabilities)
+    np.savez("z.npz", labels=labels, logits=np.log(probabilities) + 7)
+    of_p, of_z = built("p.npz"), built("z.npz")
+    for table in ("metrics", "brier_parts"):
+        expected = values(of_p["scoring_rules"][table])
+        assert values(of_z["scoring_rules"][table]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_infinite_nll_is_said_and_valid_json(kind, capsys):
+    labels = np.array([0, 1, 1, 0, 1])
+    p = np.array([[1, 0], [1, 0], [0.5, 0.5], [0, 1], [1, 0]])
+    with np.errstate(divide="ignore"):
+        arrays = {"labels": labels, kind: np.log(p) if kind == "logits" else p}
+    # The last is wrong, but left out.
+    np.savez("p.npz", **arrays, sample_weight=[1, 1, 1, 1, 0])
+    assert main(["report", "p.npz", "--compare", "p.npz"]) == 0
+    out = capsys.readouterr().out
+    found = numbers()  # Strict.
+    section = found["scoring_rules"]
+    row = section["metrics"]["negative_log_likelihood"]
+    assert row["value"] == "inf"
+    assert float(row["value"]) == np.inf
+    assert row["meaning"] == "2 of 5 labels had probability 0."
+    assert section["impossible_labels"] == 2
+    (line,) = (row for row in out.splitlines() if row.endswith("had probability 0."))
+    assert line.split()[:5] == ["negative_log_likelihood", "inf", "2", "of", "5"]
+    side_by_side = found["comparison"]["numbers"]["negative_log_likelihood"]
+    assert side_by_side == {"first": "inf", "second": "inf"}
+
+
+# The posterior of the ECE.
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bayesian_ece(classes, weighted, capsys):
+    labels, probabilities = examples(classes=classes, n=200)
+    predictions = probabilities[:, 1] if classes == 2 else probabilities
+    arrays = {"labels": labels, "probabilities": predictions}
+    if weighted:
+        arrays["sample_weight"] = np.arange(200) % 3
+    np.savez("p.npz", **arrays)
+    assert main(["report", "p.npz", "--num-bins", "9"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    found = numbers()
+    section = found["bayesian_ece"]
+    labels = arrays.pop("labels")
+    options = found["options"]
+    draws = um.bayesian_expected_calibration_error(
+        options["num_bins"],
+        labels_true=labels,
+        **arrays,
+        num_ece_samples=options["num_ece_samples"],
+        seed=options["seed"],
+    )
+    low, median, high = np.quantile(draws, [0.025, 0.5, 0.975])
+    assert section["mean"] == pytest.approx(np.mean(draws), rel=1e-12)
+    assert section["median"] == pytest.approx(median, rel=1e-12)
+    assert section["interval"] == pytest.approx(
+        {"level": 0.95, "low": low, "high": high}, rel=1e-9
+    )
+    between = f"lies between {low:.4f} and {high:.4f} with 95% probability"
+    assert between in section["verdict"]
+    assert section["verdict"] in out
+    weight = "takes a weight as that many examples, here 199 in all"
+    assert (weight in out) == (weight in "".join(found["notes"])) == weighted
+
+
+def test_the_same_weight_for_all_is_as_many_examples():
+    data = calibrated(50, 0.6, 1, gap=0.2)
+    tripled = {name: np.repeat(array, 3) for name, array in data.items()}
+    np.savez("a.npz", **tripled)
+    np.savez("b.npz", **data, sample_weight=np.full(50, 3.0))
+    a, b = (built(name)["bayesian_ece"] for name in ("a.npz", "b.npz"))
+    assert a["interval"] == pytest.approx(b["interval"], rel=1e-9)
+    # But that is no more evidence of miscalibration.
+    assert b["ece_by_chance"] > 1.5 * a["ece_by_chance"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ece_by_chance(weighted):
+    # Of what calibrated models show, the mean and two standard deviations.
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.5, 1, 400)
+    weight = rng.exponential(size=400) if weighted else None
+    eces = [
+        um.ece(rng.random(400) < p, p, num_bins=15, sample_weight=weight)
+        for _ in range(1000)
+    ]
+    here = report.Predictions("", np.ones(400), "probabilities", p, weight)
+    level = report.build(here)["bayesian_ece"]["ece_by_chance"]
+    assert level == pytest.approx(np.mean(eces) + 2 * np.std(eces), rel=0.05)
+
+
+def test_what_chance_explains_is_not_held_against_a_model():
+    np.savez("fine.npz", **calibrated(1000, 0.5, 1))
+    np.savez("off.npz", **calibrated(1000, 0.5, 1, gap=0.2))
+    fine, off = (built(f"{name}.npz")["bayesian_ece"] for name in ("fine", "off"))
+    assert fine["interval"]["low"] > 0
+    assert "this one may be calibrated" in fine["verdict"]
+    assert "this one shows more than chance" in off["verdict"]
+    # Rounding of a perfect score is not more than chance.
+    np.savez("sure.npz", labels=[1] * 7, probabilities=[1.0] * 7)
+    sure = built("sure.npz")["bayesian_ece"]
+    assert sure["ece_by_chance"] == 0.0
+    assert "this one may be calibrated" in sure["verdict"]
+
+
+def test_many_bins_take_fewer_draws():
+    np.savez("p.npz", **calibrated(50, 0.5, 1))
+    predictions = report.read_predictions("p.npz")
+    for bins, draws in ((200, 5000), (1000, 1000), (10_000, 100)):
+        assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
+
+
+# Two models.
+
+
+def test_compare_models_of_the_same_examples(capsys):
+    # The second is the first, with confidence 1.
+    data = calibrated(2000, 0.6, 0.9)
+    np.savez("a.npz", **data)
+    sure = {"labels": data["labels"], "probabilities": np.full(2000, 0.999)}
+    np.savez("b.npz", **sure)
+    assert main(["report", "a.npz", "--compare", "b.npz", "--num-bins", "8"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    found = numbers()
+    section = found["comparison"]
+    assert found["source"] == "a.npz"
+    assert section["other"]["source"] == "b.npz"
+    assert section["same_examples"] is True
+    assert section["examples"].startswith("The same examples")
+    lower = section["probability_of_lower_calibration_error"]
+    assert lower == {"first": 1.0, "second": 0.0}
+    assert section["verdict"] == (
+        "The first model has the lower calibration error, with probability over 0.999."
+    )
+    assert section["quality"].endswith("log-likelihood are lower for the first.")
+    assert section["verdict"] in " ".join(out.split())
+    assert section["quality"] in " ".join(out.split())
+
+    rows = section["numbers"]
+    for side, arrays in (("first", data), ("second", sure)):
+        labels, p = arrays.values()
+        expected = {
+            "examples": 2000,
+            "classes": 2,
+            "accuracy": np.mean(labels),
+            "mean_confidence": np.mean(p),
+            "ece": um.ece(labels, p, num_bins=8),
+            "brier_score_zero_based": 2 * np.mean((labels - p) ** 2),
+            "negative_log_likelihood": -np.mean(
+                np.log(np.where(labels == 1, p, 1 - p))
+            ),
+        }
+        assert {name: rows[name][side] for name in expected} == pytest.approx(expected)
+    for name, row in rows.items():
+        (line,) = (
+            line
+            for line in out.splitlines()
+            if line.split()[:1] == [name] and len(line.split()) == 3
+        )
+        shown = [float(word) for word in line.split()[1:]]
+        assert shown == pytest.approx(list(row.values()), abs=5e-5)
+
+    # It is the report of the second file, and that of the first is what it was alone.
+    assert main(["report", "b.npz", "--out", "b", "--num-bins", "8"]) == 0
+    assert main(["report", "a.npz", "--out", "a", "--num-bins", "8"]) == 0
+    other = section["other"]
+    assert {name: numbers("b")[name] for name in other} == other
+    assert {**numbers("a"), "comparison": section} == found
+    diagrams = [
+        (pathlib.Path(directory) / "reliability_diagram.png").read_bytes()
+        for directory in ("a", report.DEFAULT_DIRECTORY)
+    ]
+    assert diagrams[0] == diagrams[1]
+
+
+def test_compare_agrees_with_the_library():
+    labels, first = examples(n=300)
+    second = 0.7 * first + 0.1
+    np.savez("a.npz", labels=labels, probabilities=first)
+    np.savez("b.npz", labels=labels, logits=np.log(second))
+    section = built("a.npz", "b.npz")["comparison"]
+    draws = [
+        um.bayesian_expected_calibration_error(
+            15, probabilities=p, labels_true=labels, num_ece_samples=5000, seed=0
+        )
+        for p in (first, second)
+    ]
+    probability = np.mean(draws[0][:, None] < draws[1])
+    lower = section["probability_of_lower_calibration_error"]
+    assert lower["first"] == pytest.approx(probability, abs=1e-3)
+    assert lower["first"] + lower["second"] == pytest.approx(1.0, abs=1e-12)
+    swapped = built("b.npz", "a.npz")["comparison"]
+    lower_swapped = swapped["probability_of_lower_calibration_error"]
+    assert lower_swapped["second"] == pytest.approx(lower["first"], abs=1e-12)
+
+
+def test_compare_a_file_with_itself(capsys):
+    labels, probabilities = examples()
+    np.savez("p.npz", labels=labels, probabilities=probabilities)
+    assert main(["report", "p.npz", "--compare", "p.npz"]) == 0
+    assert "the data cannot tell" in capsys.readouterr().out.lower()
+    section = numbers()["comparison"]
+    lower = section["probability_of_lower_calibration_error"]
+    assert lower == {"first": 0.5, "second": 0.5}
+    assert section["quality"].endswith("are the same for both.")
+
+
+def test_calibrated_models_are_not_ranked_by_noise():
+    # The posteriors are far apart, as the noise is less where the accuracy is high.
+    np.savez("a.npz", **calibrated(5000, 0.95, 1.0, seed=0))
+    np.savez("b.npz", **calibrated(500, 0.5, 0.8, seed=1))
+    section = built("a.npz", "b.npz")["comparison"]
+    assert section["probability_of_lower_calibration_error"]["first"] > 0.99
+    assert section["verdict"].startswith("The data cannot tell")
+    assert "the posterior of the first is lower" in section["verdict"]
+    assert "error as that of the second" in section["verdict"]
+
+
+def test_few_examples_are_said_where_they_lose():
+    np.savez("a.npz", **calibrated(5000, 0.6, 1.0))
+    np.savez("b.npz", **calibrated(500, 0.6, 1.0, gap=0.3))
+    verdict = built("b.npz", "a.npz")["comparison"]["verdict"]
+    assert verdict.startswith("The second model has the lower calibration error")
+    assert verdict.endswith("few examples make an ECE larger.")
+
+
+def test_better_calibrated_is_not_better():
+    # The frequency of the classes against a sharp, overconfident model.
+    labels = np.repeat([0, 1], 500)
+    right = np.arange(1000) % 10 > 0
+    sharp = np.where(labels == right, 0.999, 0.001)
+    np.savez("a.npz", labels=labels, probabilities=np.full(1000, 0.5))
+    np.savez("b.npz", labels=labels, probabilities=sharp)
+    section = built("a.npz", "b.npz")["comparison"]
+    assert section["verdict"].startswith("The first model has the lower")
+    assert section["quality"] == (
+        "A lower calibration error does not make a better model: on these examples "
+        "Brier score and negative log-likelihood are lower for the second."
+    )
+    # Nor need the two scores agree: one sure mistake makes the latter infinite.
+    sharp[0] = 1.0
+    np.savez("b.npz", labels=labels, probabilities=sharp)
+    section = built("a.npz", "b.npz")["comparison"]
+    assert section["quality"].endswith(
+        "the Brier score is lower for the second, the negative log-likelihood lower "
+        "for the first."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "start"),
+    [
+        ({}, "The same examples"),
+        ({"sample_weight": np.ones(60)}, "The same examples"),
+        ({"sample_weight": np.arange(60.0)}, "The same labels in the same order, but"),
+        ({"labels": 2 - examples()[0]}, "As many examples, but"),
+        (dict(zip(("labels", "probabilities"), examples(40, 5), strict=True)), "Other"),
+    ],
+)
+def test_compare_says_which_examples(change, start, capsys):
+    arrays = dict(zip(("labels", "probabilities"), examples(), strict=True))
+    np.savez("a.npz", **arrays)
+    np.savez("b.npz", **{**arrays, **change})
+    assert main(["report", "a.npz", "--compare", "b.npz"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    section = numbers()["comparison"]
+    assert section["examples"].startswith(start)
+    assert section["examples"] in out
+    assert section["same_examples"] == (start == "The same examples")
+    swapped = built("b.npz", "a.npz")["comparison"]
+    assert swapped["same_examples"] == section["same_examples"]
+    if not section["same_examples"]:
+        assert "on the same examples" in section["quality"]
+    weighted = "sample_weight" in change
+    assert ("Note on the second: The posterior" in out) == weighted
+    assert section["numbers"]["classes"]["second"] == (5 if start == "Other" else 3)
+
+
+def test_other_labels_are_counted():
+    labels, probabilities = examples()
+    np.savez("a.npz", labels=labels, probabilities=probabilities)
+    labels = labels.astype(float)
+    labels[[3, 5]] = (labels[[3, 5]] + 1) % 3
+    np.savez("b.npz", labels=labels, probabilities=probabilities)
+    said = built("a.npz", "b.npz")["comparison"]["examples"]
+    assert said.startswith("As many examples, but 2 of the 60 labels differ")
+
+
+def test_compare_with_the_shipped_predictions(capsys):
+    write_csv("p.csv", ["label", "probability"], [[0, 0.25], [1, 0.75]])
+    assert main(["report", "--compare", "p.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "  first   digits_predictions.npz (shipped with the package)\n" in out
+    assert "  second  p.csv\n" in out
+    assert numbers()["comparison"]["examples"] == "Other examples: 1677 and 2 of them."
+
+
+def test_posteriors_are_a_picture_of_the_data():
+    np.savez("a.npz", **calibrated(500, 0.5, 1, gap=0.1))
+    np.savez("b.npz", **calibrated(500, 0.5, 1, gap=0.3))
+    assert main(["report", "a.npz", "--out", "one"]) == 0
+    assert main(["report", "a.npz", "--compare", "b.npz", "--out", "two"]) == 0
+    blue, red = [0x44, 0x77, 0xAA], [0xCC, 0x33, 0x11]
+    for directory, colors in (("one", [blue]), ("two", [blue, red])):
+        path = pathlib.Path(directory) / "posteriors.png"
+        picture = matplotlib.image.imread(path)[..., :3]
+        assert min(picture.shape[:2]) > 400
+        for color in (blue, red):
+            there = np.abs(picture - np.array(color) / 255).max(-1) < 0.02
+            assert (there.sum() > 500) == (color in colors)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("a.npz", "b.npz", ["a.npz", "b.npz"]),
+        ("x/a.npz", "y/a.npz", ["first", "second"]),
+        ("x/a.npz", "x/a.npz", ["first", "second"]),
+        (f"{50 * 'a'}.npz", "b.npz", [f"{12 * 'a'}...{11 * 'a'}.npz", "b.npz"]),
+    ],
+)
+def test_names_of_the_posteriors(first, second, expected):
+    data = calibrated(50, 0.5, 1)
+    models = [
+        report.Predictions(name, data["labels"], "probabilities", data["probabilities"])
+        for name in (first, second)
+    ]
+    figure = report.draw(models[0], 15, models[1])["posteriors.png"]
+    texts = figure.axes[0].get_legend().get_texts()
+    assert [text.get_text().partition(":")[0] for text in texts] == expected
+
+
+@pytest.mark.parametrize("name", ["$x_1$.npz", "日本.npz", "a b.npz", "%s{0}.npz"])
+def test_names_of_files(name, capsys, recwarn):
+    np.savez(name, **calibrated(50, 0.5, 1))
+    assert main(["report", name, "--compare", name]) == 0
+    assert f"  second  {name}\n" in capsys.readouterr().out
+    assert numbers()["source"] == name
+    assert main(["report", name, "--out", "alone"]) == 0
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_two_runs_are_equal(capsys):
+    np.savez("p.npz", **calibrated(100, 0.5, 1))
+    texts, files = [], []
+    for _ in range(2):
+        assert main(["report", "--compare", "p.npz"]) == 0
+        texts.append(capsys.readouterr().out)
+        directory = pathlib.Path(report.DEFAULT_DIRECTORY)
+        files.append({path.name: path.read_bytes() for path in directory.iterdir()})
+    assert texts[0] == texts[1]
+    assert files[0] == files[1]
+    assert set(files[0]) == {*PICTURES, "report.json"}
+
+
+def test_pyplot_and_the_global_seed_are_left_alone():
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    np.random.seed(5)  # noqa: NPY002
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    assert main(["report", "--compare", good_file()]) == 0
+    assert pyplot.get_fignums() == []
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def good_file():
+    np.savez("good.npz", **good())
+    return "good.npz"
+
+
 def test_process_of_its_own_is_quiet_and_imports_no_tensorflow(tmp_path):
     code = (
         "import sys\n"
@@ -290,6 +762,10 @@ def test_help_documents_the_formats(capsys):
         "sample_weight",
         "p0, p1",
         "--out",
+        "--compare OTHER_FILE",
+        "reliability_diagram.png",
+        "posteriors.png",
+        "report.json",
     ):
         assert word in text
     assert main(["--version"]) == 0
@@ -326,6 +802,10 @@ BAD_NPZ = {
     "no examples": ({"labels": np.ones(0), "logits": np.ones([0, 2])}, "at least one"),
     "weights": ({**good(), "sample_weight": -np.ones(60)}, "finite and >= 0"),
     "no weight": ({**good(), "sample_weight": np.zeros(60)}, "positive weight"),
+    "sum of weights": (
+        {**good(), "sample_weight": np.full(60, 1e308)},
+        "must sum to at most 1e+300",
+    ),
     "weights' shape": ({**good(), "sample_weight": np.ones(3)}, "broadcastable"),
     "swapped": (
         dict(zip(["probs", "labels"], good().values(), strict=True)),
@@ -425,6 +905,34 @@ def test_bad_paths(capsys):
 )
 def test_bad_arguments(arguments, capsys):
     assert "--help" in fails(capsys, *arguments)
+
+
+def test_errors_name_the_second_file(capsys):
+    good_file()
+    assert fails(capsys, "--compare", "no.npz") == (
+        "error: no.npz: No such file or directory\n"
+    )
+    assert "must end in .npz or .csv" in fails(capsys, "good.npz", "--compare", "b.x")
+    for case in ("lengths", "NaN", "no labels", "label too large", "weights"):
+        arrays, message = BAD_NPZ[case]
+        np.savez("bad.npz", **arrays)
+        line = fails(capsys, "good.npz", "--compare", "bad.npz")
+        assert line.startswith("error: bad.npz: ")
+        assert message in line
+        assert fails(capsys, "bad.npz", "--compare", "good.npz") == line
+    assert "expected one argument" in fails(capsys, "good.npz", "--compare")
+    assert "cannot write there" in fails(
+        capsys, "--compare", "good.npz", "--out", "good.npz"
+    )
+
+
+def test_nothing_is_written_if_a_picture_fails(capsys, monkeypatch):
+    def no_memory(*args, **kwargs):
+        raise MemoryError("no memory")
+
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr(figure, "savefig", no_memory)
+    assert "no memory" in fails(capsys)
 
 
 def test_no_command(capsys):

@@ -1,0 +1,165 @@
+"""Posterior densities of calibration errors, to compare models by eye."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics.numpy import bayesian_calibration
+
+__all__ = ["draw_posteriors"]
+
+_COLORS = ("#4477aa", "#cc3311", "#228833", "#aa3377", "#ccbb44", "#66ccee")
+_OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
+# Fewer bins than the first show no shape, and more than the last are not told apart.
+_MIN_BINS, _MAX_BINS = 10, 400
+
+
+def _checked(samples: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+    if not isinstance(samples, Mapping) or not samples:
+        raise _checks.error(
+            "samples",
+            "a dict from the name of each model to its draws",
+            repr(samples) if isinstance(samples, Mapping) else type(samples).__name__,
+        )
+    return {
+        str(name): bayesian_calibration.checked_samples(f"samples[{name!r}]", draws)
+        for name, draws in samples.items()
+    }
+
+
+def _common_edges(samples: list[np.ndarray]) -> np.ndarray:
+    """Returns the edges of bins as narrow as the narrowest posterior needs."""
+    low, high = (f([f(draws) for draws in samples]) for f in (np.min, np.max))
+    # Scott's rule, by the standard deviation.
+    widths = [3.5 * np.std(draws) / np.cbrt(len(draws)) for draws in samples]
+    width = min((w for w in widths if w > 0), default=0.0)
+    if not high - low > 1e-6 * max(abs(low), abs(high), 1e-6):  # One value.
+        margin = 0.01 * max(abs(low), abs(high), 0.1)
+        low, high = low - margin, high + margin
+    number = np.ceil((high - low) / width) if width > 0 else _MIN_BINS
+    return np.linspace(low, high, int(np.clip(number, _MIN_BINS, _MAX_BINS)) + 1)
+
+
+def draw_posteriors(
+    samples: Mapping[str, ArrayLike], *, title: str | None = None, ax: Any = None
+) -> Any:
+    """Draws the posterior densities of the calibration errors of some models.
+
+    Each model is a filled histogram, all on the same bins, with its mean (line) and its
+    central 95% interval (bar below the axis). For two models the overlap is hatched and
+    told in the title of the legend:
+
+      P(a < b)  as `probability_of_lower_calibration_error` defines it
+      overlap = integral of min(density of a, density of b)
+
+    The overlap is the hatched area, so it is that of the histograms; few draws make it
+    smaller than it is.
+
+    Args:
+      samples: from the name of each model to its draws, finite, shape [S], such as
+        `bayesian_expected_calibration_error` returns them. The numbers of draws may
+        differ.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> from matplotlib.figure import Figure
+      >>> from uncertainty_metrics.visualization import posterior
+      >>> samples = {"small": [0.01, 0.02, 0.03], "large": [0.03, 0.04, 0.05]}
+      >>> ax = posterior.draw_posteriors(samples, ax=Figure().subplots())
+      >>> ax.get_legend().get_title().get_text().splitlines()[0]
+      'P(small < large) = 0.944'
+    """
+    checked = _checked(samples)
+    if ax is None:
+        plt = _optional.require("matplotlib.pyplot", extra="plot")
+        ax = plt.figure(figsize=(6.4, 4), layout="constrained").add_subplot()
+    elif not hasattr(ax, "stairs"):
+        raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
+
+    edges = _common_edges(list(checked.values()))
+    densities = {
+        name: np.histogram(draws, edges, density=True)[0]
+        for name, draws in checked.items()
+    }
+    top = max(np.max(density) for density in densities.values())
+    for i, (name, draws) in enumerate(checked.items()):
+        _draw_model(
+            ax,
+            name,
+            draws,
+            densities[name],
+            edges,
+            _COLORS[i % len(_COLORS)],
+            -0.04 * top * (i + 1),
+        )
+    comparison = None
+    if len(checked) == 2:
+        comparison = _draw_overlap(ax, checked, densities, edges)
+    ax.axhline(0, color="0.3", linewidth=0.8)
+    ax.set(xlabel="Calibration error", ylabel="Posterior density")
+    ax.set_ylim(-0.04 * top * (len(checked) + 1), 1.25 * top)
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 1.25 * top])
+    if title is not None:
+        ax.set_title(title)
+    ax.legend(title=comparison, fontsize="small", title_fontsize="small")
+    return ax
+
+
+def _draw_model(
+    ax: Any,
+    name: str,
+    draws: np.ndarray,
+    density: np.ndarray,
+    edges: np.ndarray,
+    color: str,
+    height: float,
+) -> None:
+    """Draws a density, its mean and, at `height`, its central 95% interval."""
+    mean = np.mean(draws)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    label = f"{_plain(name)}: {mean:.3g}, 95% in [{low:.3g}, {high:.3g}]"
+    ax.stairs(density, edges, fill=True, color=color, alpha=0.35, label=label)
+    ax.stairs(density, edges, color=color)
+    ax.plot([mean, mean], [0, np.interp(mean, *_steps(edges, density))], color=color)
+    ax.plot([low, high], [height, height], color=color, linewidth=3)
+    ax.plot([mean], [height], "o", color=color, markersize=4)
+
+
+def _steps(edges: np.ndarray, density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the corners of a histogram."""
+    return np.repeat(edges, 2)[1:-1], np.repeat(density, 2)
+
+
+def _draw_overlap(
+    ax: Any,
+    samples: dict[str, np.ndarray],
+    densities: dict[str, np.ndarray],
+    edges: np.ndarray,
+) -> str:
+    """Hatches what two densities share; returns the comparison in words."""
+    (first, a), (second, b) = samples.items()
+    shared = np.minimum(densities[first], densities[second])
+    overlap = float(np.sum(shared * np.diff(edges)))
+    ax.stairs(shared, edges, fill=True, **_OVERLAP)
+    lower = bayesian_calibration.probability_of_lower_calibration_error(a, b)
+    names = f"{_plain(first)} < {_plain(second)}"
+    return f"P({names}) = {lower:.3f}\nOverlap = {overlap:.3f}"
+
+
+def _plain(name: str) -> str:
+    """Keeps matplotlib from reading mathematics between two dollars."""
+    return name.replace("$", r"\$")
