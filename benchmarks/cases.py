@@ -9,7 +9,18 @@ from __future__ import annotations
 from harness import OURS, PEERS, Case, Contender
 
 _MODES = ("eager", "tf.function", "tf.function(jit_compile=True)")
+_GRAPH, _XLA = _MODES[1:]
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
+
+
+def _update(name: str, mode: str, **options: int) -> Contender:
+    """`update_state` of a Keras metric."""
+    return Contender(
+        OURS,
+        f"**{name}.update_state; {mode}**",
+        "ours.keras_update",
+        {"name": name, "mode": mode, **options},
+    )
 
 
 def _ece_update(examples: int, classes: int) -> Case:
@@ -42,39 +53,56 @@ def _ece_update(examples: int, classes: int) -> Case:
                 for mode in _MODES[1:]
             ),
             *(
-                Contender(
-                    OURS,
-                    f"**ExpectedCalibrationError.update_state; {mode}**",
-                    "ours.keras_update",
-                    {"name": "ExpectedCalibrationError", "mode": mode},
-                )
+                _update("ExpectedCalibrationError", mode, num_classes=classes)
                 for mode in _MODES
             ),
         ),
-        examples,
-        classes,
+        (examples, classes),
     )
 
 
-def _ours(name: str, *modes: str, baseline: bool = False) -> tuple[Contender, ...]:
+def _ours(
+    name: str,
+    *modes: str,
+    baseline: bool = False,
+    quantity: str = "value",
+    **options: str | int,
+) -> tuple[Contender, ...]:
     """A NumPy function, and its TensorFlow twin in some modes."""
+    which = ", ".join(f"{key}={value!r}" for key, value in options.items())
+    label = f"{name}({which})" if which else name
     return (
         Contender(
             OURS,
-            f"**um.numpy.{name}**",
+            f"**um.numpy.{label}**",
             "ours.numpy_function",
-            {"name": name},
+            {"name": name, **options},
             baseline=baseline,
+            quantity=quantity,
         ),
         *(
             Contender(
                 OURS,
-                f"**um.{name}; {mode}**",
+                f"**um.{label}; {mode}**",
                 "ours.tensorflow_function",
-                {"name": name, "mode": mode},
+                {"name": name, "mode": mode, **options},
+                quantity=quantity,
             )
             for mode in modes
         ),
+    )
+
+
+def _plain(name: str, label: str, *modes: str, **of_contender) -> tuple[Contender, ...]:
+    return tuple(
+        Contender(
+            OURS,
+            f"plain {label}; {mode}",
+            "ours.plain_function",
+            {"name": name, "mode": mode},
+            **of_contender,
+        )
+        for mode in modes
     )
 
 
@@ -92,8 +120,7 @@ def _ece_value(examples: int, classes: int) -> Case:
             ),
             *_ours("ece", *_MODES, baseline=True),
         ),
-        examples,
-        classes,
+        (examples, classes),
     )
 
 
@@ -105,8 +132,7 @@ def _class_wise(name: str, peer: str, *modes: str, **options: float) -> Case:
             Contender(PEERS, peer, f"peers.{name}", options, baseline=True),
             *_ours(name, *modes, baseline=True),
         ),
-        50000,
-        1000,
+        (50000, 1000),
     )
 
 
@@ -130,9 +156,319 @@ def _evaluate(classes: int, jit_compile: bool) -> Case:
             row("plain argmax, max, 3 segment_sum", "plain"),
             row("**ExpectedCalibrationError**", "ece"),
         ),
-        1024,
-        classes,
+        (1024, classes),
     )
+
+
+def _baseline(label: str, setup: str, **options: str | bool) -> Contender:
+    return Contender(PEERS, label, f"peers.{setup}", options, baseline=True)
+
+
+def _peer(
+    label: str, setup: str, quantity: str | None = "value", **options: str | bool
+) -> Contender:
+    return Contender(PEERS, label, f"peers.{setup}", options, quantity=quantity)
+
+
+def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
+    """With the fastest estimator of scoringrules that has the same definition."""
+    numba = "scoringrules crps_ensemble, Numba"
+    rows = [
+        _baseline(
+            f"{numba}, {fastest!r}",
+            "scoringrules",
+            name="crps_ensemble",
+            estimator=fastest,
+        ),
+        _peer(
+            f"np.sort; {numba}, {fastest!r}, sorted_ensemble=True",
+            "scoringrules_of_sorted",
+            estimator=fastest,
+        ),
+    ]
+    if draws <= 100:  # O(m^2)
+        rows.append(
+            _peer(
+                f"{numba}, {estimator!r}",
+                "scoringrules",
+                name="crps_ensemble",
+                estimator=estimator,
+            )
+        )
+    if estimator == "nrg":
+        rows.append(
+            _peer("properscoring crps_ensemble", "properscoring", name="crps_ensemble")
+        )
+    else:
+        rows += _plain("crps_score", "tf.sort", _GRAPH)
+    return Case(
+        f"crps-{estimator}-{examples}x{draws}",
+        f'CRPS of samples, "{estimator}": {examples} forecasts x {draws}',
+        (
+            *rows,
+            _peer("torch.sort by hand", "crps", fair=estimator == "fair"),
+            *_ours("crps_score", *_MODES, baseline=True, estimator=estimator),
+        ),
+        (examples, draws),
+        "samples",
+    )
+
+
+def _crps_roll(examples: int, draws: int) -> Case:
+    return Case(
+        f"crps-roll-{examples}x{draws}",
+        f'CRPS of samples, "roll" beside "fair": {examples} forecasts x {draws}',
+        (
+            # It pairs the first sample with the last but one: another value.
+            Contender(
+                PEERS,
+                "scoringrules crps_ensemble, Numba, 'akr'",
+                "peers.scoringrules",
+                {"name": "crps_ensemble", "estimator": "akr"},
+                baseline=True,
+                quantity=None,
+            ),
+            *_ours("crps_score", *_MODES, baseline=True, estimator="roll"),
+            *_ours("crps_score", *_MODES, quantity="fair", estimator="fair"),
+        ),
+        (examples, draws),
+        "samples",
+    )
+
+
+def _crps_gradient(examples: int, draws: int) -> Case:
+    def ours(estimator: str, quantity: str = "value") -> tuple[Contender, ...]:
+        return tuple(
+            Contender(
+                OURS,
+                f"**um.crps_score(estimator={estimator!r}), GradientTape; {mode}**",
+                "ours.tensorflow_gradient",
+                {"name": "crps_score", "mode": mode, "estimator": estimator},
+                baseline=mode == _GRAPH and quantity == "value",
+                quantity=quantity,
+            )
+            for mode in _MODES
+        )
+
+    return Case(
+        f"crps-gradient-{examples}x{draws}",
+        f'CRPS of samples, "fair", and its gradient: {examples} forecasts x {draws}',
+        (
+            _baseline("torch.sort by hand, backward", "crps_gradient", fair=True),
+            _peer(
+                "scoringrules crps_ensemble, PyTorch, 'pwm', backward",
+                "scoringrules_gradient",
+                estimator="pwm",
+            ),
+            Contender(
+                OURS,
+                f"plain tf.sort, GradientTape; {_GRAPH}",
+                "ours.plain_gradient",
+                {"name": "crps_score", "mode": _GRAPH},
+            ),
+            *ours("fair"),
+            *ours("roll", "roll"),
+        ),
+        (examples, draws),
+        "samples",
+    )
+
+
+def _brier(examples: int, classes: int, from_logits: bool) -> Case:
+    of = "logits" if from_logits else "probabilities"
+    options = {"from_logits": from_logits}
+    rows = [
+        _baseline(
+            "torch-uncertainty BrierScore, update and compute",
+            "torch_uncertainty_brier",
+            **options,
+        ),
+        _peer("torch by hand", "brier", **options),
+    ]
+    if not from_logits:
+        if examples * classes < 10**7:  # It takes seconds of the larger one.
+            rows.append(_peer("sklearn brier_score_loss", "sklearn_brier"))
+        rows += _plain("brier_score", "sum of squares, gather", _GRAPH, _XLA)
+    return Case(
+        f"brier-{of}-{examples}x{classes}",
+        f"Brier score from {of}: {examples} x {classes}",
+        (*rows, *_ours("brier_score", *_MODES, baseline=True)),
+        (examples, classes),
+        "logits" if from_logits else "predictions",
+    )
+
+
+def _brier_update(examples: int, classes: int) -> Case:
+    return Case(
+        f"brier-update-{examples}x{classes}",
+        f"Brier score: update with a batch of {examples} x {classes}",
+        (
+            _baseline(
+                "torch-uncertainty BrierScore, update",
+                "torch_uncertainty_brier",
+                compute=False,
+            ),
+            *_plain(
+                "brier_score",
+                "sum of squares, gather, no state",
+                _GRAPH,
+                _XLA,
+                baseline=True,
+            ),
+            *(_update("BrierScore", mode) for mode in _MODES),
+        ),
+        (examples, classes),
+    )
+
+
+def _brier_decomposition(examples: int, classes: int) -> Case:
+    return Case(
+        f"brier-decomposition-{examples}x{classes}",
+        f"Brier decomposition: {examples} x {classes}",
+        (
+            *_plain(
+                "brier_decomposition",
+                "argmax, confusion_matrix, gather",
+                _GRAPH,
+                baseline=True,
+            ),
+            *_ours("brier_decomposition", *_MODES),
+            *(
+                _update("BrierDecomposition", mode, num_classes=classes)
+                for mode in _MODES
+            ),
+        ),
+        (examples, classes),
+    )
+
+
+def _bayesian(num_bins: int, mode: str) -> Case:
+    """Beside the ECE in the same mode."""
+    room = "numpy" if mode == "NumPy" else "tensorflow"
+    rows = [
+        Contender(
+            OURS,
+            f"um.{'numpy.' if room == 'numpy' else ''}ece; {mode}",
+            f"ours.{room}_function",
+            {"name": "ece", "num_bins": num_bins}
+            | ({"mode": mode} if room == "tensorflow" else {}),
+            baseline=True,
+            quantity="ece",
+        ),
+        Contender(
+            OURS,
+            f"**bayesian_expected_calibration_error; {mode}**",
+            "ours.bayesian",
+            {"num_bins": num_bins, "mode": mode},
+        ),
+    ]
+    if mode == "eager" and num_bins <= 15:  # With many bins its draws are 0 / 0.
+        draws = 25
+        rows.append(
+            Contender(
+                OURS,
+                f"plain loop over the draws, from {draws} of them; {mode}",
+                "ours.plain_bayesian",
+                {"num_bins": num_bins, "draws": draws},
+            )
+        )
+    short = {"NumPy": "numpy", "eager": "eager", _GRAPH: "graph", _XLA: "jit"}[mode]
+    return Case(
+        f"bayesian-{num_bins}-{short}",
+        f"Bayesian ECE: 500 draws, {num_bins} bins, 50000 x 10; {mode}",
+        tuple(rows),
+        (50000, 10),
+        tolerance=2e-2,  # The draws are random.
+    )
+
+
+def _fit(loss: str, baseline: str, outputs: int, jit_compile: bool, data: str) -> Case:
+    names = {
+        "brier": "**BrierLoss**",
+        "cross-entropy": "SparseCategoricalCrossentropy",
+        "crps": "**CRPSSampleLoss**",
+        "squared error": "MeanSquaredError",
+    }
+    return Case(
+        f"fit-{loss}-{outputs}-{'jit' if jit_compile else 'graph'}",
+        f"`model.fit` a step: {outputs} outputs, batches of 256, "
+        f"jit_compile={jit_compile}",
+        tuple(
+            Contender(
+                OURS,
+                names[which],
+                "ours.fit",
+                {"loss": which, "jit_compile": jit_compile},
+                baseline=which == baseline,
+                quantity=None,
+            )
+            for which in (baseline, loss)
+        ),
+        (256, outputs),
+        data,
+    )
+
+
+_SAMPLE_SIZES = ((1000, 100), (1000, 1000), (10000, 100))
+_SCORING_RULES = (
+    *(_crps("nrg", "qd", *size) for size in _SAMPLE_SIZES),
+    *(_crps("fair", "pwm", *size) for size in _SAMPLE_SIZES),
+    *(_crps_roll(*size) for size in _SAMPLE_SIZES),
+    *(_crps_gradient(*size) for size in _SAMPLE_SIZES),
+    Case(
+        "crps-normal-1000000",
+        "CRPS of Normal forecasts: 10^6",
+        (
+            _baseline(
+                "scoringrules crps_normal, Numba", "scoringrules", name="crps_normal"
+            ),
+            _peer("properscoring crps_gaussian", "properscoring", name="crps_gaussian"),
+            _peer("torch by hand", "crps_normal"),
+            *_plain("crps_normal_score", "formula", _GRAPH, _XLA),
+            *_ours("crps_normal_score", *_MODES, baseline=True),
+        ),
+        (10**6,),
+        "normals",
+    ),
+    Case(
+        "energy-1000x50x3",
+        "Energy score: 1000 forecasts x 50 samples x 3 dimensions",
+        (
+            _baseline(
+                "scoringrules es_ensemble, Numba", "scoringrules", name="es_ensemble"
+            ),
+            _peer("torch.cdist by hand", "energy"),
+            *_plain("energy_score", "norms of all pairs", _GRAPH, _XLA),
+            *_ours("energy_score", *_MODES, baseline=True),
+        ),
+        (1000, 50, 3),
+        "samples",
+    ),
+    *(
+        _brier(*size, from_logits)
+        for from_logits in (False, True)
+        for size in _SIZES[1:]
+    ),
+    *(_brier_update(*size) for size in _SIZES[1:]),
+    *(_brier_decomposition(*size) for size in _SIZES[1:]),
+    Case(
+        "nll-50000x1000",
+        "Negative log-likelihood from logits: 50000 x 1000",
+        (
+            _baseline("torch cross_entropy", "cross_entropy"),
+            *_plain("negative_log_likelihood", "TensorFlow op", _GRAPH, _XLA),
+            *_ours("negative_log_likelihood", *_MODES, baseline=True),
+        ),
+        (50000, 1000),
+        "logits",
+    ),
+    *(
+        _fit("brier", "cross-entropy", classes, jit, "predictions")
+        for classes in (10, 1000)
+        for jit in (False, True)
+    ),
+    *(_fit("crps", "squared error", 100, jit, "samples") for jit in (False, True)),
+)
 
 
 CASES = (
@@ -147,20 +483,16 @@ CASES = (
         (
             *_ours("ace", baseline=True),
             *(
-                Contender(
-                    OURS,
-                    f"**AdaptiveCalibrationError.update_state; {mode}**",
-                    "ours.keras_update",
-                    {"name": "AdaptiveCalibrationError", "mode": mode},
-                )
+                _update("AdaptiveCalibrationError", mode, num_classes=1000)
                 for mode in _MODES
             ),
         ),
-        8192,
-        1000,
+        (8192, 1000),
         tolerance=1e-2,  # That of the sketch.
     ),
     *(_evaluate(classes, jit) for classes in (10, 1000) for jit in (False, True)),
+    *_SCORING_RULES,
+    *(_bayesian(bins, mode) for bins in (15, 100) for mode in ("NumPy", *_MODES)),
     Case(
         "import",
         "Import in a fresh process",

@@ -1,4 +1,7 @@
-"""The data of the benchmarks: the same in every environment, from a seed."""
+"""The data of the benchmarks: the same in every environment, from a seed.
+
+Each kind is a named tuple of arrays, named as arguments of the package's functions.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,45 @@ CALIBRATED = 1.0
 _ROWS = 1000
 
 
-class Data(NamedTuple):
+class Predictions(NamedTuple):
     """labels int64 [N] and probabilities float32 [N, K]."""
 
     labels: np.ndarray
     probabilities: np.ndarray
 
-    def fingerprint(self) -> list[float]:
-        """Returns numbers that differ if the data do."""
-        return [
-            float(zlib.crc32(np.ascontiguousarray(self.labels))),
-            round(float(self.probabilities.max(axis=1).sum(dtype=np.float64)), 2),
-        ]
+
+class Logits(NamedTuple):
+    """labels int64 [N] and logits float32 [N, K]."""
+
+    labels: np.ndarray
+    logits: np.ndarray
+
+
+class Normals(NamedTuple):
+    """Labels, means and stddevs of Normal forecasts, float32 [N]."""
+
+    labels: np.ndarray
+    means: np.ndarray
+    stddevs: np.ndarray
+
+
+class Samples(NamedTuple):
+    """labels float32 [N] or [N, d], and samples of forecasts [N, m] or [N, m, d]."""
+
+    labels: np.ndarray
+    predictive_samples: np.ndarray
+
+
+def fingerprint(data: tuple[np.ndarray, ...]) -> list[float]:
+    """Returns numbers that differ if the data do."""
+    return [
+        float(zlib.crc32(np.ascontiguousarray(values)))
+        if values.dtype.kind == "i"
+        # NumPy versions may round differently. The last rows come from a generator
+        # that has made all the others.
+        else float(f"{np.var(values[-_ROWS:], dtype=np.float64):.6g}")
+        for values in data
+    ]
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
@@ -39,7 +69,7 @@ def predictions(
     *,
     temperature: float = OVERCONFIDENT,
     sharpness: float = 1.0,
-) -> Data:
+) -> Predictions:
     """Returns probabilities of one boosted class a row, and labels drawn from them.
 
     Logits are N(0, 1) and, for one class, N(1, 2^2) above the level at which it weighs
@@ -66,4 +96,34 @@ def predictions(
         steps = np.cumsum(_softmax(logits / temperature), axis=1)
         draw = rng.random((size, 1)) * steps[:, -1:]
         labels[rows] = (steps < draw).sum(axis=1)
-    return Data(labels, probabilities)
+    return Predictions(labels, probabilities)
+
+
+def logits(examples: int, classes: int) -> Logits:
+    """Returns the logarithms of the probabilities of `predictions`."""
+    labels, probabilities = predictions(examples, classes)
+    return Logits(labels, np.log(probabilities, out=probabilities))
+
+
+def normals(*shape: int, seed: int = 0) -> Normals:
+    """Returns Normal forecasts, and labels drawn from them."""
+    rng = np.random.default_rng([seed, *shape])
+    means = rng.standard_normal(shape, np.float32)
+    stddevs = np.float32(0.5) + rng.random(shape, np.float32)
+    labels = means + stddevs * rng.standard_normal(shape, np.float32)
+    return Normals(labels, means, stddevs)
+
+
+def samples(examples: int, draws: int, *dimensions: int, seed: int = 0) -> Samples:
+    """Returns samples of Normal forecasts, and labels drawn from the same.
+
+    Args:
+      examples: number of forecasts N.
+      draws: number of samples m of each.
+      *dimensions: number of dimensions d of each label, or none.
+      seed: of the random numbers.
+    """
+    labels, means, stddevs = normals(examples, *dimensions, seed=seed)
+    rng = np.random.default_rng([seed, examples, draws, *dimensions])
+    noise = rng.standard_normal((examples, draws, *dimensions), np.float32)
+    return Samples(labels, means[:, None] + stddevs[:, None] * noise)

@@ -47,16 +47,16 @@ class Case:
       name: what `--cases` selects by.
       title: what is done.
       contenders: in the order of the table.
-      examples: number of examples N.
-      classes: number of classes K.
+      size: of the data, arguments of `data`; empty for a case without data.
+      data: the function in `data.py` that makes them.
       tolerance: largest relative difference between values of one quantity.
     """
 
     name: str
     title: str
     contenders: tuple[Contender, ...]
-    examples: int = 0
-    classes: int = 0
+    size: tuple[int, ...] = ()
+    data: str = "predictions"
     tolerance: float = 1e-4
 
 
@@ -70,14 +70,15 @@ class Timed:
         None if the contender has no quantity.
       reset: undoes the effects of many calls; not timed.
       seconds: where a call cannot be timed from outside, returns its seconds.
-      steps: a call is so many steps, of which one is reported.
+      steps: a call is so many steps, of which one is reported; below 1 it is that
+        part of one.
     """
 
     call: Callable[[], Any] | None = None
     value: Callable[[], float] | None = None
     reset: Callable[[], Any] = lambda: None
     seconds: Callable[[], float] | None = None
-    steps: int = 1
+    steps: float = 1
 
 
 def loop(timed: Timed, calls: int) -> float:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
-from data import Data
+from data import Logits, Normals, Predictions, Samples
 from harness import Timed
 
 import uncertainty_metrics as um
@@ -20,62 +23,212 @@ import uncertainty_metrics.numpy as um_np
 _BINS = 15
 _ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = 32
-# Steps of one evaluation: many, as starting it costs a few milliseconds.
+# Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
 _STEPS = 200
+_ECE_SAMPLES = 500
 
+Data = Predictions | Logits | Normals | Samples
+
+NUMPY = "NumPy"
 EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
 
 
 def _compiled(function: Callable, mode: str) -> Callable:
-    if mode == EAGER:
+    if mode in (NUMPY, EAGER):
         return function
     return tf.function(function, jit_compile=mode == XLA)
 
 
-def numpy_function(data: Data, name: str) -> Timed:
-    """A function of `uncertainty_metrics.numpy` on all the data."""
-    function = getattr(um_np, name)
-
-    def call():
-        return function(data.labels, data.probabilities)
-
-    return Timed(call=call, value=call)
+def _number(result: Any) -> float:
+    """Returns the value of a result: the mean of the scores, or of its parts."""
+    if isinstance(result, dict):
+        result = list(result.values())
+    return float(np.mean(result))
 
 
-def tensorflow_function(data: Data, name: str, mode: str) -> Timed:
-    """A function of `uncertainty_metrics` on all the data."""
-    function = _compiled(getattr(um, name), mode)
-    labels, probabilities = map(tf.constant, data)
-
-    def call():
-        return function(labels, probabilities)
-
-    return Timed(call=call, value=lambda: float(call()))
+def _tensors(data: Data) -> dict[str, tf.Tensor]:
+    return {name: tf.constant(values) for name, values in data._asdict().items()}
 
 
-def keras_update(data: Data, name: str, mode: str) -> Timed:
-    """`update_state` of a Keras metric with one batch."""
-    return _update(
-        getattr(um, name)(num_classes=data.probabilities.shape[1]), data, mode
+def _one_shot(function: Callable, arguments: dict[str, Any]) -> Timed:
+    return Timed(
+        call=lambda: function(**arguments),
+        value=lambda: _number(function(**arguments)),
     )
 
 
-def plain_update(data: Data, mode: str) -> Timed:
+def numpy_function(data: Data, name: str, **options: Any) -> Timed:
+    """A function of `uncertainty_metrics.numpy` on all the data."""
+    function = functools.partial(getattr(um_np, name), **options)
+    return _one_shot(function, data._asdict())
+
+
+def tensorflow_function(data: Data, name: str, mode: str, **options: Any) -> Timed:
+    """A function of `uncertainty_metrics` on all the data."""
+    function = functools.partial(getattr(um, name), **options)
+    return _one_shot(_compiled(function, mode), _tensors(data))
+
+
+def plain_function(data: Data, name: str, mode: str) -> Timed:
+    """The same as one writes it first: no checks."""
+    return _one_shot(_compiled(_PLAIN[name], mode), _tensors(data))
+
+
+def tensorflow_gradient(data: Samples, name: str, mode: str, **options: Any) -> Timed:
+    """The mean of a score of samples, and its gradient in them."""
+    return _gradient(functools.partial(getattr(um, name), **options), data, mode)
+
+
+def plain_gradient(data: Samples, name: str, mode: str) -> Timed:
+    """The same with a plain score."""
+    return _gradient(_PLAIN[name], data, mode)
+
+
+def _gradient(score: Callable, data: Samples, mode: str) -> Timed:
+    def value_and_gradient(labels, predictive_samples):
+        with tf.GradientTape() as tape:
+            tape.watch(predictive_samples)
+            value = tf.reduce_mean(score(labels, predictive_samples))
+        return value, tape.gradient(value, predictive_samples)
+
+    function = _compiled(value_and_gradient, mode)
+    tensors = _tensors(data)
+
+    def value():
+        score, gradient = function(**tensors)
+        # Of the gradient the component along the samples.
+        return float(score) + float(np.vdot(gradient, data.predictive_samples))
+
+    return Timed(call=lambda: function(**tensors), value=value)
+
+
+def _plain_brier(labels, probabilities):
+    at_label = tf.gather(probabilities, labels, batch_dims=1)
+    scores = tf.reduce_sum(probabilities * probabilities, axis=-1) - 2 * at_label
+    return tf.reduce_mean(scores)
+
+
+def _plain_likelihood(labels, logits):
+    return tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+    )
+
+
+def _plain_decomposition(labels, probabilities):
+    classes = probabilities.shape[1]
+    decisions = tf.argmax(probabilities, axis=1)
+    counts = tf.math.confusion_matrix(decisions, labels, classes, dtype=tf.float32)
+    held = tf.reduce_sum(counts, axis=1)
+    shares = held / tf.reduce_sum(held)
+    dbar = tf.math.divide_no_nan(counts, held[:, None])
+    pbar = tf.linalg.matvec(dbar, shares, transpose_a=True)
+    gaps = tf.math.squared_difference(probabilities, tf.gather(dbar, decisions))
+    resolution = tf.reduce_sum(tf.math.squared_difference(dbar, pbar), axis=1)
+    return [
+        -tf.reduce_sum(pbar * pbar),
+        tf.reduce_sum(shares * resolution),
+        tf.reduce_mean(tf.reduce_sum(gaps, axis=1)),
+    ]
+
+
+def _plain_normal(labels, means, stddevs):
+    z = (labels - means) / stddevs
+    density = tf.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    part = z * tf.math.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
+    return stddevs * part
+
+
+def _plain_crps(labels, predictive_samples):
+    m = predictive_samples.shape[1]
+    weights = tf.range(1.0 - m, m, 2.0) / (m * (m - 1))
+    error = tf.reduce_mean(tf.abs(predictive_samples - labels[:, None]), axis=1)
+    return error - tf.linalg.matvec(tf.sort(predictive_samples, axis=1), weights)
+
+
+def _plain_energy(labels, predictive_samples):
+    pairs = predictive_samples[:, :, None] - predictive_samples[:, None]
+    error = tf.norm(predictive_samples - labels[:, None], axis=-1)
+    spread = tf.reduce_mean(tf.norm(pairs, axis=-1), axis=[1, 2])
+    return tf.reduce_mean(error, axis=1) - spread / 2
+
+
+_PLAIN = {
+    "brier_score": _plain_brier,
+    "negative_log_likelihood": _plain_likelihood,
+    "brier_decomposition": _plain_decomposition,
+    "crps_normal_score": _plain_normal,
+    "crps_score": _plain_crps,
+    "energy_score": _plain_energy,
+}
+
+
+def bayesian(data: Predictions, num_bins: int, mode: str) -> Timed:
+    """Draws from the posterior of the ECE."""
+    name = "bayesian_expected_calibration_error"
+    options = {"num_bins": num_bins, "num_ece_samples": _ECE_SAMPLES}
+    if mode == NUMPY:
+        function, arguments = getattr(um_np, name), data._asdict()
+    else:
+        function, arguments = getattr(um, name), _tensors(data)
+    function = _compiled(functools.partial(function, **options), mode)
+    arguments["labels_true"] = arguments.pop("labels")
+    return _one_shot(function, arguments)
+
+
+def plain_bayesian(data: Predictions, num_bins: int, draws: int) -> Timed:
+    """The same draw by draw, eagerly, as the definition reads; so many of them."""
+    import tensorflow_probability as tfp
+
+    labels, probabilities = map(tf.constant, data)
+    edges = tf.linspace(0.0, 1.0, num_bins + 1)
+    low, high = edges[:-1], edges[1:]
+
+    def call():
+        right = tf.cast(tf.argmax(probabilities, axis=1) == labels, tf.float32)
+        score = tf.reduce_max(probabilities, axis=1)
+        index = tf.histogram_fixed_width_bins(score, [0.0, 1.0], num_bins)
+
+        def sums(values):
+            return tf.math.unsorted_segment_sum(values, index, num_bins)
+
+        counts, rights = sums(tf.ones_like(score)), sums(right)
+        cells = tf.concat([counts - rights, rights], axis=0) + 1 / (2 * num_bins)
+        location = ((low + high) / 2 + sums(score)) / (1 + counts)
+        scale = (high - low) / tf.sqrt(12 * (1 + counts))
+
+        def draw():
+            q = tfp.distributions.Dirichlet(cells).sample()
+            m = tfp.distributions.TruncatedNormal(location, scale, low, high).sample()
+            wrong, right = tf.split(q, 2)
+            share = wrong + right
+            return tf.reduce_sum(share * tf.abs(right / share - m))
+
+        return tf.stack([draw() for _ in range(draws)])
+
+    return Timed(call=call, value=lambda: _number(call()), steps=draws / _ECE_SAMPLES)
+
+
+def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
+    """`update_state` of a Keras metric with one batch."""
+    return _update(getattr(um, name)(**options), data, mode)
+
+
+def plain_update(data: Predictions, mode: str) -> Timed:
     """The same with `PlainCalibrationError`."""
     return _update(PlainCalibrationError(), data, mode)
 
 
 def _update(metric: keras.metrics.Metric, data: Data, mode: str) -> Timed:
     update = _compiled(metric.update_state, mode)
-    labels, probabilities = map(tf.constant, data)
+    labels, predictions = map(tf.constant, data)
 
     def call():
-        update(labels, probabilities)
+        update(labels, predictions)
 
     def value():
         metric.reset_state()
         call()
-        return float(metric.result())
+        return _number(metric.result())
 
     return Timed(call=call, value=value, reset=metric.reset_state)
 
@@ -116,7 +269,13 @@ _METRICS = {
 }
 
 
-def evaluate(data: Data, metric: str, jit_compile: bool) -> Timed:
+def _batches(inputs: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
+    """Returns one batch, again and again: the input costs next to nothing."""
+    batch = tf.data.Dataset.from_tensors((inputs.astype(np.float32), labels))
+    return batch.repeat(_STEPS)
+
+
+def evaluate(data: Predictions, metric: str, jit_compile: bool) -> Timed:
     """`model.evaluate` of one dense layer with a cross-entropy loss and a metric."""
     examples, classes = data.probabilities.shape
     keras.utils.set_random_seed(0)
@@ -133,14 +292,39 @@ def evaluate(data: Data, metric: str, jit_compile: bool) -> Timed:
         metrics=_METRICS[metric](),
         jit_compile=jit_compile,
     )
-    # One batch, again and again: the input costs next to nothing.
-    batch = tf.data.Dataset.from_tensors((inputs.astype(np.float32), data.labels))
-    batches = batch.repeat(_STEPS)
+    batches = _batches(inputs, data.labels)
 
     def call():
         return model.evaluate(batches, verbose=0, return_dict=True)
 
     return Timed(call=call, value=lambda: call()[metric], steps=_STEPS)
+
+
+_LOSSES = {
+    "cross-entropy": lambda: keras.losses.SparseCategoricalCrossentropy(True),
+    "brier": lambda: um.BrierLoss(from_logits=True),
+    "squared error": keras.losses.MeanSquaredError,
+    "crps": um.CRPSSampleLoss,
+}
+
+
+def fit(data: Predictions | Samples, loss: str, jit_compile: bool) -> Timed:
+    """`model.fit` of two dense layers, whose outputs are logits or samples."""
+    labels, outputs = data
+    keras.utils.set_random_seed(0)
+    inputs = np.random.default_rng(0).standard_normal((len(labels), _FEATURES))
+    model = keras.Sequential(
+        [
+            keras.Input((_FEATURES,)),
+            keras.layers.Dense(64, "relu"),
+            keras.layers.Dense(outputs.shape[1]),
+        ]
+    )
+    model.compile("adam", loss=_LOSSES[loss](), jit_compile=jit_compile)
+    batches = _batches(inputs, labels[:, None])
+    return Timed(
+        call=lambda: model.fit(batches, shuffle=False, verbose=0), steps=_STEPS
+    )
 
 
 def import_time(data: None, module: str) -> Timed:

@@ -1,26 +1,42 @@
-"""Contenders of the peers' environment: torchmetrics, and PyTorch by hand."""
+"""Contenders of the peers' environment: other packages, and PyTorch by hand.
+
+Packages that few cases need are imported by these.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
 import torch
-from data import Data
+from data import Logits, Normals, Predictions, Samples
 from harness import Timed
 from torchmetrics.classification import MulticlassCalibrationError
 
 _BINS = 15
 
-
-def _tensors(data: Data) -> tuple[torch.Tensor, torch.Tensor]:
-    return torch.from_numpy(data.labels), torch.from_numpy(data.probabilities)
+Data = Predictions | Logits | Normals | Samples
 
 
-def _one_shot(compute, *arguments) -> Timed:
+def _tensors(data: Data) -> tuple[torch.Tensor, ...]:
+    return tuple(map(torch.from_numpy, data))
+
+
+def _one_shot(compute: Callable, *arguments: Any, shift: float = 0.0) -> Timed:
     return Timed(
-        call=lambda: compute(*arguments), value=lambda: float(compute(*arguments))
+        call=lambda: compute(*arguments),
+        value=lambda: float(compute(*arguments).mean()) + shift,
     )
 
 
-def torchmetrics_ece(data: Data, validate_args: bool, compute: bool = False) -> Timed:
+def torchmetrics_ece(
+    data: Predictions, validate_args: bool, compute: bool = False
+) -> Timed:
     """`MulticlassCalibrationError`: update, or reset, update and compute."""
     labels, probabilities = _tensors(data)
     metric = MulticlassCalibrationError(
@@ -55,7 +71,7 @@ def _sce(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Tensor:
     return (scores - hits).abs().sum() / (examples * classes)
 
 
-def sce(data: Data) -> Timed:
+def sce(data: Predictions) -> Timed:
     """Static calibration error with `torch.bincount`."""
     return _one_shot(_sce, *_tensors(data))
 
@@ -80,7 +96,7 @@ def _ace(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Tensor:
     return total / (examples * classes)
 
 
-def ace(data: Data) -> Timed:
+def ace(data: Predictions) -> Timed:
     """Exact adaptive calibration error with `torch.sort`, ties in any order."""
     return _one_shot(_ace, *_tensors(data))
 
@@ -103,6 +119,177 @@ def _tace(
     return per_class.mean()
 
 
-def tace(data: Data, threshold: float) -> Timed:
+def tace(data: Predictions, threshold: float) -> Timed:
     """Exact thresholded adaptive calibration error, of the scores that are left."""
     return _one_shot(_tace, *_tensors(data), threshold)
+
+
+def _brier(labels: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+    # No array of squares: half the time of `(p * p).sum(1)`.
+    squares = torch.linalg.vector_norm(p, dim=1).square()
+    return (squares - 2 * p.gather(1, labels[:, None])[:, 0]).mean()
+
+
+def brier(data: Predictions | Logits, from_logits: bool = False) -> Timed:
+    """Brier score with PyTorch, perhaps after `torch.softmax`."""
+    labels, predictions = _tensors(data)
+
+    def compute():
+        p = torch.softmax(predictions, dim=1) if from_logits else predictions
+        return _brier(labels, p)
+
+    return _one_shot(compute)
+
+
+def _torch_uncertainty(path: str) -> ModuleType:
+    """Imports one file of the package, which as a whole needs PyTorch Lightning,
+    torchvision and timm.
+    """
+    package = importlib.metadata.distribution("torch-uncertainty")
+    file = package.locate_file(f"torch_uncertainty/{path}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def torch_uncertainty_brier(
+    data: Predictions | Logits, from_logits: bool = False, compute: bool = True
+) -> Timed:
+    """`BrierScore` of torch-uncertainty: update, or reset, update and compute."""
+    module = _torch_uncertainty("metrics/classification/brier_score.py")
+    labels, predictions = _tensors(data)
+    metric = module.BrierScore(predictions.shape[1])
+
+    def update():
+        p = torch.softmax(predictions, dim=1) if from_logits else predictions
+        metric.update(p, labels)
+
+    def score():
+        metric.reset()
+        update()
+        return metric.compute()
+
+    return Timed(
+        call=score if compute else update,
+        value=lambda: float(score()) - 1,  # It counts a certain hit 0 and not -1.
+        reset=metric.reset,
+    )
+
+
+def sklearn_brier(data: Predictions) -> Timed:
+    """`sklearn.metrics.brier_score_loss`."""
+    from sklearn.metrics import brier_score_loss
+
+    labels, p = data
+    classes = np.arange(p.shape[1])
+
+    def compute():
+        return brier_score_loss(labels, p, labels=classes, scale_by_half=False)
+
+    return _one_shot(lambda: np.asarray(compute()), shift=-1.0)
+
+
+def cross_entropy(data: Logits) -> Timed:
+    """`torch.nn.functional.cross_entropy`."""
+    labels, logits = _tensors(data)
+    return _one_shot(torch.nn.functional.cross_entropy, logits, labels)
+
+
+def scoringrules(data: Samples | Normals, name: str, **options: Any) -> Timed:
+    """A function of scoringrules, by default compiled by Numba."""
+    import scoringrules as package
+
+    function = getattr(package, name)
+    return _one_shot(lambda: function(*data, **options))
+
+
+def scoringrules_of_sorted(data: Samples, estimator: str) -> Timed:
+    """`crps_ensemble` after `np.sort`, where it would take `np.argsort`."""
+    import scoringrules as package
+
+    labels, samples = data
+
+    def compute():
+        ordered = np.sort(samples, axis=1)
+        return package.crps_ensemble(
+            labels, ordered, estimator=estimator, sorted_ensemble=True
+        )
+
+    return _one_shot(compute)
+
+
+def properscoring(data: Samples | Normals, name: str) -> Timed:
+    """A function of properscoring, which Numba compiles too."""
+    import properscoring as package
+
+    return _one_shot(getattr(package, name), *data)
+
+
+def _crps(labels: torch.Tensor, samples: torch.Tensor, fair: bool) -> torch.Tensor:
+    m = samples.shape[1]
+    weights = torch.arange(1.0 - m, m, 2.0) / (m * (m - 1 if fair else m))
+    error = (samples - labels[:, None]).abs().mean(dim=1)
+    return error - torch.sort(samples, dim=1).values @ weights
+
+
+def crps(data: Samples, fair: bool) -> Timed:
+    """CRPS of samples with `torch.sort`."""
+    return _one_shot(_crps, *_tensors(data), fair)
+
+
+def _gradient(score: Callable, data: Samples) -> Timed:
+    labels, samples = _tensors(data)
+    samples.requires_grad_()
+
+    def value_and_gradient():
+        samples.grad = None
+        value = score(labels, samples).mean()
+        value.backward()
+        return value.detach(), samples.grad
+
+    def value():
+        score, gradient = value_and_gradient()
+        return float(score) + float((gradient * samples.detach()).sum())
+
+    return Timed(call=value_and_gradient, value=value)
+
+
+def crps_gradient(data: Samples, fair: bool) -> Timed:
+    """CRPS of samples with `torch.sort`, and its gradient."""
+    return _gradient(lambda *tensors: _crps(*tensors, fair), data)
+
+
+def scoringrules_gradient(data: Samples, estimator: str) -> Timed:
+    """`crps_ensemble` of scoringrules on PyTorch tensors, and its gradient."""
+    import scoringrules as package
+
+    return _gradient(
+        lambda labels, samples: package.crps_ensemble(
+            labels, samples, estimator=estimator, backend="torch"
+        ),
+        data,
+    )
+
+
+def crps_normal(data: Normals) -> Timed:
+    """CRPS of Normal forecasts with PyTorch."""
+
+    def compute(labels, means, stddevs):
+        z = (labels - means) / stddevs
+        density = torch.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        part = z * torch.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
+        return stddevs * part
+
+    return _one_shot(compute, *_tensors(data))
+
+
+def energy(data: Samples) -> Timed:
+    """Energy score with `torch.cdist`."""
+
+    def compute(labels, samples):
+        error = torch.linalg.vector_norm(samples - labels[:, None], dim=-1)
+        spread = torch.cdist(samples, samples).mean(dim=(1, 2))
+        return error.mean(dim=1) - spread / 2
+
+    return _one_shot(compute, *_tensors(data))

@@ -18,7 +18,20 @@ from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = ("numpy", "tensorflow", "keras", "torch", "torchmetrics", "scikit-learn")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "tensorflow",
+    "tensorflow-probability",
+    "keras",
+    "torch",
+    "torchmetrics",
+    "torch-uncertainty",
+    "scikit-learn",
+    "numba",
+    "scoringrules",
+    "properscoring",
+)
 
 
 class Worker:
@@ -43,15 +56,15 @@ class Worker:
 
     def begin(self, case: str) -> list[float]:
         """Makes the data of a case and returns their fingerprint."""
+        import data
         from cases import CASES
-        from data import predictions
 
         self._clear()
         self._case = next(row for row in CASES if row.name == case)
-        if not self._case.examples:
+        if not self._case.size:
             return []
-        self._data = predictions(self._case.examples, self._case.classes)
-        return self._data.fingerprint()
+        self._data = getattr(data, self._case.data)(*self._case.size)
+        return data.fingerprint(self._data)
 
     def setup(self, contender: int) -> dict[str, Any]:
         """Sets a contender up and warms it up; returns its value and loop length."""
