@@ -36,6 +36,7 @@ setup(
         "plot": PLOT,
         "test": [
             *PLOT,
+            "mpmath>=1.3",
             "properscoring>=0.1",
             "pytest>=7.4",
             "ruff>=0.17,<0.18",

@@ -74,9 +74,14 @@ def first(bad: np.ndarray, array: np.ndarray) -> str:
     return f"{array[index]} at [{place}]"
 
 
-def finite(name: str, value: Any) -> np.ndarray:
-    """Returns a float64 array; raises ValueError unless all of it is finite."""
-    array = as_array(name, value).astype(np.float64)
+def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
+    """Returns a float64 array; raises ValueError unless all of it is finite.
+
+    `single` lets float32 be.
+    """
+    array = as_array(name, value)
+    if not (single and array.dtype == np.float32):
+        array = array.astype(np.float64)
     bad = ~np.isfinite(array)
     if np.any(bad):
         raise _checks.error(name, "finite", first(bad, array))

@@ -406,7 +406,8 @@ def _samples(
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     labels = _inputs.finite("labels", labels).reshape(samples.shape[:-1])
-    return labels, _inputs.finite("predictive_samples", samples)
+    # They are sorted as they are, and added in float64.
+    return labels, _inputs.finite("predictive_samples", samples, single=True)
 
 
 def check_estimator(
@@ -468,6 +469,7 @@ def crps_score(
     check_estimator(estimator, CRPS_ESTIMATORS, num_samples)
     error = np.mean(np.abs(samples - labels[..., None]), axis=-1)
     if estimator == "roll":
+        samples = samples.astype(np.float64)
         neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
         return error - np.mean(neighbours, axis=-1) / 2
     return error - _pairwise.pairwise_spread(samples, fair=estimator == "fair")

@@ -265,18 +265,12 @@ def _in_range(probabilities: tf.Tensor) -> tf.Tensor:
 
 def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
     """Returns whether all probabilities of each row are in [0, 1], but for rounding."""
-    _, unsigned = _INTEGERS[probabilities.dtype.size]
-
-    def check():
-        return tf.reduce_all(_in_range(probabilities), axis=-1)
-
-    if probabilities.dtype.size < 4:
-        return check()
-    # One fast pass, as in `decisions`, is enough where nothing is wrong.
-    largest = tf.reduce_max(tf.bitcast(probabilities, unsigned), axis=-1)
-    one = tf.bitcast(tf.ones([], probabilities.dtype), unsigned)
-    right = largest <= one
-    return tf.cond(tf.reduce_all(right), lambda: right, check)
+    # Plain reductions are several times as fast as one of comparisons.
+    largest = tf.reduce_max(probabilities, axis=-1)
+    smallest = tf.reduce_min(probabilities, axis=-1)
+    total = tf.reduce_sum(probabilities, axis=-1)  # NaN if one of them is.
+    right = (largest <= _upper_limit(probabilities)) & (smallest >= 0)
+    return right & ~tf.math.is_nan(total)
 
 
 def predictions_dtype(*predictions: tf.Tensor) -> tf.DType:

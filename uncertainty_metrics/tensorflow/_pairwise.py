@@ -139,9 +139,10 @@ def _spread_of_sorted(ordered: tf.Tensor, rows: tf.Tensor, fair: bool) -> tf.Ten
     The twin of `numpy._pairwise.spread_of_sorted`; says why there.
     """
     m = tf.shape(rows)[1]
-    places = tf.cast(2 * tf.range(m) - m + 1, rows.dtype)
+    places = tf.cast(2 * tf.range(m) - m + 1, rows.dtype) / _divisor(rows, fair)
     centred = ordered - ordered[m // 2]
-    spread = tf.linalg.matvec(centred, places / _divisor(rows, fair), transpose_a=True)
+    # No product of matrices, which accelerators compute in half the precision.
+    spread = tf.reduce_sum(centred * places[:, None], axis=0)
     return tf.where(_not_finite(rows), tf.constant(math.nan, rows.dtype), spread)
 
 

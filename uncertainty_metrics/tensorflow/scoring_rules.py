@@ -539,7 +539,10 @@ def _samples(
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     samples = tf.cast(samples, _inputs.predictions_dtype(samples))
-    return tf.reshape(tf.cast(labels, samples.dtype), tf.shape(samples)[:-1]), samples
+    shape = samples.shape[:-1]
+    if not shape.is_fully_defined():
+        shape = tf.shape(samples)[:-1]
+    return tf.reshape(tf.cast(labels, samples.dtype), shape), samples
 
 
 def sample_scores(
@@ -555,7 +558,7 @@ def sample_scores(
     right = tf.math.is_finite(labels) & tf.reduce_all(
         tf.math.is_finite(samples), axis=-1
     )
-    error = tf.reduce_mean(tf.abs(samples - labels[..., None]), axis=-1)
+    error = tf.reduce_mean(tf.abs(samples - tf.expand_dims(labels, -1)), axis=-1)
     if estimator == "roll":
         neighbours = tf.abs(samples - tf.roll(samples, 1, axis=-1))
         return error - tf.reduce_mean(neighbours, axis=-1) / 2, right
