@@ -98,8 +98,12 @@ class Row:
 
     def metric_values(self):
         """Returns the names of data that only their values make bad, for the metric."""
-        left_out = ("infinite logit", "one-hot", "zero weights", "swapped binary")
-        return [bad for bad in VALUES if bad not in left_out and "predicted" not in bad]
+        left_out = ("infinite logit", "zero weights", "swapped binary")
+        return [
+            bad
+            for bad in VALUES
+            if not (bad in left_out or "predicted" in bad or "one-hot" in bad)
+        ]
 
     def bad_keras_data(self, bad):
         """Returns y_true, y_pred, weights or None, and a word of the message."""
@@ -640,6 +644,10 @@ def bad_data(name):
             "swapped",
         ),
         "one-hot": ({**good, "labels": np.eye(3)[labels]}, "one-hot"),
+        "one-hot with logits": (
+            {"labels": np.eye(3)[labels], "logits": np.log(probabilities)},
+            "one-hot",
+        ),
     }[name]
 
 
@@ -651,7 +659,7 @@ VALUES = (
     *("label too large", "label negative", "label fraction", "label nan"),
     *("negative probability", "large probability", "nan probability"),
     *("infinite logit", "negative weight", "nan weight", "zero weights"),
-    *("predicted too large", "swapped binary", "one-hot"),
+    *("predicted too large", "swapped binary", "one-hot", "one-hot with logits"),
 )
 
 

@@ -132,8 +132,11 @@ def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -
     if labels.ndim < 2 or labels.shape != predictions.shape or labels.shape[-1] < 2:
         return
     one_hot = np.all((labels == 0) | (labels == 1)) and np.all(labels.sum(-1) == 1)
-    if one_hot and np.all(
-        np.abs(predictions.astype(np.float64).sum(-1) - 1) < ROW_SUM_TOLERANCE
+    if one_hot and (
+        name == "logits"
+        or np.all(
+            np.abs(predictions.astype(np.float64).sum(-1) - 1) < ROW_SUM_TOLERANCE
+        )
     ):
         raise _checks.error(
             "labels",

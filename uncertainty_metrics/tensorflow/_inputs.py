@@ -113,15 +113,18 @@ def _integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor
     return tf.cast(tf.where(right, integers, tf.zeros_like(integers)), tf.int32), right
 
 
-def _looks_one_hot(labels: tf.Tensor, predictions: tf.Tensor) -> tf.Tensor:
+def _looks_one_hot(
+    labels: tf.Tensor, predictions: tf.Tensor, from_logits: bool
+) -> tf.Tensor:
     """Says if [..., K] labels and predictions are one-hot, not binary pairs."""
     labels = tf.cast(labels, tf.float32)
-    total = tf.reduce_sum(tf.cast(predictions, tf.float32), axis=-1)
-    return (
-        tf.reduce_all((labels == 0) | (labels == 1))
-        & tf.reduce_all(tf.reduce_sum(labels, axis=-1) == 1)
-        & tf.reduce_all(tf.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
+    one_hot = tf.reduce_all((labels == 0) | (labels == 1)) & tf.reduce_all(
+        tf.reduce_sum(labels, axis=-1) == 1
     )
+    if from_logits:
+        return one_hot
+    total = tf.reduce_sum(tf.cast(predictions, tf.float32), axis=-1)
+    return one_hot & tf.reduce_all(tf.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
 
 
 def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
@@ -156,7 +159,7 @@ def examples(
     usable = tf.constant(True)
     same_shape = shape.rank == predictions.shape.rank and shape.rank > 1
     if num_classes is None and same_shape and shape[-1] != 1:
-        usable &= ~_looks_one_hot(labels, predictions)
+        usable &= ~_looks_one_hot(labels, predictions, name == "logits")
 
     if not predictions.dtype.is_floating:
         predictions = tf.cast(predictions, tf.float32)
