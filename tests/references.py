@@ -153,6 +153,17 @@ def _rows(labels, probabilities, sample_weight=None):
     ]
 
 
+def slopes(function, value, step=1e-6):
+    """Central differences of a number that depends on an array, in all its entries."""
+    found = np.empty(value.shape)
+    for i in np.ndindex(value.shape):
+        up, down = value.copy(), value.copy()
+        up[i] += step
+        down[i] -= step
+        found[i] = (function(up) - function(down)) / (2 * step)
+    return found
+
+
 def brier_score(labels, probabilities, zero_based=False, **data):
     """The squared distance from the one-hot label, less 1 unless it is zero-based."""
     rows = _rows(labels, probabilities, **data)

@@ -57,7 +57,7 @@ class ReportError(Exception):
         super().__init__(" ".join(str(message).split()))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Predictions:
     """What a file holds.
 

@@ -265,6 +265,7 @@ def _num_draws(num_bins: int) -> int:
     return max(_MIN_DRAWS, min(_MAX_DRAWS, _MAX_DRAWN_BINS // num_bins))
 
 
+@functools.lru_cache(maxsize=2)  # The numbers and the picture of two models use them.
 def ece_draws(predictions: Predictions, num_bins: int) -> np.ndarray:
     """Draws from the posterior of the ECE, the same on every call."""
     arguments = arguments_of(predictions)

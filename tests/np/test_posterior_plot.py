@@ -13,16 +13,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
-@pytest.fixture
-def ax():
-    return mpl_figure.Figure().subplots()
+pytestmark = pytest.mark.usefixtures("close_figures")
 
 
 def patches(ax, hatched=False):

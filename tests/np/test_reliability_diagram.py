@@ -18,16 +18,7 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
-@pytest.fixture
-def ax():
-    return mpl_figure.Figure().subplots()
+pytestmark = pytest.mark.usefixtures("close_figures")
 
 
 def multiclass(seed=0, n=400, classes=4):

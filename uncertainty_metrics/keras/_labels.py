@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -77,13 +77,21 @@ def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
         )
 
 
-def flat_weights(parts: Sequence[Any], labels: tf.Tensor) -> tf.Tensor | None:
-    """Returns the product of weights and masks as weights [N], or None of none."""
-    weights = None
-    for part in parts:
-        flat = _inputs.flat_weights(part, labels, tf.float32)
-        weights = flat if weights is None else weights * flat
-    return weights
+def flat_weights(
+    sample_weight: Any, mask: tf.Tensor | None, labels: tf.Tensor
+) -> tf.Tensor | None:
+    """Returns weights [N], 0 where masked, or None where there are neither."""
+    given = [value for value in (sample_weight, mask) if value is not None]
+    if not given:
+        return None
+    flat = [_inputs.flat_weights(value, labels, tf.float32) for value in given]
+    return flat[0] if len(flat) == 1 else flat[0] * flat[1]
+
+
+def check_classes(name: str, classes: int | None, expected: int | None) -> None:
+    """Raises ValueError where two numbers of classes are known and differ."""
+    if None not in (classes, expected) and classes != expected:
+        raise _checks.error(name, f"of {expected} classes", f"{classes} classes")
 
 
 def check_weights(weights: tf.Tensor | None) -> None:

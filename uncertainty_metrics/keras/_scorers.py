@@ -155,7 +155,7 @@ class _RealScorer:
 
     def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
-        y_pred = self._with_axis(y_true, y_pred)
+        y_pred = self._with_axis(y_pred)
         _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
         size = y_pred.shape[-1]
         self._check_size(size)
@@ -169,7 +169,7 @@ class _RealScorer:
         return Scored(*self._scores(batch.labels, batch.predictions))
 
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
-        y_pred = self._with_axis(y_true, y_pred)
+        y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
         live = np.asarray(live).reshape(-1)
         labels = np.asarray(tf.cast(y_true, dtype)).reshape(-1)[live]
@@ -194,8 +194,7 @@ class _RealScorer:
     def _check_size(self, size: int | None) -> None:
         """Checks the size of the last axis, if it is known."""
 
-    def _with_axis(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tf.Tensor:
-        del y_true
+    def _with_axis(self, y_pred: tf.Tensor) -> tf.Tensor:
         return y_pred
 
     def _scores(
@@ -351,7 +350,7 @@ class MeanPinball(_RealScorer):
     def _check_size(self, size):
         _check_last(size, len(self.quantiles), "quantiles")
 
-    def _with_axis(self, y_true, y_pred):
+    def _with_axis(self, y_pred):
         # One quantile may come without an axis.
         if len(self.quantiles) == 1 and y_pred.shape[-1:] != [1]:
             return y_pred[..., None]

@@ -195,8 +195,7 @@ def _rows_of_decisions(
     p = _checked_probabilities(examples)
     outcomes = np.zeros_like(p)
     outcomes[np.arange(len(p)), examples.labels] = 1
-    weights = examples.weights
-    weights = np.full(len(p), 1 / len(p)) if weights is None else weights
+    weights = np.ones(len(p)) if examples.weights is None else examples.weights
     return p, outcomes, weights / weights.sum(), decisions
 
 

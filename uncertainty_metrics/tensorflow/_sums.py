@@ -110,9 +110,7 @@ def total_pair(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     plain = tf.reduce_sum(tf.where(finite, tf.zeros_like(values), values), axis=0)
     values = tf.where(finite, values, tf.zeros_like(values))
     if values.dtype == tf.float64:
-        total = tf.reduce_sum(values, axis=0)
-        hi = tf.cast(total, tf.float32)
-        lo = tf.cast(total - tf.cast(hi, tf.float64), tf.float32)
+        hi, lo = split(tf.reduce_sum(values, axis=0))
         lo = tf.where(tf.math.is_finite(hi), lo, tf.zeros_like(lo))
     else:
         hi, lo = _pair(values, lambda columns: tf.reduce_sum(columns, axis=0))
@@ -143,10 +141,10 @@ def mean(values: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:
     return exact(values, weights)
 
 
-def split(integers: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns float32 hi and lo whose sum is the int64, exact to 48 bits."""
-    hi = tf.cast(integers, tf.float32)
-    return hi, tf.cast(integers - tf.cast(hi, tf.int64), tf.float32)
+def split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns float32 hi and lo whose sum is the int64 or float64, to 48 bits."""
+    hi = tf.cast(values, tf.float32)
+    return hi, tf.cast(values - tf.cast(hi, values.dtype), tf.float32)
 
 
 def cell_sums(

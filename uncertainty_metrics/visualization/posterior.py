@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import bayesian_calibration
+from uncertainty_metrics.visualization import _axes
 
 __all__ = ["draw_posteriors"]
 
@@ -85,10 +86,8 @@ def draw_posteriors(
     """
     checked = _checked(samples)
     if ax is None:
-        plt = _optional.require("matplotlib.pyplot", extra="plot")
-        ax = plt.figure(figsize=(6.4, 4), layout="constrained").add_subplot()
-    elif not hasattr(ax, "stairs"):
-        raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
+        ax = _axes.new_figure(6.4, 4).add_subplot()
+    _axes.check(ax)
 
     edges = _common_edges(list(checked.values()))
     densities = {

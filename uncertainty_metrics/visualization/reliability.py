@@ -18,6 +18,7 @@ from uncertainty_metrics import _checks, _optional, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
 from uncertainty_metrics._statistics import BinStatistics
 from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.visualization import _axes
 
 __all__ = [
     "MAX_PANELS",
@@ -378,8 +379,8 @@ def draw_reliability(
             raise _checks.error(name, "None unless class_conditional=True", repr(value))
     own = ax is None
     if own:
-        ax = _figure(5, 6.4).add_subplot()
-    _check_axes(ax)
+        ax = _axes.new_figure(5, 6.4).add_subplot()
+    _axes.check(ax)
     strip = _draw_group(ax, curve, 0)
     strip.set_ylabel("Share", fontsize="small")
     _label(ax, curve)
@@ -434,7 +435,7 @@ def _draw_grid(
                 "title", "None for a grid in Axes of your own", repr(title)
             )
         for panel in panels.flat:
-            _check_axes(panel)
+            _axes.check(panel)
 
     for k, panel in zip(classes, panels.flat, strict=True):
         _draw_group(panel, curve, k)
@@ -486,17 +487,11 @@ def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
     return selected
 
 
-def _figure(width: float, height: float) -> Any:
-    """Returns a new pyplot figure."""
-    plt = _optional.require("matplotlib.pyplot", extra="plot")
-    return plt.figure(figsize=(width, height), layout="constrained")
-
-
 def _panels(number: int) -> np.ndarray:
     """Returns the Axes of a new figure, in rows of about equal length."""
     rows = -(-number // _MAX_COLUMNS)
     columns = -(-number // rows)
-    figure = _figure(max(2.4 * columns + 0.5, 5.5), 2.9 * rows + 1.0)
+    figure = _axes.new_figure(max(2.4 * columns + 0.5, 5.5), 2.9 * rows + 1.0)
     panels = np.empty(number, dtype=object)
     for i in range(number):
         panels[i] = figure.add_subplot(rows, columns, i + 1)
@@ -521,12 +516,6 @@ def _legend(figure: Any, panels: Sequence[Any], columns: int) -> None:
         ncols=columns,
         fontsize="small",
     )
-
-
-def _check_axes(ax: Any) -> None:
-    """Raises ValueError unless it can be drawn in."""
-    if not hasattr(ax, "inset_axes"):
-        raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
 
 
 def _annotation(curve: ReliabilityCurve, group: int) -> str:

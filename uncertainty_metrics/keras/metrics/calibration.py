@@ -202,15 +202,9 @@ class GeneralCalibrationError(_base.SumsMetric):
             self._classes = num_classes
 
     def _match(self, metric: GeneralCalibrationError) -> None:
-        self._check_classes("metrics", metric._classes)
+        _labels.check_classes("metrics", metric._classes, self._classes)
         if self._units is None:
             self._build(metric._classes)
-
-    def _check_classes(self, name: str, classes: int | None) -> None:
-        if None not in (self._classes, classes) and classes != self._classes:
-            raise _checks.error(
-                name, f"of {self._classes} classes", f"{classes} classes"
-            )
 
     @tf.autograph.experimental.do_not_convert
     def update_state(
@@ -233,9 +227,8 @@ class GeneralCalibrationError(_base.SumsMetric):
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
         columns, classes = classes or 1, classes or 2
-        self._check_classes("y_pred", classes)
-        weights = [part for part in (sample_weight, mask) if part is not None]
-        weights = _labels.flat_weights(weights, labels)
+        _labels.check_classes("y_pred", classes, self._classes)
+        weights = _labels.flat_weights(sample_weight, mask, labels)
         labels = tf.reshape(labels, [-1])
         y_pred = tf.reshape(y_pred, [-1, columns])
         options = (

@@ -92,8 +92,7 @@ class _MeanScore(_base.MeanMetric):
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)
-        weights = [part for part in (sample_weight, mask) if part is not None]
-        weights = _labels.flat_weights(weights, labels)
+        weights = _labels.flat_weights(sample_weight, mask, labels)
         eager = tf.executing_eagerly()
         if eager and scorer.compiled:
             add = _compiled(scorer, batch.predictions.shape[1])
@@ -448,13 +447,7 @@ class BrierDecomposition(_base.SumsMetric):
     def _match(self, metric: BrierDecomposition) -> None:
         if self._classes is None:
             self._build(metric._classes)
-        self._check_classes("metrics", metric._classes)
-
-    def _check_classes(self, name: str, classes: int) -> None:
-        if self._classes not in (None, classes):
-            raise _checks.error(
-                name, f"of {self._classes} classes", f"{classes} classes"
-            )
+        _labels.check_classes("metrics", metric._classes, self._classes)
 
     @tf.autograph.experimental.do_not_convert
     def update_state(
@@ -475,8 +468,7 @@ class BrierDecomposition(_base.SumsMetric):
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        weights = [part for part in (sample_weight, mask) if part is not None]
-        weights = _labels.flat_weights(weights, labels)
+        weights = _labels.flat_weights(sample_weight, mask, labels)
         if weights is not None:
             weights = tf.reshape(weights, tf.shape(labels))
         predictions = "logits" if self.from_logits else "probabilities"
@@ -487,7 +479,7 @@ class BrierDecomposition(_base.SumsMetric):
         }
         with _labels.keras_names(predictions):
             examples = _inputs.examples(labels, **data)
-            self._check_classes(predictions, examples.num_classes)
+            _labels.check_classes("y_pred", examples.num_classes, self._classes)
             hi, lo, valid = scoring_rules.decomposition_sums(examples)
             if tf.executing_eagerly() and not valid:
                 if one_hot:
@@ -496,9 +488,7 @@ class BrierDecomposition(_base.SumsMetric):
         if self._classes is None:
             self._build(examples.num_classes)
         if hi.dtype == tf.float64:
-            high = tf.cast(hi, tf.float32)
-            lo = hi - tf.cast(high, tf.float64)
-            hi, lo = high, tf.cast(lo, tf.float32)
+            hi, lo = _sums.split(hi)
         self._add_sums(_sums.Sums(None, hi, lo), valid)
 
     def result(self) -> dict[str, tf.Tensor]:
