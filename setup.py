@@ -36,9 +36,11 @@ setup(
         "plot": PLOT,
         "test": [
             *PLOT,
+            "arviz>=0.20,<1",
             "mpmath>=1.3",
             "properscoring>=0.1",
             "pytest>=7.4",
+            "pytest-xdist>=3.5",
             "ruff>=0.17,<0.18",
             "scikit-learn>=1.3",
             "scoringrules>=0.10",

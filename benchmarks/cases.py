@@ -11,6 +11,7 @@ from harness import OURS, PEERS, Case, Contender
 _MODES = ("eager", "tf.function", "tf.function(jit_compile=True)")
 _GRAPH, _XLA = _MODES[1:]
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
+_THRESHOLDS = 200
 
 
 def _update(name: str, mode: str, **options: int) -> Contender:
@@ -155,17 +156,18 @@ def _evaluate(classes: int, jit_compile: bool) -> Case:
             row("no metric", "none", quantity=None),
             row("plain argmax, max, 3 segment_sum", "plain"),
             row("**ExpectedCalibrationError**", "ece"),
+            row("**AURC**", "aurc", quantity="aurc"),
         ),
         (1024, classes),
     )
 
 
-def _baseline(label: str, setup: str, **options: str | bool) -> Contender:
+def _baseline(label: str, setup: str, **options: str | int | None) -> Contender:
     return Contender(PEERS, label, f"peers.{setup}", options, baseline=True)
 
 
 def _peer(
-    label: str, setup: str, quantity: str | None = "value", **options: str | bool
+    label: str, setup: str, quantity: str | None = "value", **options: str | int | None
 ) -> Contender:
     return Contender(PEERS, label, f"peers.{setup}", options, quantity=quantity)
 
@@ -409,6 +411,83 @@ def _fit(loss: str, baseline: str, outputs: int, jit_compile: bool, data: str) -
     )
 
 
+def _streamed(
+    label: str, name: str, quantity: str = "value", **options: int
+) -> tuple[Contender, ...]:
+    """`update_state` of a Keras metric with all the data, and `result`."""
+    return tuple(
+        Contender(
+            OURS,
+            f"{label} update_state and result; {mode}",
+            "ours.keras_value",
+            {"name": name, "mode": mode, **options},
+            quantity=quantity,
+        )
+        for mode in _MODES
+    )
+
+
+def _auroc(examples: int) -> Case:
+    torchmetrics = "torchmetrics BinaryAUROC update and compute"
+    binned = f"{_THRESHOLDS} thresholds"  # Another value, the same in both.
+    return Case(
+        f"auroc-{examples}",
+        f"AUROC: {examples} examples",
+        (
+            _baseline("sklearn roc_auc_score", "sklearn_auroc"),
+            _peer(f"{torchmetrics}, exact", "torchmetrics_auroc", thresholds=None),
+            _peer(
+                f"{torchmetrics}, {binned}",
+                "torchmetrics_auroc",
+                quantity=binned,
+                thresholds=_THRESHOLDS,
+            ),
+            *_streamed(
+                f"Keras AUC, {binned},", "AUC", binned, num_thresholds=_THRESHOLDS
+            ),
+            *_ours("auroc", *_MODES, baseline=True),
+            *_streamed("**AUROC**", "AUROC"),
+        ),
+        (examples,),
+        "scores",
+    )
+
+
+def _aurc(examples: int) -> Case:
+    return Case(
+        f"aurc-{examples}",
+        f"AURC: {examples} examples",
+        (
+            _baseline(
+                "torch-uncertainty AURC, update and compute", "torch_uncertainty_aurc"
+            ),
+            *_ours("aurc", *_MODES, baseline=True),
+            *_streamed("**AURC**", "AURC"),
+        ),
+        (examples,),
+        "decisions",
+    )
+
+
+def _mutual_information(from_logits: bool) -> Case:
+    of = "logits" if from_logits else "probabilities"
+    return Case(
+        f"mutual-information-{of}-50000x10x100",
+        f"Mutual information from {of}: 50000 x 10 members x 100",
+        (
+            _baseline(
+                "torch-uncertainty MutualInformation, update and compute",
+                "torch_uncertainty_mutual_information",
+                from_logits=from_logits,
+            ),
+            _peer("torch by hand", "mutual_information", from_logits=from_logits),
+            *_ours("mutual_information", *_MODES, baseline=True),
+        ),
+        (50000, 10, 100),
+        "ensemble_logits" if from_logits else "ensemble",
+    )
+
+
 _SAMPLE_SIZES = ((1000, 100), (1000, 1000), (10000, 100))
 _SCORING_RULES = (
     *(_crps("nrg", "qd", *size) for size in _SAMPLE_SIZES),
@@ -470,6 +549,34 @@ _SCORING_RULES = (
     *(_fit("crps", "squared error", 100, jit, "samples") for jit in (False, True)),
 )
 
+_RANKINGS = tuple(
+    case(examples) for case in (_auroc, _aurc) for examples in (50000, 10**6)
+)
+_ENSEMBLES = (
+    Case(
+        "pairwise-diversity-10x50000x100",
+        "Average pairwise diversity: 10 members x 50000 x 100",
+        (
+            *_plain(
+                "average_pairwise_diversity", "loop over pairs", *_MODES, baseline=True
+            ),
+            *_ours("average_pairwise_diversity", *_MODES),
+        ),
+        (10, 50000, 100),
+        "members",
+    ),
+    *(_mutual_information(from_logits) for from_logits in (False, True)),
+    Case(
+        "psis-loo-2000x1000",
+        "PSIS-LOO: 2000 instances x 1000 draws",
+        (
+            _baseline("ArviZ psislw", "psis_loo"),
+            *_ours("psis_loo", *_MODES, baseline=True),
+        ),
+        (2000, 1000),
+        "log_likelihoods",
+    ),
+)
 
 CASES = (
     *(_ece_update(*size) for size in _SIZES),
@@ -492,6 +599,8 @@ CASES = (
     ),
     *(_evaluate(classes, jit) for classes in (10, 1000) for jit in (False, True)),
     *_SCORING_RULES,
+    *_RANKINGS,
+    *_ENSEMBLES,
     *(_bayesian(bins, mode) for bins in (15, 100) for mode in ("NumPy", *_MODES)),
     Case(
         "import",

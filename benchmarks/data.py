@@ -45,6 +45,58 @@ class Samples(NamedTuple):
     predictive_samples: np.ndarray
 
 
+class Scores(NamedTuple):
+    """labels int64, 0 or 1, and scores float32 in [0, 1]; [N]."""
+
+    labels: np.ndarray
+    scores: np.ndarray
+
+
+class Decisions(NamedTuple):
+    """correct int64, 0 or 1, and confidences float32 in [0.5, 1]; [N]."""
+
+    correct: np.ndarray
+    confidences: np.ndarray
+
+
+class Members(NamedTuple):
+    """Class probabilities of each member of an ensemble, float32 [M, N, K]."""
+
+    probs: np.ndarray
+
+
+class Ensemble(NamedTuple):
+    """Class probabilities of the members for each example, float32 [N, M, K]."""
+
+    probabilities: np.ndarray
+
+
+class EnsembleLogits(NamedTuple):
+    """Logits of the members for each example, float32 [N, M, K]."""
+
+    logits: np.ndarray
+
+
+class LogLikelihoods(NamedTuple):
+    """Log-likelihoods of instances under posterior draws, float32 [n, m]."""
+
+    logp: np.ndarray
+
+
+Data = (
+    Predictions
+    | Logits
+    | Normals
+    | Samples
+    | Scores
+    | Decisions
+    | Members
+    | Ensemble
+    | EnsembleLogits
+    | LogLikelihoods
+)
+
+
 def fingerprint(data: tuple[np.ndarray, ...]) -> list[float]:
     """Returns numbers that differ if the data do."""
     return [
@@ -58,8 +110,8 @@ def fingerprint(data: tuple[np.ndarray, ...]) -> list[float]:
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
-    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1, keepdims=True)
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def predictions(
@@ -127,3 +179,49 @@ def samples(examples: int, draws: int, *dimensions: int, seed: int = 0) -> Sampl
     rng = np.random.default_rng([seed, examples, draws, *dimensions])
     noise = rng.standard_normal((examples, draws, *dimensions), np.float32)
     return Samples(labels, means[:, None] + stddevs[:, None] * noise)
+
+
+def scores(examples: int) -> Scores:
+    """Returns the probabilities of class 1 of two of `predictions`, and the labels."""
+    labels, probabilities = predictions(examples, 2)
+    return Scores(labels, probabilities[:, 1].copy())
+
+
+def decisions(examples: int) -> Decisions:
+    """Returns whether the more probable class of `scores` is right, and its share."""
+    labels, probabilities = predictions(examples, 2)
+    correct = probabilities.argmax(axis=1) == labels
+    return Decisions(correct.astype(np.int64), probabilities.max(axis=1))
+
+
+def ensemble_logits(
+    examples: int, members: int, classes: int, seed: int = 0
+) -> EnsembleLogits:
+    """Returns those of `logits`, and N(0, 1) for each member on top."""
+    rng = np.random.default_rng([seed, examples, members, classes])
+    noisy = rng.standard_normal((examples, members, classes), np.float32)
+    noisy += logits(examples, classes).logits[:, None]
+    return EnsembleLogits(noisy)
+
+
+def ensemble(examples: int, members: int, classes: int) -> Ensemble:
+    """Returns the probabilities of `ensemble_logits`."""
+    return Ensemble(_softmax(ensemble_logits(examples, members, classes).logits))
+
+
+def members(members: int, examples: int, classes: int) -> Members:
+    """Returns `ensemble` with the members first."""
+    probabilities = ensemble(examples, members, classes).probabilities
+    return Members(probabilities.swapaxes(0, 1).copy())
+
+
+def log_likelihoods(instances: int, draws: int, seed: int = 0) -> LogLikelihoods:
+    """Returns those of `normals` whose means are drawn, from N(mean, (0.3 stddev)^2).
+
+    Less a constant.
+    """
+    labels, means, stddevs = normals(instances, seed=seed)
+    rng = np.random.default_rng([seed, instances, draws])
+    noise = np.float32(0.3) * rng.standard_normal((instances, draws), np.float32)
+    z = ((labels - means) / stddevs)[:, None] - noise
+    return LogLikelihoods(-z * z / 2 - np.log(stddevs)[:, None])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
-from data import Logits, Normals, Predictions, Samples
+from data import Data, Predictions, Samples
 from harness import Timed
 
 import uncertainty_metrics as um
@@ -26,8 +27,6 @@ _FEATURES = 32
 # Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
 _STEPS = 200
 _ECE_SAMPLES = 500
-
-Data = Predictions | Logits | Normals | Samples
 
 NUMPY = "NumPy"
 EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
@@ -43,6 +42,8 @@ def _number(result: Any) -> float:
     """Returns the value of a result: the mean of the scores, or of its parts."""
     if isinstance(result, dict):
         result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        result = [np.mean(part) for part in result]
     return float(np.mean(result))
 
 
@@ -152,6 +153,20 @@ def _plain_energy(labels, predictive_samples):
     return tf.reduce_mean(error, axis=1) - spread / 2
 
 
+def _plain_diversity(probs):
+    def of_pair(p, q):
+        different = tf.argmax(p, axis=-1) != tf.argmax(q, axis=-1)
+        dot = tf.reduce_sum(p * q, axis=-1)
+        return [
+            tf.reduce_mean(tf.cast(different, tf.float32)),
+            tf.reduce_mean(tf.reduce_sum(p * tf.math.log(p / q), axis=-1)),
+            tf.reduce_mean(dot / (tf.norm(p, axis=-1) * tf.norm(q, axis=-1))),
+        ]
+
+    pairs = itertools.combinations(tf.unstack(probs), 2)
+    return tf.reduce_mean([of_pair(p, q) for p, q in pairs], axis=0)
+
+
 _PLAIN = {
     "brier_score": _plain_brier,
     "negative_log_likelihood": _plain_likelihood,
@@ -159,6 +174,7 @@ _PLAIN = {
     "crps_normal_score": _plain_normal,
     "crps_score": _plain_crps,
     "energy_score": _plain_energy,
+    "average_pairwise_diversity": _plain_diversity,
 }
 
 
@@ -210,20 +226,35 @@ def plain_bayesian(data: Predictions, num_bins: int, draws: int) -> Timed:
 
 def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
     """`update_state` of a Keras metric with one batch."""
-    return _update(getattr(um, name)(**options), data, mode)
+    metric = getattr(um, name)(**options)
+    return _streaming(metric, metric.update_state, data, mode)
 
 
 def plain_update(data: Predictions, mode: str) -> Timed:
     """The same with `PlainCalibrationError`."""
-    return _update(PlainCalibrationError(), data, mode)
+    metric = PlainCalibrationError()
+    return _streaming(metric, metric.update_state, data, mode)
 
 
-def _update(metric: keras.metrics.Metric, data: Data, mode: str) -> Timed:
-    update = _compiled(metric.update_state, mode)
+def keras_value(data: Data, name: str, mode: str, **options: Any) -> Timed:
+    """`update_state` of a Keras metric with all the data, and `result`."""
+    metric = getattr(um, name)(**options)
+
+    def update_and_result(labels, predictions):
+        metric.update_state(labels, predictions)
+        return metric.result()
+
+    return _streaming(metric, update_and_result, data, mode)
+
+
+def _streaming(
+    metric: keras.metrics.Metric, step: Callable, data: Data, mode: str
+) -> Timed:
+    step = _compiled(step, mode)
     labels, predictions = map(tf.constant, data)
 
     def call():
-        update(labels, predictions)
+        step(labels, predictions)
 
     def value():
         metric.reset_state()
@@ -265,6 +296,7 @@ _METRICS = {
     "none": lambda: [],
     "accuracy": lambda: [keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
     "ece": lambda: [um.ExpectedCalibrationError(name="ece")],
+    "aurc": lambda: [um.AURC(name="aurc")],
     "plain": lambda: [PlainCalibrationError()],
 }
 

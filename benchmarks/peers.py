@@ -14,13 +14,23 @@ from typing import Any
 
 import numpy as np
 import torch
-from data import Logits, Normals, Predictions, Samples
+from data import (
+    Data,
+    Decisions,
+    Ensemble,
+    EnsembleLogits,
+    Logits,
+    LogLikelihoods,
+    Normals,
+    Predictions,
+    Samples,
+    Scores,
+)
 from harness import Timed
-from torchmetrics.classification import MulticlassCalibrationError
+from torchmetrics import Metric
+from torchmetrics.classification import BinaryAUROC, MulticlassCalibrationError
 
 _BINS = 15
-
-Data = Predictions | Logits | Normals | Samples
 
 
 def _tensors(data: Data) -> tuple[torch.Tensor, ...]:
@@ -34,17 +44,13 @@ def _one_shot(compute: Callable, *arguments: Any, shift: float = 0.0) -> Timed:
     )
 
 
-def torchmetrics_ece(
-    data: Predictions, validate_args: bool, compute: bool = False
+def _streaming(
+    metric: Metric,
+    update: Callable[[], None],
+    compute: bool = True,
+    shift: float = 0.0,
 ) -> Timed:
-    """`MulticlassCalibrationError`: update, or reset, update and compute."""
-    labels, probabilities = _tensors(data)
-    metric = MulticlassCalibrationError(
-        data.probabilities.shape[1], n_bins=_BINS, validate_args=validate_args
-    )
-
-    def update():
-        metric.update(probabilities, labels)
+    """Update of a metric of torchmetrics, or reset, update and compute."""
 
     def score():
         metric.reset()
@@ -53,9 +59,20 @@ def torchmetrics_ece(
 
     return Timed(
         call=score if compute else update,
-        value=lambda: float(score()),
-        reset=metric.reset,  # It keeps every prediction.
+        value=lambda: float(score()) + shift,
+        reset=metric.reset,  # Some keep every prediction.
     )
+
+
+def torchmetrics_ece(
+    data: Predictions, validate_args: bool, compute: bool = False
+) -> Timed:
+    """`MulticlassCalibrationError`: update, or reset, update and compute."""
+    labels, probabilities = _tensors(data)
+    metric = MulticlassCalibrationError(
+        data.probabilities.shape[1], n_bins=_BINS, validate_args=validate_args
+    )
+    return _streaming(metric, lambda: metric.update(probabilities, labels), compute)
 
 
 def _even_index(scores: torch.Tensor) -> torch.Tensor:
@@ -165,16 +182,8 @@ def torch_uncertainty_brier(
         p = torch.softmax(predictions, dim=1) if from_logits else predictions
         metric.update(p, labels)
 
-    def score():
-        metric.reset()
-        update()
-        return metric.compute()
-
-    return Timed(
-        call=score if compute else update,
-        value=lambda: float(score()) - 1,  # It counts a certain hit 0 and not -1.
-        reset=metric.reset,
-    )
+    # It counts a certain hit 0 and not -1.
+    return _streaming(metric, update, compute, shift=-1.0)
 
 
 def sklearn_brier(data: Predictions) -> Timed:
@@ -293,3 +302,76 @@ def energy(data: Samples) -> Timed:
         return error.mean(dim=1) - spread / 2
 
     return _one_shot(compute, *_tensors(data))
+
+
+def sklearn_auroc(data: Scores) -> Timed:
+    """`sklearn.metrics.roc_auc_score`."""
+    from sklearn.metrics import roc_auc_score
+
+    return _one_shot(lambda: np.asarray(roc_auc_score(*data)))
+
+
+def torchmetrics_auroc(data: Scores, thresholds: int | None) -> Timed:
+    """`BinaryAUROC`: reset, update and compute."""
+    labels, scores = _tensors(data)
+    metric = BinaryAUROC(thresholds=thresholds, validate_args=False)
+    return _streaming(metric, lambda: metric.update(scores, labels))
+
+
+def torch_uncertainty_aurc(data: Decisions) -> Timed:
+    """`AURC` of torch-uncertainty: reset, update and compute."""
+    metric = _torch_uncertainty("metrics/classification/risk_coverage.py").AURC()
+    correct, confidences = _tensors(data)
+    # A single class is always the decision; the label is another one where that is
+    # wrong.
+    confidences, labels = confidences[:, None], 1 - correct
+    return _streaming(metric, lambda: metric.update(confidences, labels))
+
+
+def torch_uncertainty_mutual_information(
+    data: Ensemble | EnsembleLogits, from_logits: bool
+) -> Timed:
+    """`MutualInformation` of torch-uncertainty: reset, update and compute."""
+    module = _torch_uncertainty("metrics/classification/mutual_information.py")
+    metric = module.MutualInformation()
+    (predictions,) = _tensors(data)
+
+    def update():
+        p = torch.softmax(predictions, dim=-1) if from_logits else predictions
+        metric.update(p)
+
+    return _streaming(metric, update)
+
+
+def _logarithm(p: torch.Tensor) -> torch.Tensor:
+    return p.clamp(min=torch.finfo(p.dtype).tiny).log_()  # For 0 log 0 = 0.
+
+
+def mutual_information(data: Ensemble | EnsembleLogits, from_logits: bool) -> Timed:
+    """Mutual information with PyTorch, in blocks that fit into the cache."""
+    (predictions,) = _tensors(data)
+
+    def of_block(block):
+        log_p = torch.log_softmax(block, dim=-1) if from_logits else _logarithm(block)
+        p = log_p.exp() if from_logits else block
+        mean = p.mean(dim=1)
+        # The products in place: `torch.special.entr` takes twice the time.
+        expected = log_p.mul_(p).sum(dim=(1, 2)) / p.shape[1]
+        return expected - _logarithm(mean).mul_(mean).sum(dim=1)
+
+    return _one_shot(lambda: torch.cat(list(map(of_block, predictions.split(1000)))))
+
+
+def psis_loo(data: LogLikelihoods) -> Timed:
+    """`psislw` of ArviZ, and what `loo` makes of it."""
+    from arviz import psislw
+    from scipy.special import logsumexp
+
+    logp = data.logp.astype(np.float64)  # It keeps the type.
+
+    def compute():
+        log_weights, pareto_k = psislw(-logp)
+        values = logsumexp(log_weights + logp, axis=1)
+        return values.mean(), values.std(ddof=1) / math.sqrt(len(values)), pareto_k
+
+    return _one_shot(lambda: np.asarray([np.mean(part) for part in compute()]))

@@ -31,6 +31,7 @@ _PACKAGES = (
     "numba",
     "scoringrules",
     "properscoring",
+    "arviz",
 )
 
 

@@ -6,7 +6,8 @@ against TensorFlow, eager against compiled, batches, weights, replicas, bad inpu
 
 Functions of class probabilities are in `ROWS`, which `test_catalogue.py` of each room
 reads; scores of real-valued forecasts are in `REAL_ROWS`, read by
-`tests/parity/test_real_scores.py`. The Keras metrics of both are in `METRICS`.
+`tests/parity/test_real_scores.py`, and detection metrics in `DETECTION_ROWS`, read by
+`tests/parity/test_detection.py`. The Keras metrics of all are in `METRICS`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn.metrics
 
 import uncertainty_metrics.numpy as um_np
 from tests import references
@@ -46,6 +48,9 @@ class Row:
       scale: what to compare absolute differences with.
       differentiable: whether gradients in the predictions are tested.
       zeros: whether the data have probabilities of 0, where a score may be infinite.
+      scale_free: whether weights of any one scale give the same value; else only those
+        of less than 1 do.
+      sketched: whether the metric joins scores that hardly differ.
     """
 
     name: str
@@ -60,6 +65,8 @@ class Row:
     scale: float = 1.0
     differentiable: bool = False
     zeros: bool = True
+    scale_free: bool = True
+    sketched: bool = False
 
     def takes(self, option):
         return option in inspect.signature(getattr(um_np, self.name)).parameters
@@ -82,6 +89,18 @@ class Row:
 
     units = 3
     activation = "softmax"
+
+    def labels(self, rng, n):
+        return rng.integers(0, 3, n)
+
+    def logits(self, rng, shape):
+        """Makes logits that the metric tells apart."""
+        if not self.sketched:
+            return rng.normal(size=[*shape, 3]).astype(np.float32)
+        logits = np.zeros([*shape, 3], np.float32)
+        logits[..., 0] = rng.integers(1, 80, shape) / 16  # A cell for each margin.
+        logits[..., 1] = -np.inf
+        return rng.permuted(logits, axis=-1)
 
     def lattice(self, rng, n=40):
         made = lattice(rng, n)
@@ -150,6 +169,10 @@ class RealRow:
     bad_values: Mapping[str, float] = dataclasses.field(default_factory=dict)
     scale = 10.0
     activation = None
+    good_labels = (0.5, 1.0, -1.0, 2.0)
+
+    def labels(self, rng, n):
+        return rng.normal(size=n).astype(np.float32)
 
     def arguments(self, rng, shape=(40,), dtype=np.float64):
         made = self.make(rng, tuple(shape))
@@ -178,8 +201,8 @@ class RealRow:
         return ["label nan", "nan prediction", "negative weight", "nan weight"]
 
     def bad_keras_data(self, bad):
-        labels = np.array([0.5, 1.0, -1.0, 2.0])
-        predictions = np.ones([4, self.units])
+        labels = np.array(self.good_labels)
+        predictions = np.ones([4, self.units]) / 2
 
         def wrong(array, value):
             array = array.copy()
@@ -204,6 +227,32 @@ class RealRow:
                 "sample_weight",
             ),
         }[bad]
+
+
+class DetectionRow(RealRow):
+    """A metric of scores that tell positive examples from negative ones."""
+
+    scale = 1.0
+    good_labels = (0.0, 1.0, 1.0, 0.0)
+
+    def labels(self, rng, n):
+        return rng.integers(0, 2, n)
+
+    def lattice(self, rng, n=40):
+        made = super().lattice(rng, n)
+        labels = rng.integers(0, 2, n)
+        labels[:2] = 0, 1
+        made.weights[:2] = 1.0
+        return dataclasses.replace(made, labels=labels)
+
+    def expected(self, case, data, weighted=False):
+        value = getattr(um_np, self.name)(
+            data.labels,
+            data.predictions[:, 0],
+            sample_weight=data.weights if weighted else None,
+            **case,
+        )
+        return np.atleast_1d(value)
 
 
 def _statistics_array(statistics):
@@ -293,6 +342,80 @@ _GENERAL_CASES = tuple(
         itertools.cycle((15, 3, 5, 16)),
         strict=False,
     )
+)
+
+
+# As many as tell the scores of the sweeps apart.
+_FEW_CELLS = {"sketch_bits": 6}
+
+
+def _selective(
+    name, alias, metric, reference, option=None, values=(None,), bad=(), **flags
+):
+    cases = tuple({} if option is None else {option: value} for value in values)
+    return Row(
+        name,
+        reference,
+        (alias,) if alias else (),
+        cases,
+        metric,
+        tuple(({**case, **_FEW_CELLS}, case) for case in cases),
+        bad_options=tuple(({option: value}, option) for value in bad),
+        bad_metric_options=(
+            {"from_logits": 1},
+            {"sparse_labels": "yes"},
+            {"sketch_bits": 99},
+            *({option: value} for value in bad),
+        ),
+        sketched=True,
+        **flags,
+    )
+
+
+_SELECTIVE = (
+    _selective(
+        "area_under_risk_coverage_curve",
+        "aurc",
+        "AURC",
+        references.area_under_risk_coverage_curve,
+        scale_free=False,
+    ),
+    _selective(
+        "excess_aurc", "e_aurc", "ExcessAURC", references.excess_aurc, scale_free=False
+    ),
+    _selective(
+        "area_under_generalized_risk_coverage_curve",
+        "augrc",
+        "AUGRC",
+        references.area_under_generalized_risk_coverage_curve,
+    ),
+    _selective(
+        "coverage_at_risk",
+        None,
+        "CoverageAtRisk",
+        references.coverage_at_risk,
+        "risk",
+        (0.05, 0.5, 1.0),
+        (-0.1, 1.5, None),
+    ),
+    _selective(
+        "risk_at_coverage",
+        None,
+        "RiskAtCoverage",
+        references.risk_at_coverage,
+        "coverage",
+        (0.8, 0.25, 1),
+        (0, 1.1, "all"),
+    ),
+    _selective(
+        "oracle_collaborative_accuracy",
+        None,
+        "OracleCollaborativeAccuracy",
+        references.oracle_collaborative_accuracy,
+        "fraction",
+        (0.01, 0.5, 0.0, 1.0),
+        (-1, 2, None),
+    ),
 )
 
 _TOP_LABEL = {"binning_scheme": "even", "max_prob": True, "class_conditional": False}
@@ -399,6 +522,14 @@ ROWS = (
         ),
         bad_metric_options=_BAD_CALIBRATION_METRIC[:-1],
     ),
+    Row(
+        "accuracy",
+        references.accuracy,
+        metric="Accuracy",
+        metric_cases=(({}, {}),),
+        bad_metric_options=({"from_logits": 1}, {"sparse_labels": "yes"}),
+    ),
+    *_SELECTIVE,
     Row(
         "brier_score",
         references.brier_score,
@@ -544,6 +675,40 @@ REAL_ROWS = (
 )
 
 
+def _scores(rng, shape):
+    scores = np.round(rng.normal(size=shape), 1)
+    labels = (rng.normal(size=shape) < scores).astype(float)
+    labels.reshape(-1)[:2] = 0, 1
+    return {"labels": labels, "scores": scores}
+
+
+def _detection(name, metric, reference, cases=({},), bad=()):
+    return DetectionRow(
+        name,
+        reference,
+        make=_scores,
+        cases=cases,
+        metric=metric,
+        metric_cases=tuple(({**case, **_FEW_CELLS}, case) for case in cases),
+        bad_options=tuple((options, next(iter(options))) for options in bad),
+        bad_metric_options=({"sketch_bits": -1}, *bad),
+        bad_values={"labels": 2.0},
+    )
+
+
+DETECTION_ROWS = (
+    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score),
+    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score),
+    _detection(
+        "fpr_at_tpr",
+        "FPRAtTPR",
+        references.fpr_at_tpr,
+        ({}, {"tpr": 0.5}, {"tpr": 1.0}),
+        ({"tpr": 0.0}, {"tpr": 1.5}, {"tpr": None}),
+    ),
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Data:
     """Labels, predictions [N, K] and weights that go through the corners."""
@@ -665,10 +830,44 @@ VALUES = (
 
 # Public names that are not functions of predictions, and the tests that hold them.
 OTHERS = {
+    **dict.fromkeys(
+        (
+            *("cosine_distance", "cosine_similarity", "disagreement", "double_fault"),
+            *("average_pairwise_diversity", "ensemble_cross_entropy"),
+            *("ensemble_disagreement", "expected_entropy", "gibbs_cross_entropy"),
+            *("kl_divergence", "knowledge_uncertainty", "logit_kl_divergence"),
+            *("lp_distance", "mean_member_uncertainty", "model_uncertainty"),
+            *("mutual_information", "predictive_entropy", "variance_bound"),
+            "variation_ratio",
+        ),
+        "tests/np/test_ensemble.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("ensemble_calibration", "ensemble_calibration_diagram"),
+            "uncertainty_histogram",
+        ),
+        "tests/np/test_ensemble_calibration.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("accuracy_confidence_curve", "accuracy_confidence_diagram"),
+            *("rejection_curve", "rejection_diagram", "risk_coverage_diagram"),
+        ),
+        "tests/np/test_selective_plots.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("compare_information_criteria", "importance_sampling_cross_validation"),
+            *("negative_waic", "psis_loo"),
+        ),
+        "tests/np/test_information_criteria.py",
+    ),
     "BinStatistics": "tests/parity/test_bin_statistics.py",
     "bayesian_expected_calibration_error": "tests/np/test_bayesian_calibration.py",
     "numpy": "tests/repo/test_imports.py",
     "probability_of_lower_calibration_error": "tests/np/test_bayesian_calibration.py",
+    "risk_coverage_curve": "tests/np/test_selective.py",
     "reliability_curve": "tests/np/test_reliability_diagram.py",
     "reliability_diagram": "tests/np/test_reliability_diagram.py",
 }
@@ -676,17 +875,26 @@ OTHERS = {
 # Those of TensorFlow and Keras alone.
 TENSORFLOW_ONLY = {"crps_distribution": "tests/tf/test_crps_distribution.py"}
 KERAS_ONLY = {
+    "AUC": "tests/keras/test_ranking.py",
     "BayesianExpectedCalibrationError": "tests/keras/test_bayesian_calibration.py",
     "BrierLoss": "tests/keras/test_losses.py",
     "CRPSNormalLoss": "tests/keras/test_losses.py",
     "CRPSSampleLoss": "tests/keras/test_losses.py",
     "GaussianNLLLoss": "tests/keras/test_losses.py",
+    **dict.fromkeys(
+        (
+            *("EnsembleCrossEntropy", "EnsembleDisagreement", "ExpectedEntropy"),
+            *("GibbsCrossEntropy", "KnowledgeUncertainty", "MeanMemberUncertainty"),
+            *("MutualInformation", "PredictiveEntropy", "VariationRatio"),
+        ),
+        "tests/keras/test_ensemble.py",
+    ),
     "IntervalLoss": "tests/keras/test_losses.py",
     "PinballLoss": "tests/keras/test_losses.py",
 }
 
 FUNCTIONS = tuple(row for row in ROWS if row.cases)
-METRICS = tuple(row for row in ROWS + REAL_ROWS if row.metric)
+METRICS = tuple(row for row in ROWS + REAL_ROWS + DETECTION_ROWS if row.metric)
 CLASS_METRICS = tuple(row for row in ROWS if row.metric)
 
 

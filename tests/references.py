@@ -280,3 +280,131 @@ def energy(labels, predictive_samples, estimator="nrg"):
         pairs = sum(np.sqrt(np.sum((a - b) ** 2)) for a in x for b in x)
         scores[i] = error - pairs / 2 / (m * (m - 1) if estimator == "fair" else m * m)
     return scores
+
+
+def confident_rows(labels, probabilities, **data):
+    """Returns (confidence, whether right, weight) of every example."""
+    rows = _rows(labels, probabilities, **data)
+    return [(max(p), bool(np.argmax(p) == y), w) for y, p, w in rows]
+
+
+def thresholds(rows):
+    """Yields score, mass and misses of the examples at or above each distinct score."""
+    for threshold in sorted({score for score, _, _ in rows}, reverse=True):
+        mass = sum(w for score, _, w in rows if score >= threshold)
+        misses = sum(w for score, hit, w in rows if score >= threshold and not hit)
+        yield threshold, mass, misses
+
+
+def _sum_of_reciprocals(start, step):
+    """1 / (start + 1) + ... + 1 / (start + step), also of fractions."""
+    from scipy import special
+
+    if start == int(start) and step == int(step):
+        return sum(1 / (start + j) for j in range(1, int(step) + 1))
+    return special.digamma(start + step + 1) - special.digamma(start + 1)
+
+
+def mean_risk(rows):
+    """The mean over k of the expected risk of the k most confident examples.
+
+    A weight is a number of examples. Fractions of them have no k; for those the sum
+    over k is replaced by the function of a real number that agrees with it.
+    """
+    total = sum(w for _, _, w in rows)
+    if total < len(rows):
+        rows = [(score, hit, w * len(rows) / total) for score, hit, w in rows]
+    if all(w == int(w) for _, _, w in rows):
+        rows = [(score, hit, 1) for score, hit, w in rows for _ in range(int(w))]
+        rows = sorted(rows, key=lambda row: -row[0])
+        risks = []
+        for k in range(1, len(rows) + 1):
+            last = rows[k - 1][0]
+            above = [hit for score, hit, _ in rows if score > last]
+            equal = [hit for score, hit, _ in rows if score == last]
+            share = (k - len(above)) / len(equal)
+            risks.append((above.count(False) + share * equal.count(False)) / k)
+        return sum(risks) / len(risks)
+    area = mass_before = misses_before = 0.0
+    for _, mass, misses in thresholds(rows):
+        size, errors = mass - mass_before, misses - misses_before
+        excess = misses_before - errors / size * mass_before
+        area += errors + excess * _sum_of_reciprocals(mass_before, size)
+        mass_before, misses_before = mass, misses
+    return area / mass_before
+
+
+def area_under_risk_coverage_curve(labels, probabilities, **data):
+    return mean_risk(confident_rows(labels, probabilities, **data))
+
+
+def excess_aurc(labels, probabilities, **data):
+    """The best order has the right decisions first."""
+    rows = confident_rows(labels, probabilities, **data)
+    return mean_risk(rows) - mean_risk([(hit, hit, w) for _, hit, w in rows])
+
+
+def area_under_generalized_risk_coverage_curve(labels, probabilities, **data):
+    """The share of pairs of which the first is wrong and more confident."""
+    rows = confident_rows(labels, probabilities, **data)
+    pairs = 0.0
+    for score, hit, weight in rows:
+        for other, _, w in rows:
+            if not hit:
+                pairs += weight * w * ((score > other) + (score == other) / 2)
+    return pairs / sum(w for _, _, w in rows) ** 2
+
+
+def risk_coverage_curve(labels, probabilities, **data):
+    rows = confident_rows(labels, probabilities, **data)
+    total = sum(w for _, _, w in rows)
+    points = [(m / total, e / m, t) for t, m, e in thresholds(rows)]
+    return np.array(points).T.reshape(-1)
+
+
+def coverage_at_risk(labels, probabilities, risk=0.05, **data):
+    rows = confident_rows(labels, probabilities, **data)
+    total = sum(w for _, _, w in rows)
+    return max([0.0, *(m / total for _, m, e in thresholds(rows) if e / m <= risk)])
+
+
+def risk_at_coverage(labels, probabilities, coverage=0.8, **data):
+    rows = confident_rows(labels, probabilities, **data)
+    total = sum(w for _, _, w in rows)
+    return next(e / m for _, m, e in thresholds(rows) if m / total >= coverage)
+
+
+def oracle_collaborative_accuracy(labels, probabilities, fraction=0.01, **data):
+    """The oracle takes groups of equal confidence, the least confident first."""
+    rows = confident_rows(labels, probabilities, **data)
+    total = sum(w for _, _, w in rows)
+    left, errors = fraction * total, 0.0
+    for score in sorted({score for score, _, _ in rows}):
+        size = sum(w for s, _, w in rows if s == score)
+        wrong = sum(w for s, hit, w in rows if s == score and not hit)
+        taken = min(left, size)
+        left -= taken
+        errors += wrong * (1 - taken / size)
+    return 1 - errors / total
+
+
+def accuracy(labels, probabilities, labels_predicted=None, sample_weight=None):
+    weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+    right = total = 0.0
+    for i, (y, row, w) in enumerate(zip(labels, probabilities, weights, strict=True)):
+        decision = np.argmax(row) if labels_predicted is None else labels_predicted[i]
+        right += w * (decision == y)
+        total += w
+    return right / total
+
+
+def fpr_at_tpr(labels, scores, tpr=0.95, sample_weight=None):
+    weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+    rows = [(s, y == 1, w) for s, y, w in zip(scores, labels, weights, strict=True)]
+    positives = sum(w for _, hit, w in rows if hit)
+    negatives = sum(w for _, hit, w in rows if not hit)
+    return min(
+        misses / negatives
+        for _, mass, misses in thresholds(rows)
+        if (mass - misses) / positives >= tpr
+    )

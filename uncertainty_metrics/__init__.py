@@ -16,7 +16,15 @@ _TF_SCORING = "uncertainty_metrics.tensorflow.scoring_rules"
 _KERAS_SCORING = "uncertainty_metrics.keras.metrics.scoring_rules"
 _KERAS_LOSSES = "uncertainty_metrics.keras.losses"
 _TF_BAYESIAN = "uncertainty_metrics.tensorflow.bayesian_calibration"
+_TF_SELECTIVE = "uncertainty_metrics.tensorflow.selective"
+_TF_DETECTION = "uncertainty_metrics.tensorflow.detection"
+_KERAS_RANKING = "uncertainty_metrics.keras.metrics.ranking"
+_TF_CRITERIA = "uncertainty_metrics.tensorflow.information_criteria"
+_TF_ENSEMBLE = "uncertainty_metrics.tensorflow.ensemble"
+_KERAS_ENSEMBLE = "uncertainty_metrics.keras.metrics.ensemble"
 _RELIABILITY = "uncertainty_metrics.visualization.reliability"
+_PLOT_ENSEMBLE = "uncertainty_metrics.visualization.ensemble"
+_PLOT_SELECTIVE = "uncertainty_metrics.visualization.selective"
 
 _HOMES = {
     "numpy": "uncertainty_metrics.numpy",
@@ -52,6 +60,47 @@ _HOMES = {
     "interval_score": _TF_SCORING,
     "negative_log_likelihood": _TF_SCORING,
     "pinball_loss": _TF_SCORING,
+    # Selective prediction and detection.
+    "accuracy": _TF_SELECTIVE,
+    "area_under_generalized_risk_coverage_curve": _TF_SELECTIVE,
+    "area_under_risk_coverage_curve": _TF_SELECTIVE,
+    "augrc": _TF_SELECTIVE,
+    "aurc": _TF_SELECTIVE,
+    "coverage_at_risk": _TF_SELECTIVE,
+    "e_aurc": _TF_SELECTIVE,
+    "excess_aurc": _TF_SELECTIVE,
+    "oracle_collaborative_accuracy": _TF_SELECTIVE,
+    "risk_at_coverage": _TF_SELECTIVE,
+    "risk_coverage_curve": _TF_SELECTIVE,
+    "aupr": _TF_DETECTION,
+    "auroc": _TF_DETECTION,
+    "fpr_at_tpr": _TF_DETECTION,
+    # Ensembles.
+    "average_pairwise_diversity": _TF_ENSEMBLE,
+    "cosine_distance": _TF_ENSEMBLE,
+    "cosine_similarity": _TF_ENSEMBLE,
+    "disagreement": _TF_ENSEMBLE,
+    "double_fault": _TF_ENSEMBLE,
+    "ensemble_cross_entropy": _TF_ENSEMBLE,
+    "ensemble_disagreement": _TF_ENSEMBLE,
+    "expected_entropy": _TF_ENSEMBLE,
+    "gibbs_cross_entropy": _TF_ENSEMBLE,
+    "kl_divergence": _TF_ENSEMBLE,
+    "knowledge_uncertainty": _TF_ENSEMBLE,
+    "logit_kl_divergence": _TF_ENSEMBLE,
+    "lp_distance": _TF_ENSEMBLE,
+    "mean_member_uncertainty": _TF_ENSEMBLE,
+    "model_uncertainty": _TF_ENSEMBLE,
+    "mutual_information": _TF_ENSEMBLE,
+    "predictive_entropy": _TF_ENSEMBLE,
+    "variance_bound": _TF_ENSEMBLE,
+    "variation_ratio": _TF_ENSEMBLE,
+    "ensemble_calibration": "uncertainty_metrics.numpy.member_calibration",
+    # Information criteria.
+    "compare_information_criteria": "uncertainty_metrics.numpy.information_criteria",
+    "importance_sampling_cross_validation": _TF_CRITERIA,
+    "negative_waic": _TF_CRITERIA,
+    "psis_loo": _TF_CRITERIA,
     # Keras metrics.
     "AdaptiveCalibrationError": _KERAS_CALIBRATION,
     "CalibrationError": _KERAS_CALIBRATION,
@@ -71,6 +120,26 @@ _HOMES = {
     "IntervalScore": _KERAS_SCORING,
     "NegativeLogLikelihood": _KERAS_SCORING,
     "Pinball": _KERAS_SCORING,
+    "AUC": "uncertainty_metrics.keras._base",
+    "AUGRC": _KERAS_RANKING,
+    "AUPR": _KERAS_RANKING,
+    "AURC": _KERAS_RANKING,
+    "AUROC": _KERAS_RANKING,
+    "Accuracy": _KERAS_RANKING,
+    "CoverageAtRisk": _KERAS_RANKING,
+    "ExcessAURC": _KERAS_RANKING,
+    "FPRAtTPR": _KERAS_RANKING,
+    "OracleCollaborativeAccuracy": _KERAS_RANKING,
+    "RiskAtCoverage": _KERAS_RANKING,
+    "EnsembleCrossEntropy": _KERAS_ENSEMBLE,
+    "EnsembleDisagreement": _KERAS_ENSEMBLE,
+    "ExpectedEntropy": _KERAS_ENSEMBLE,
+    "GibbsCrossEntropy": _KERAS_ENSEMBLE,
+    "KnowledgeUncertainty": _KERAS_ENSEMBLE,
+    "MeanMemberUncertainty": _KERAS_ENSEMBLE,
+    "MutualInformation": _KERAS_ENSEMBLE,
+    "PredictiveEntropy": _KERAS_ENSEMBLE,
+    "VariationRatio": _KERAS_ENSEMBLE,
     # Keras losses.
     "BrierLoss": _KERAS_LOSSES,
     "CRPSNormalLoss": _KERAS_LOSSES,
@@ -79,6 +148,13 @@ _HOMES = {
     "IntervalLoss": _KERAS_LOSSES,
     "PinballLoss": _KERAS_LOSSES,
     # Plots.
+    "accuracy_confidence_curve": _PLOT_SELECTIVE,
+    "accuracy_confidence_diagram": _PLOT_SELECTIVE,
+    "ensemble_calibration_diagram": _PLOT_ENSEMBLE,
+    "rejection_curve": _PLOT_SELECTIVE,
+    "rejection_diagram": _PLOT_SELECTIVE,
+    "risk_coverage_diagram": _PLOT_SELECTIVE,
+    "uncertainty_histogram": _PLOT_ENSEMBLE,
     "reliability_curve": _RELIABILITY,
     "reliability_diagram": _RELIABILITY,
 }

@@ -166,6 +166,19 @@ def open_unit(name: str, value: Any) -> float:
     return number
 
 
+def share(name: str, value: Any, zero: bool = True) -> float:
+    """Returns `value` as a float; raises ValueError unless it is in [0, 1], or in
+    (0, 1] without `zero`.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if not (0.0 <= number <= 1.0 and (zero or number > 0)):
+        raise error(name, "in [0, 1]" if zero else "in (0, 1]", repr(value))
+    return number
+
+
 def levels(name: str, values: Any) -> float | tuple[float, ...]:
     """Returns a number in (0, 1), or a tuple of them for a sequence or an array.
 
@@ -194,6 +207,22 @@ def same_shape(name: str, shape: Shape, labels: Shape) -> None:
         longer = longer[:-1]
     if given and not _compatible(longer, shorter):
         raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
+
+
+def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None:
+    """Raises ValueError unless scores have the static shape of their outcomes, or there
+    is no example. A last axis of 1 that only one of them has is no difference.
+    """
+    shape, outcomes = list(shape), list(outcomes)
+    if 0 in outcomes:
+        raise error(outcomes_name, "at least one example", f"shape {outcomes}")
+    longer, shorter = sorted((shape, outcomes), key=len, reverse=True)
+    if longer[len(shorter) :] == [1]:
+        longer = longer[:-1]
+    if not _compatible(longer, shorter):
+        raise error(
+            name, f"of the shape of `{outcomes_name}`, {outcomes}", f"shape {shape}"
+        )
 
 
 def _extends(shape: Shape, labels: Shape) -> bool:

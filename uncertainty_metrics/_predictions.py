@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from uncertainty_metrics import _checks
+
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of
 
@@ -26,6 +28,8 @@ FILE and OTHER_FILE are each one of
           sample_weight   optional
 
 Labels have shape [...], predictions [..., K]; or [...] or [..., 1] for class 1 of two.
+Predictions of the M members of an ensemble, in .npz only, have shape [N, M, K], or
+[N, M, 1] for class 1 of two; the report is that of the mean of their probabilities.
 Other arrays and columns are left out, and the report says so.
 """
 
@@ -65,7 +69,8 @@ class Predictions:
       source: name of the file.
       labels: shape [...].
       kind: "probabilities" or "logits".
-      values: the predictions, shape [..., K], [..., 1] or [...].
+      values: the predictions, shape [..., K], [..., 1] or [...]; or, of an ensemble,
+        [N, M, ..., K] or [N, M, ..., 1] of M members for labels [N, ...].
       sample_weight: or None.
       left_out: names of the arrays or columns that mean nothing here.
     """
@@ -76,6 +81,25 @@ class Predictions:
     values: np.ndarray
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Says if the predictions have an axis of members."""
+        return np.ndim(self.values) == np.ndim(self.labels) + 2 > 2
+
+    @property
+    def members(self) -> int:
+        """Number of models that the predictions are of."""
+        return self.values.shape[1] if self.is_ensemble else 1
+
+    @property
+    def arguments(self) -> dict[str, np.ndarray | None]:
+        """The arguments by which functions take what the file holds."""
+        return {
+            "labels": self.labels,
+            self.kind: self.values,
+            "sample_weight": self.sample_weight,
+        }
 
 
 def _source(path: pathlib.Path) -> str:
@@ -141,14 +165,50 @@ def _read_npz(path: pathlib.Path) -> Predictions:
             f"{path}: exactly one of the arrays `probabilities`, `probs` and `logits` "
             f"must be there. Received: {', '.join(given) or 'none of them'}"
         )
-    return Predictions(
-        _source(path),
+    labels, kind, values = (
         arrays["labels"],
         _PREDICTION_KEYS[given[0]],
         arrays[given[0]],
-        arrays.get("sample_weight"),
-        left_out,
     )
+    try:
+        labels = _labels_of(labels, kind, values)
+    except ValueError as wrong:
+        raise ReportError(f"{path}: {wrong}") from None
+    return Predictions(
+        _source(path), labels, kind, values, arrays.get("sample_weight"), left_out
+    )
+
+
+def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
+    """Returns the labels; of an ensemble [N, ...] for predictions [N, M, ..., K].
+
+    Raises:
+      ValueError: predictions of this rank are not those of an ensemble.
+    """
+    shape = values.shape
+    if labels.ndim > len(shape) + 1:
+        raise ValueError(
+            f"{_checks.SWAPPED} Received: labels of shape {list(labels.shape)}, {kind} "
+            f"of shape {list(shape)}"
+        )
+    # Keras passes labels as [N, 1]; but [N, 1, K] are predictions of one model.
+    if 1 < labels.ndim == len(shape) - 1 and labels.shape[-1] == 1 != shape[-2]:
+        labels = labels[..., 0]
+    if labels.ndim == 0 or len(shape) < labels.ndim + 2:
+        return labels
+    size, *others = labels.shape
+    if shape[:-1] != (size, shape[1], *others):
+        expected = ", ".join(map(str, [size, "M", *others, "K"]))
+        hint = ""
+        if shape[1:-1] == labels.shape:
+            hint = f"; np.moveaxis({kind}, 0, 1) puts the members second"
+        raise _checks.error(
+            kind,
+            f"of shape [{expected}] for M members, with `labels` of shape "
+            f"{list(labels.shape)}",
+            f"shape {list(shape)}{hint}",
+        )
+    return labels
 
 
 def _read_csv(path: pathlib.Path) -> Predictions:

@@ -12,6 +12,12 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._predictions import Predictions, ReportError
+from uncertainty_metrics._sections_ensemble import averaged, ensemble
+from uncertainty_metrics._sections_rows import rows
+from uncertainty_metrics._sections_selective import (
+    SELECTIVE_OPTIONS,
+    selective_prediction,
+)
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationKey
 from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.version import __version__
@@ -36,28 +42,26 @@ _BRIER_PARTS = {
 }
 
 SIDES = ("first", "second")
+
+
+def _metric(section: str, name: str) -> tuple[str, ...]:
+    return section, "metrics", name, "value"
+
+
 # What a comparison shows of each model, and where in its report that is.
 _COMPARED = {
     "examples": ("data", "examples"),
     "classes": ("data", "classes"),
     "accuracy": ("calibration", "accuracy"),
     "mean_confidence": ("calibration", "mean_confidence"),
-    "ece": ("calibration", "metrics", "ece", "value"),
+    "ece": _metric("calibration", "ece"),
     "bayesian_ece_mean": ("bayesian_ece", "mean"),
     "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
     "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
-    "brier_score_zero_based": (
-        "scoring_rules",
-        "metrics",
-        "brier_score_zero_based",
-        "value",
-    ),
-    "negative_log_likelihood": (
-        "scoring_rules",
-        "metrics",
-        "negative_log_likelihood",
-        "value",
-    ),
+    "brier_score_zero_based": _metric("scoring_rules", "brier_score_zero_based"),
+    "negative_log_likelihood": _metric("scoring_rules", "negative_log_likelihood"),
+    "aurc": _metric("selective_prediction", "aurc"),
+    "coverage_at_risk": _metric("selective_prediction", "coverage_at_risk"),
 }
 
 
@@ -75,8 +79,9 @@ def build(
 
     Returns:
       The report, ready for strict JSON: `package`, `version`, `options`, `source`,
-      `data`, `notes` and the sections `calibration`, `bayesian_ece`, `scoring_rules`
-      and, with `other`, `comparison`, which holds all that of the other model, too.
+      `data`, `notes` and the sections `calibration`, `bayesian_ece`, `scoring_rules`,
+      `selective_prediction`; of an ensemble `ensemble`; and, with `other`,
+      `comparison`, which holds all that of the other model, too.
 
     Raises:
       ReportError: a label, a prediction or a weight is not valid; it names the source.
@@ -95,6 +100,7 @@ def build(
             "num_bins": num_bins,
             "num_ece_samples": _num_draws(num_bins),
             "seed": _SEED,
+            **SELECTIVE_OPTIONS,
         },
         **_of_model(predictions, num_bins),
     }
@@ -118,8 +124,8 @@ def errors_naming(source: str) -> Iterator[None]:
 
 def _of_model(predictions: Predictions, num_bins: int) -> dict[str, Any]:
     """Returns what the report says of one model."""
-    data = arguments_of(predictions)
     with errors_naming(predictions.source):
+        data = arguments_of(predictions)
         with np.errstate(over="ignore"):
             per_class = um.bin_statistics(
                 **data, max_prob=False, class_conditional=True, num_bins=1
@@ -130,31 +136,32 @@ def _of_model(predictions: Predictions, num_bins: int) -> dict[str, Any]:
                 f"`sample_weight` must sum to at most {_MAX_TOTAL_WEIGHT:g}. Received: "
                 f"{total:g} in all"
             )
-        calibration = _calibration(data, num_bins)
-        return {
+        report = {
             "source": predictions.source,
             "data": {
                 "examples": int(np.size(predictions.labels)),
                 "classes": len(per_class.counts),
+                "members": predictions.members,
                 "predictions": predictions.kind,
                 "total_weight": total,
             },
             "notes": _notes(predictions, total),
-            "calibration": calibration,
-            "bayesian_ece": _bayesian_ece(
-                predictions, calibration["metrics"]["ece"]["value"], num_bins
-            ),
-            "scoring_rules": _scoring_rules(data),
+            "calibration": _calibration(data, num_bins),
         }
+        ece = report["calibration"]["metrics"]["ece"]["value"]
+        report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
+        report["scoring_rules"] = _scoring_rules(data)
+        report["selective_prediction"] = selective_prediction(data, _sample_size(data))
+        if predictions.members > 1:
+            report["ensemble"] = ensemble(
+                predictions, report["bayesian_ece"]["ece_by_chance"], num_bins
+            )
+        return report
 
 
 def arguments_of(predictions: Predictions) -> dict[str, Any]:
-    """Returns the arguments by which the metrics take the data."""
-    return {
-        "labels": predictions.labels,
-        predictions.kind: predictions.values,
-        "sample_weight": predictions.sample_weight,
-    }
+    """Returns the arguments by which the metrics take the data, of one model."""
+    return {**predictions.arguments, predictions.kind: averaged(predictions)}
 
 
 def _notes(predictions: Predictions, total_weight: float) -> list[str]:
@@ -211,10 +218,7 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
         "accuracy": accuracy,
         "mean_confidence": confidence,
         "verdict": _verdict(accuracy, confidence, _sample_size(data)),
-        "metrics": {
-            name: {"value": float(value), "meaning": meanings[name]}
-            for name, value in values.items()
-        },
+        "metrics": rows({name: (values[name], meanings[name]) for name in values}),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
         "diagram": {
             "edges": curve.edges[0].tolist(),
@@ -347,17 +351,14 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
             "The same plus 1: in [0, 2], 0 is best.",
         ),
         "negative_log_likelihood": (
-            _or_inf(nll),
+            nll,
             f"{impossible} of {scores.size} labels had probability 0."
             if impossible
             else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
         ),
     }
     return {
-        "metrics": {
-            name: {"value": value, "meaning": meaning}
-            for name, (value, meaning) in metrics.items()
-        },
+        "metrics": rows(metrics),
         "impossible_labels": impossible,
         "brier_parts": {
             name: {"sign": sign, "value": parts[name], "meaning": meaning}
@@ -368,11 +369,6 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
             for name, (sign, _) in _BRIER_PARTS.items()
         ),
     }
-
-
-def _or_inf(value: float) -> float | str:
-    """Returns what strict JSON can hold; `float` reads it back."""
-    return "inf" if value == np.inf else value
 
 
 def _comparison(

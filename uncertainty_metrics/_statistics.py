@@ -99,3 +99,76 @@ class ExactBrierParts(NamedTuple):
     reliability: Any
     within_bin_variance: Any
     within_bin_covariance: Any
+
+
+class InformationCriterion(NamedTuple):
+    """An estimate of the log-likelihood of new data; higher is better.
+
+    Attributes:
+      estimate: its mean over the instances, in nats.
+      sem: the standard error of that mean; NaN for one instance.
+    """
+
+    estimate: Any
+    sem: Any
+
+
+class PsisLoo(NamedTuple):
+    """Leave-one-out cross-validation by smoothed importance sampling.
+
+    Attributes:
+      estimate: as in `InformationCriterion`.
+      sem: as in `InformationCriterion`.
+      pareto_k: shape of the tail of the importance ratios of each instance. Above
+        0.7, or `1 - 1 / log10(m)` for fewer than 2155 draws m, its share in the
+        estimate is unreliable; inf where the tail is too short to tell.
+    """
+
+    estimate: Any
+    sem: Any
+    pareto_k: Any
+
+
+class RiskCoverageCurve(NamedTuple):
+    """Risk and coverage of every threshold on the confidence, the highest first.
+
+    Attributes:
+      coverages: share of the examples with this confidence or more, in (0, 1], shape
+        [thresholds].
+      risks: share of errors among them, in [0, 1].
+      thresholds: the distinct confidences, descending.
+    """
+
+    coverages: Any
+    risks: Any
+    thresholds: Any
+
+
+class ModelUncertainty(NamedTuple):
+    """The uncertainty of an ensemble and its parts, in nats, shape [...].
+
+    Attributes:
+      model_uncertainty: the mutual information of the label and the member, the part
+        that the members' disagreement makes; in [0, log min(M, K)] for distributions.
+      total_uncertainty: the entropy of the mean of the members.
+      expected_data_uncertainty: the mean of the members' entropies.
+    """
+
+    model_uncertainty: Any
+    total_uncertainty: Any
+    expected_data_uncertainty: Any
+
+
+class KnowledgeUncertainty(NamedTuple):
+    """The uncertainty of a Dirichlet distribution and its parts, in nats, shape [...].
+
+    Attributes:
+      knowledge_uncertainty: the mutual information of the label and the distribution
+        over the classes, which is drawn from the Dirichlet; in [0, log K].
+      total_uncertainty: the entropy of the mean distribution.
+      expected_data_uncertainty: the mean of the entropies.
+    """
+
+    knowledge_uncertainty: Any
+    total_uncertainty: Any
+    expected_data_uncertainty: Any

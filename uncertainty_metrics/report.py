@@ -6,13 +6,17 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
 
 The sections:
 
-  calibration    the calibration errors and the reliability diagram
-  bayesian_ece   the posterior of the ECE: its mean, median and 95% interval
-  scoring_rules  Brier score, its parts, and negative log-likelihood
-  comparison     only where a second file is given: both models side by side
+  calibration           the calibration errors and the reliability diagram
+  bayesian_ece          the posterior of the ECE: its mean, median and 95% interval
+  scoring_rules         Brier score, its parts, and negative log-likelihood
+  selective_prediction  AURC and more: does confidence tell right from wrong decisions?
+  ensemble              only where a file holds the predictions of several members, the
+                        mean of which is what all other sections are of
+  comparison            only where a second file is given: both models side by side
 
-The files, written on every run: `reliability_diagram.png`; `posteriors.png`, the
-posterior of the ECE, of both models where there are two; and `report.json`, the dict.
+The files, written on every run: `reliability_diagram.png`; `risk_coverage_diagram.png`
+and `posteriors.png`, the posterior of the ECE, of both models where there are two; and
+`report.json`, the dict.
 The JSON is strict: an infinite number is the string "inf", a mean of nothing is null.
 """
 
@@ -27,7 +31,7 @@ import pathlib
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import uncertainty_metrics.numpy as um
@@ -65,10 +69,14 @@ def render(report: dict[str, Any]) -> str:
         _render_calibration(report["calibration"], report["options"]["num_bins"]),
         _filled(report["bayesian_ece"]["verdict"]),
         *_render_scoring_rules(report["scoring_rules"]),
+        _filled(report["selective_prediction"]["verdict"]),
+        _table("selective prediction", report["selective_prediction"]["metrics"]),
     ]
+    if "ensemble" in report:
+        blocks += _render_ensemble(report["ensemble"])
     notes = [f"Note: {note}" for note in report["notes"]]
     if "comparison" in report:
-        blocks += _render_comparison(report["source"], report["comparison"])
+        blocks += _render_comparison(report)
         notes += [
             f"Note on the second: {note}"
             for note in report["comparison"]["other"]["notes"]
@@ -86,7 +94,7 @@ def _filled(text: str) -> list[str]:
 def _render_facts(report: dict[str, Any]) -> list[str]:
     data, section = report["data"], report["calibration"]
     facts = {
-        "predictions": report["source"],
+        "predictions": _model(report),
         "examples": data["examples"],
         "classes": data["classes"],
         "accuracy": f"{section['accuracy']:.4f}",
@@ -95,14 +103,27 @@ def _render_facts(report: dict[str, Any]) -> list[str]:
     return [f"  {name:<16} {value}" for name, value in facts.items()]
 
 
-def _render_calibration(section: dict[str, Any], num_bins: int) -> list[str]:
-    lines = [f"  {'metric':<6}  {'value':<6}  meaning"]
-    lines += [
-        f"  {name:<6}  {row['value']:.4f}  {row['meaning']}"
-        for name, row in section["metrics"].items()
-    ]
+def _model(report: dict[str, Any]) -> str:
+    """Returns what the report is of."""
+    members = report["data"]["members"]
+    mean = f", the mean of {members} members" if members > 1 else ""
+    return f"{report['source']}{mean}"
+
+
+def _table(title: str, rows: dict[str, dict[str, Any]]) -> list[str]:
+    values = ["value", *(_number(row["value"]) for row in rows.values())]
+    meanings = ["meaning", *(row["meaning"] for row in rows.values())]
+    names = [title, *rows]
+    name_width, width = (max(map(len, column)) for column in (names, values))
     return [
-        *lines,
+        f"  {name:<{name_width}}  {value:>{width}}  {meaning}"
+        for name, value, meaning in zip(names, values, meanings, strict=True)
+    ]
+
+
+def _render_calibration(section: dict[str, Any], num_bins: int) -> list[str]:
+    return [
+        *_table("metric", section["metrics"]),
         "",
         f"All are in [0, 1], 0 is best; {num_bins} bins. "
         "Bins of few examples tend to make them too large.",
@@ -110,13 +131,7 @@ def _render_calibration(section: dict[str, Any], num_bins: int) -> list[str]:
 
 
 def _render_scoring_rules(section: dict[str, Any]) -> Iterator[list[str]]:
-    yield [
-        f"  {'score':<23}  {'value':>7}  meaning",
-        *(
-            f"  {name:<23}  {_number(row['value']):>7}  {row['meaning']}"
-            for name, row in section["metrics"].items()
-        ),
-    ]
+    yield _table("score", section["metrics"])
     yield [
         "The Brier score is made up of:",
         "",
@@ -128,11 +143,25 @@ def _render_scoring_rules(section: dict[str, Any]) -> Iterator[list[str]]:
     ]
 
 
-def _render_comparison(source: str, section: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["Comparison of two models"]
-    sources = (source, section["other"]["source"])
+def _render_ensemble(section: dict[str, Any]) -> Iterator[list[str]]:
+    yield _filled(section["verdict"])
+    columns = ("mean", "lowest", "highest", "ensemble")
     yield [
-        *(f"  {side:<6}  {name}" for side, name in zip(SIDES, sources, strict=True)),
+        _cells(f"of {section['members']} members", columns),
+        *(
+            _cells(name, (_number(row.get(column, "")) for column in columns))
+            for name, row in section["metrics"].items()
+        ),
+    ]
+    yield _table("uncertainty", section["uncertainty"])
+
+
+def _render_comparison(report: dict[str, Any]) -> Iterator[list[str]]:
+    section = report["comparison"]
+    yield ["Comparison of two models"]
+    models = (_model(report), _model(section["other"]))
+    yield [
+        *(f"  {side:<6}  {name}" for side, name in zip(SIDES, models, strict=True)),
         "",
         *_filled(section["examples"]),
     ]
@@ -141,13 +170,17 @@ def _render_comparison(source: str, section: dict[str, Any]) -> Iterator[list[st
         "P(lower ece)": section["probability_of_lower_calibration_error"],
     }
     yield [
-        f"  {'':<23}  {'first':>8}  {'second':>8}",
+        _cells("", SIDES),
         *(
-            f"  {name:<23}  {_number(row['first']):>8}  {_number(row['second']):>8}"
+            _cells(name, (_number(row[side]) for side in SIDES))
             for name, row in rows.items()
         ),
     ]
     yield _filled(f"{section['verdict']} {section['quality']}")
+
+
+def _cells(name: str, cells: Iterable[str]) -> str:
+    return "  ".join([f"  {name:<23}", *(f"{cell:>8}" for cell in cells)]).rstrip()
 
 
 def _number(value: float | str) -> str:
@@ -172,11 +205,29 @@ def draw(
     Raises:
       ReportError: matplotlib is not installed.
     """
+    models = _named(predictions, other)
     with errors_naming(predictions.source):
         return {
             "reliability_diagram.png": _draw_reliability(predictions, num_bins),
-            "posteriors.png": _draw_posteriors(predictions, num_bins, other),
+            "risk_coverage_diagram.png": _draw_risk_coverage(models),
+            "posteriors.png": _draw_posteriors(models, num_bins),
         }
+
+
+def _named(
+    predictions: Predictions, other: Predictions | None
+) -> dict[str, Predictions]:
+    """Returns the models by their names in a legend."""
+    models = [predictions] if other is None else [predictions, other]
+    names = [_short_name(model.source) for model in models]
+    if len(set(names)) < len(names):
+        names = SIDES
+    return dict(zip(names, models, strict=True))
+
+
+def _short_name(source: str) -> str:
+    name = pathlib.PurePath(source.removesuffix(_SHIPPED_REMARK)).name
+    return name if len(name) <= 30 else f"{name[:12]}...{name[-15:]}"
 
 
 def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
@@ -196,31 +247,32 @@ def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
     return figure
 
 
-def _draw_posteriors(
-    predictions: Predictions, num_bins: int, other: Predictions | None
-) -> Any:
-    from uncertainty_metrics.visualization import posterior
-
-    models = [predictions] if other is None else [predictions, other]
-    names = [_short_name(model.source) for model in models]
-    if len(set(names)) < len(names):
-        names = SIDES
-    figure = _figure(6.4, 4.4)
-    posterior.draw_posteriors(
-        {
-            name: ece_draws(model, num_bins)
-            for name, model in zip(names, models, strict=True)
-        },
-        title=f"Posterior of the ECE, {num_bins} bins",
-        ax=figure.add_subplot(),
+def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
+    arguments = {name: arguments_of(model) for name, model in models.items()}
+    if len(arguments) == 1:
+        (arguments,) = arguments.values()
+    else:  # The models may be of different examples, and of different kinds.
+        arguments = {
+            key: {name: of_model.get(key) for name, of_model in arguments.items()}
+            for key in ("labels", "probabilities", "logits", "sample_weight")
+        }
+    figure = _figure(6.4, 4.8)
+    um.risk_coverage_diagram(
+        **arguments, title="Risk-coverage diagram", ax=figure.add_subplot()
     )
     return figure
 
 
-def _short_name(source: str) -> str:
-    """Returns a name for a legend."""
-    name = pathlib.PurePath(source.removesuffix(_SHIPPED_REMARK)).name
-    return name if len(name) <= 30 else f"{name[:12]}...{name[-15:]}"
+def _draw_posteriors(models: dict[str, Predictions], num_bins: int) -> Any:
+    from uncertainty_metrics.visualization import posterior
+
+    figure = _figure(6.4, 4.4)
+    posterior.draw_posteriors(
+        {name: ece_draws(model, num_bins) for name, model in models.items()},
+        title=f"Posterior of the ECE, {num_bins} bins",
+        ax=figure.add_subplot(),
+    )
+    return figure
 
 
 def _figure(width: float, height: float) -> Any:
@@ -321,13 +373,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         "Reports the calibration of a classifier: calibration errors, the posterior\n"
-        "of the expected calibration error (Bayesian ECE), Brier score with its parts\n"
-        "and negative log-likelihood. Writes\n"
+        "of the expected calibration error (Bayesian ECE), Brier score with its\n"
+        "parts, negative log-likelihood, and how well confidence tells right\n"
+        "decisions from wrong ones; of an ensemble, what averaging gives. Writes\n"
         "\n"
-        "  reliability_diagram.png  accuracy against confidence\n"
-        "  posteriors.png           the posterior of the ECE; of both models of\n"
-        "                           --compare, with their overlap\n"
-        '  report.json              all numbers; an infinite one is the string "inf"'
+        "  reliability_diagram.png    accuracy against confidence\n"
+        "  risk_coverage_diagram.png  the error of the most confident, against their\n"
+        "                             share; of both models of --compare\n"
+        "  posteriors.png             the posterior of the ECE; of both models of\n"
+        "                             --compare, with their overlap\n"
+        '  report.json                all numbers; an infinite one is the string "inf"'
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument(
@@ -342,8 +397,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OTHER_FILE",
         help="predictions of another model, at best of the same examples in the same "
         "order: shows both models side by side, the probability that each has the "
-        "lower calibration error, and both posteriors in posteriors.png; the "
-        "reliability diagram stays that of FILE. Without FILE they are compared with "
+        "lower calibration error, and both in the pictures; only the reliability "
+        "diagram stays that of FILE. Without FILE they are compared with "
         "the handwritten digits, which makes sense as an example, or for predictions "
         "of these digits",
     )

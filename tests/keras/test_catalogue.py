@@ -177,7 +177,7 @@ def test_labels_with_a_last_axis_of_one_and_images(row, options, rng):
 
 @every_classifier
 def test_logits_ignored_labels_and_images(row, options, rng):
-    logits = rng.normal(size=[2, 3, 4, 3]).astype(np.float32)
+    logits = row.logits(rng, [2, 3, 4])
     labels = rng.integers(0, 3, [2, 3, 4])
     labels[0, 1] = 255
     case = row.metric_cases[0][1]
@@ -248,11 +248,9 @@ def model_and_data(row, rng, compile_options):
     inputs = keras.Input([4])
     outputs = keras.layers.Dense(row.units, activation=row.activation)(inputs)
     model = keras.Model(inputs, outputs)
-    if row.activation is None:
-        labels = rng.normal(size=90).astype(np.float32)
-        loss = constant_loss
-    else:
-        labels = rng.integers(0, 3, 90)
+    labels = row.labels(rng, 90)
+    loss = constant_loss
+    if row.activation is not None:
         loss = "sparse_categorical_crossentropy"
     model.compile("sgd", loss, **compile_options)
     return model, features, labels

@@ -120,6 +120,34 @@ def test_cells_are_in_order_and_hold_their_scores(bits, rng):
             assert distance.max() <= distance.min() * (1 + 2.0**-wide)
 
 
+@pytest.mark.parametrize("bits", [0, 4, 8])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
+    scores = rng.normal(size=5000) * 10.0 ** rng.integers(-44, 38, 5000)
+    scores = np.concatenate(
+        [scores, np.linspace(-2, 2, 4001), [-3.4e38, 3.4e38, 1e-45]]
+    )
+    scores = np.sort(scores.astype(np.float32))
+    index = tf.function(_sketch.real_index, jit_compile=jit_compile)
+    cells = index(tf.constant(scores), bits).numpy()
+    assert np.all(np.diff(cells) >= 0)
+    assert cells[0] == 0
+    assert cells[-1] == _sketch.num_real_cells(bits) - 1
+    # Inside [0, 1] they are those of probabilities, and none of the others.
+    inside = (scores >= 0) & (scores <= 1)
+    zero = index(tf.constant([-0.0]), bits).numpy()[0]
+    unit = _sketch.index(tf.constant(scores[inside]), bits).numpy()
+    np.testing.assert_array_equal(cells[inside] - zero, unit)
+    assert not np.any(np.isin(cells[~inside], cells[inside]))
+    # Cells are narrow: 2^-bits of the score, from 2^-30 to 2^20.
+    wide = np.array([-1e6, -3.0, -0.01, 5.0, 1e6])
+    for value in wide:
+        near = np.array([value, value * (1 + 2.0**-bits)], np.float32)
+        assert np.diff(index(tf.constant(near), bits))[0] != 0
+    both = index(tf.constant([-np.inf, np.inf], tf.float64), bits).numpy()
+    assert both.tolist() == [0, _sketch.num_real_cells(bits) - 1]
+
+
 def test_counts_are_exact_past_two_to_the_24(rng):
     metric = um.ExpectedCalibrationError(num_bins=1)
     metric._units.assign([[2**24 + 1], [2**24 << _sums.UNIT_BITS], [2**24]])

@@ -57,7 +57,7 @@ def test_scale_of_equal_weights_does_not_matter(row, case, rng):
     if "datapoints_per_bin" in case or row.name == "bin_statistics":
         pytest.skip("depends on the total weight by definition")
     arguments = row.data(rng).arguments()
-    for scale in (0.1, 1e-12, 1e12):
+    for scale in (0.1, 1e-12, 1e12) if row.scale_free else (0.1, 1e-12):
         weights = np.full(len(arguments["labels"]), scale)
         np.testing.assert_allclose(
             call(row, case, **arguments, sample_weight=weights),

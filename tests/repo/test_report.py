@@ -24,7 +24,7 @@ PARTS = (
     "within_bin_variance",
     "within_bin_covariance",
 )
-PICTURES = ("reliability_diagram.png", "posteriors.png")
+PICTURES = ("reliability_diagram.png", "risk_coverage_diagram.png", "posteriors.png")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
 
 
@@ -59,6 +59,13 @@ def built(name, other=None):
     """The numbers of a file, without the pictures."""
     other = None if other is None else report.read_predictions(other)
     return report.build(report.read_predictions(name), other=other)
+
+
+def shown(name, other=None):
+    """The numbers as JSON has them and the text, without the pictures."""
+    found = built(name, other)
+    text = json.dumps(found, allow_nan=False)
+    return json.loads(text), report.render(found)
 
 
 def values(section):
@@ -120,11 +127,7 @@ def test_shipped_predictions(capsys):
     assert section["verdict"].startswith("Overconfident on average")
     assert "Overconfident on average" in out
     written = [row.split()[1] for row in out.splitlines() if row.startswith("Wrote")]
-    assert [pathlib.Path(name).name for name in written] == [
-        "reliability_diagram.png",
-        "posteriors.png",
-        "report.json",
-    ]
+    assert [pathlib.Path(name).name for name in written] == [*PICTURES, "report.json"]
     assert all(pathlib.Path(name).is_file() for name in written)
 
 
@@ -133,7 +136,14 @@ def test_json_holds_every_metric_and_the_diagram():
     np.savez("p.npz", labels=labels, probabilities=probabilities)
     assert main(["report", "p.npz", "--out", "there/below", "--num-bins", "7"]) == 0
     found = numbers("there/below")
-    assert found["options"] == {"num_bins": 7, "num_ece_samples": 5000, "seed": 0}
+    assert found["options"] == {
+        "num_bins": 7,
+        "num_ece_samples": 5000,
+        "seed": 0,
+        "risk": 0.05,
+        "coverage": 0.8,
+        "oracle_fraction": 0.1,
+    }
     assert found["source"] == "p.npz"
     grid = um.compute_all_metrics(labels, probabilities, num_bins=7)
     assert list(found["calibration"]["all_metrics"].values()) == list(grid.values())
@@ -457,6 +467,408 @@ def test_many_bins_take_fewer_draws():
         assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
 
 
+# Selective prediction.
+
+
+def sure(n, skill=0.0, seed=0):
+    """Labels and P(class 1), the more right the surer where the skill is positive."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.5, 1, n)
+    return {
+        "labels": (rng.random(n) < 0.75 + skill * (p - 0.75)).astype(int),
+        "probabilities": p,
+    }
+
+
+def selective(arrays):
+    np.savez("p.npz", **arrays)
+    return built("p.npz")["selective_prediction"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["binary", "probabilities", "logits"])
+def test_selective_prediction(kind, weighted):
+    classes = 2 if kind == "binary" else 4
+    labels, probabilities = examples(classes=classes, n=250, seed=1)
+    confidence = probabilities.max(axis=-1)
+    correct = probabilities.argmax(axis=-1) == labels
+    arrays = {"labels": labels, "probabilities": probabilities}
+    if kind == "binary":
+        arrays["probabilities"] = probabilities[:, 1]
+    if kind == "logits":
+        arrays["logits"] = np.log(arrays.pop("probabilities"))
+    weights = {"sample_weight": np.arange(250) % 4} if weighted else {}
+    np.savez("p.npz", **arrays, **weights)
+    found, out = shown("p.npz")
+    section = found["selective_prediction"]
+    assert section["verdict"] in " ".join(out.split())
+    expected = {
+        "aurc": um.aurc(**arrays, **weights),
+        "excess_aurc": um.excess_aurc(**arrays, **weights),
+        "augrc": um.augrc(**arrays, **weights),
+        "coverage_at_risk": um.coverage_at_risk(**arrays, **weights, risk=0.05),
+        "risk_at_coverage": um.risk_at_coverage(**arrays, **weights, coverage=0.8),
+        "oracle_collaborative_accuracy": um.oracle_collaborative_accuracy(
+            **arrays, **weights, fraction=0.1
+        ),
+        "auroc": um.auroc(correct, confidence, **weights),
+    }
+    assert values(section["metrics"]) == pytest.approx(expected, rel=1e-12)
+    for name, row in section["metrics"].items():
+        (line,) = (line for line in out.splitlines() if row["meaning"] in line)
+        assert line.split()[:2] == [name, f"{row['value']:.4f}"]
+        assert len(line) <= 88
+
+    curve = um.risk_coverage_curve(**arrays, **weights)
+    points = section["curve"]
+    chosen = np.searchsorted(curve.coverages, points["coverages"])
+    assert 50 <= len(chosen) <= 100
+    for name, column in points.items():
+        assert column == getattr(curve, name)[chosen].tolist()
+    assert points["coverages"][-1] == 1.0
+    # So that a reader finds the risk at any coverage in percent.
+    at = um.risk_at_coverage(**arrays, **weights, coverage=0.3)
+    first = next(i for i, c in enumerate(points["coverages"]) if c > 0.3 - 1e-9)
+    assert points["risks"][first] == at
+
+
+def test_short_curves_are_whole():
+    section = selective({"labels": [0, 1, 1, 0], "probabilities": [0.9, 0.8, 0.7, 0.2]})
+    assert section["curve"] == {
+        "coverages": [0.25, 0.75, 1.0],
+        "risks": [1.0, pytest.approx(1 / 3), 0.25],
+        "thresholds": [0.9, 0.8, 0.7],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arrays", "parts"),
+    [
+        (
+            sure(2000, skill=1),
+            [
+                "Confidence tells right decisions from wrong ones: AUROC 0.",
+                "80% lowers",
+            ],
+        ),
+        (
+            sure(2000),
+            ["does not clearly tell", "gives about 0.47", ", as chance alone may."],
+        ),
+        (
+            sure(2000, skill=-1),
+            ["Confidence misleads", "or more. Deciding only the most", "80% raises"],
+        ),
+        # 1 of 1 is not more than chance.
+        (
+            {"labels": [1, 1, 0], "probabilities": [0.9, 0.8, 0.7]},
+            [
+                "does not clearly tell",
+                "about 0.000 to 1.000",
+                "20%: the least",
+                "33.3%",
+            ],
+        ),
+        (
+            {"labels": [1] * 8 + [0] * 2, "probabilities": [0.75] * 10},
+            ["does not clearly tell", "AUROC 0.500", "100% are equally confident"],
+        ),
+        (
+            {"labels": [1, 0] * 50, "probabilities": np.repeat([0.9, 0.8], [80, 20])},
+            ["the most confident 80% leaves the error at 0.5000."],
+        ),
+    ],
+)
+def test_verdict_on_confidence(arrays, parts):
+    verdict = selective(arrays)["verdict"]
+    for part in parts:
+        assert part in verdict
+
+
+@pytest.mark.parametrize(
+    ("labels", "start", "expected"),
+    [
+        ([1, 1, 1], "No decision is wrong", [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]),
+        ([0, 0, 0], "Every decision is wrong", [1.0, 0.0, 0.5, 0.0, 1.0, 0.1]),
+        ([1], "No decision is wrong", [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]),
+        ([0], "Every decision is wrong", [1.0, 0.0, 0.5, 0.0, 1.0, 0.1]),
+    ],
+)
+def test_without_right_and_wrong_there_is_no_auroc(labels, start, expected):
+    np.savez("p.npz", labels=labels, probabilities=[0.9, 0.8, 0.7][: len(labels)])
+    found, out = shown("p.npz")
+    section = found["selective_prediction"]
+    assert list(values(section["metrics"]).values()) == pytest.approx(expected)
+    assert "auroc" not in section["metrics"]
+    assert section["auroc_by_chance"] is None
+    assert section["verdict"].startswith(start)
+    assert section["verdict"].endswith("and no AUROC.")
+    assert start in out
+    assert "  auroc " not in out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_auroc_by_chance(weighted):
+    # Of confidences that tell nothing, the mean and two standard deviations.
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.5, 1, 300)
+    labels = np.arange(300) % 5 > 0
+    weight = rng.exponential(size=300) if weighted else None
+    aurocs = [
+        um.auroc(labels, rng.permutation(p), sample_weight=weight) for _ in range(1000)
+    ]
+    here = report.Predictions("", labels, "probabilities", p, weight)
+    level = report.build(here)["selective_prediction"]["auroc_by_chance"]
+    assert level - 0.5 == pytest.approx(2 * np.std(aurocs), rel=0.12)
+
+
+def test_what_weight_0_hides_is_not_read():
+    arrays = sure(50)
+    arrays["probabilities"][3] = np.nan
+    weight = np.ones(50)
+    weight[3] = 0
+    found = selective({**arrays, "sample_weight": weight})
+    kept = weight > 0
+    assert found == selective({name: a[kept] for name, a in arrays.items()})
+
+
+# Ensembles.
+
+
+def members(n=120, m=4, classes=3, seed=0):
+    """Labels [n] and probabilities [n, m, classes]."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=[n, 1, classes])
+    labels = (logits[:, 0] + rng.gumbel(size=[n, classes])).argmax(axis=-1)
+    odds = np.exp(2 * logits + rng.normal(size=[n, m, classes]))
+    return labels, odds / odds.sum(axis=-1, keepdims=True)
+
+
+def approximately(expected):
+    """As `pytest.approx`, for dicts and lists in each other."""
+    if isinstance(expected, dict):
+        return {name: approximately(value) for name, value in expected.items()}
+    if isinstance(expected, list):
+        return [approximately(value) for value in expected]
+    if isinstance(expected, str | type(None)):
+        return expected
+    return pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["binary", "probabilities", "logits"])
+def test_ensemble(kind, weighted):
+    labels, p = members(classes=2 if kind == "binary" else 3)
+    arrays = {"labels": labels, "probabilities": p}
+    if kind == "binary":
+        arrays["probabilities"] = p[..., 1:]
+    if kind == "logits":
+        arrays["logits"] = np.log(arrays.pop("probabilities"))
+    weight = np.arange(120) % 3 if weighted else np.ones(120)
+    weights = {"sample_weight": weight} if weighted else {}
+    np.savez("e.npz", **arrays, **weights)
+    found, out = shown("e.npz")
+    words = " ".join(out.split())
+    section = found.pop("ensemble")
+    assert found["data"].pop("members") == section["members"] == 4
+    assert "predictions e.npz, the mean of 4 members examples 120" in words
+    assert section["verdict"] in words
+
+    def compared(metric):
+        of_members = [
+            metric(labels, probabilities=p[:, i], **weights) for i in range(4)
+        ]
+        return {
+            "mean": np.mean(of_members),
+            "lowest": min(of_members),
+            "highest": max(of_members),
+            "ensemble": metric(labels, probabilities=p.mean(axis=1), **weights),
+            "members": of_members,
+        }
+
+    nll = compared(um.negative_log_likelihood)
+    for name, expected in {
+        "accuracy": compared(um.accuracy),
+        "ece": compared(um.ece),
+        "negative_log_likelihood": {key: nll[key] for key in ("mean", "ensemble")},
+    }.items():
+        row = section["metrics"][name]
+        assert row == approximately(expected)
+        cells = [f"{value:.4f}" for key, value in row.items() if key != "members"]
+        assert f"{name} {' '.join(cells)}" in words
+    entropies = -np.sum(p * np.log(p), axis=-1).mean(axis=1)
+    mean = p.mean(axis=1)
+    totals = -np.sum(mean * np.log(mean), axis=-1)
+    votes = p.argmax(axis=-1)
+    pairs = [votes[:, i] != votes[:, j] for i in range(4) for j in range(i)]
+    of_examples = {
+        "predictive_entropy": totals,
+        "expected_entropy": entropies,
+        "mutual_information": totals - entropies,
+        "ensemble_disagreement": np.mean(pairs, axis=0),
+    }
+    assert values(section["uncertainty"]) == pytest.approx(
+        {k: np.average(v, weights=weight) for k, v in of_examples.items()}, rel=1e-9
+    )
+    for row in section["uncertainty"].values():
+        assert f"{row['value']:.4f} {row['meaning']}" in words
+    assert all(len(line) <= 88 for line in out.splitlines())
+
+    # All else is as if the file held the mean.
+    np.savez("mean.npz", labels=labels, probabilities=mean, **weights)
+    expected = built("mean.npz")
+    assert expected["data"].pop("members") == 1
+    assert "ensemble" not in expected
+    assert found["data"].pop("predictions") == [*arrays][1]
+    del expected["data"]["predictions"], expected["source"], found["source"]
+    assert found == approximately(expected)
+
+
+def ensemble_section(**arrays):
+    np.savez("e.npz", **arrays)
+    return built("e.npz")["ensemble"]
+
+
+def test_ensemble_of_the_same_member():
+    labels, p = members(m=1)
+    section = ensemble_section(labels=labels, probabilities=np.repeat(p, 3, axis=1))
+    assert (
+        section["metrics"]["accuracy"]["members"]
+        == [section["metrics"]["accuracy"]["ensemble"]] * 3
+    )
+    found = values(section["uncertainty"])
+    assert found["mutual_information"] == pytest.approx(0, abs=1e-12)
+    assert found["ensemble_disagreement"] == 0
+    assert "does not clearly change the accuracy" in section["verdict"]
+    # Of one member there is nothing to compare.
+    np.savez("e.npz", labels=labels, probabilities=p)
+    np.savez("one.npz", labels=labels, probabilities=p[:, 0])
+    of_one, expected = built("e.npz"), built("one.npz")
+    del of_one["source"], expected["source"]
+    assert of_one == expected
+
+
+# One of three members errs on 60 of 100 examples; unsure of it, or the surest.
+UNSURE = [[0.3, 0.9, 0.9], [0.9, 0.3, 0.9], [0.9, 0.9, 0.3], [0.9] * 3, [0.9] * 3]
+SURE = [[0.0, 0.6, 0.6], [0.6, 0.0, 0.6], [0.6, 0.6, 0.0], [0.9] * 3, [0.9] * 3]
+RIGHT = [[0.6, 0.9], [0.9, 0.6], [0.75, 0.75]]
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "verdict"),
+    [
+        (UNSURE, "raises the accuracy to 1.000, from 0.800 of a member on average"),
+        (SURE, "lowers the accuracy to 0.400, from 0.800 of a member on average"),
+        (RIGHT, "does not clearly change the accuracy: 1.000, against 1.000 of"),
+    ],
+)
+def test_verdict_on_accuracy(probabilities, verdict):
+    p = np.repeat(np.array(probabilities), 20, axis=0)[..., None]
+    section = ensemble_section(labels=np.ones(len(p)), probabilities=p)
+    assert verdict in section["verdict"]
+    logits = np.log(np.maximum(p, 1e-9)) - np.log(1 - p)
+    section = ensemble_section(labels=np.ones(len(p)), logits=logits)
+    assert verdict in section["verdict"]
+
+
+def test_gains_of_few_examples_are_not_clear():
+    p = np.array(UNSURE[:3])[..., None]
+    verdict = ensemble_section(labels=np.ones(3), probabilities=p)["verdict"]
+    assert "does not clearly change the accuracy: 1.000, against 0.667" in verdict
+    assert "makes a difference of up to about 0.385. The data cannot tell" in verdict
+
+
+@pytest.mark.parametrize(("scale", "change"), [(3, "better"), (0.7, "worse")])
+def test_verdict_on_calibration_of_an_ensemble(scale, change):
+    labels, p = members(n=2000)
+    logits = np.log(p) * scale / 2
+    section = ensemble_section(labels=labels, logits=logits)
+    expected = um.ensemble_calibration(labels, logits=logits).verdict
+    assert f"Averaging made calibration {change}" in expected
+    assert section["verdict"].endswith(expected)
+
+
+def test_ensembles_of_small_probabilities():
+    # Of probabilities 0 is 0, of logits nothing is too small.
+    p = np.array([[[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.25, 0.75]]])
+    np.savez("e.npz", labels=[1, 1], probabilities=p)
+    nll = shown("e.npz")[0]["ensemble"]["metrics"]["negative_log_likelihood"]
+    mean = np.mean(-np.log([0.25, 0.625]))
+    assert nll == {"mean": "inf", "ensemble": pytest.approx(mean)}
+    z = np.array([[[1000.0, 0.0], [3000.0, 0.0]]])
+    np.savez("e.npz", labels=[1], logits=z)
+    found = built("e.npz")
+    nll = found["ensemble"]["metrics"]["negative_log_likelihood"]
+    assert nll == {"mean": 2000.0, "ensemble": pytest.approx(1000 + np.log(2))}
+    score = found["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
+    assert score == pytest.approx(nll["ensemble"], rel=1e-12)
+    with np.errstate(divide="ignore"):
+        np.savez("e.npz", labels=[1, 0], logits=np.log(np.stack([p[0], p[0]])))
+    impossible = built("e.npz")["ensemble"]["metrics"]["negative_log_likelihood"]
+    assert impossible["mean"] == "inf"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_ensembles_keep_the_precision_of_their_bins(dtype):
+    p = np.full([2, 2, 1], 0.6, dtype)  # An edge, which float64 tells from it.
+    np.savez("e.npz", labels=[1, 0], probabilities=p)
+    found = report.build(report.read_predictions("e.npz"), num_bins=10)
+    np.savez("mean.npz", labels=[1, 0], probabilities=p.mean(axis=1))
+    expected = report.build(report.read_predictions("mean.npz"), num_bins=10)
+    assert found["calibration"] == expected["calibration"]
+    assert found["calibration"]["diagram"]["counts"][5] == 2
+
+
+def test_what_weight_0_hides_of_an_ensemble_is_not_read(recwarn):
+    labels, p = members()
+    weight = np.ones(120)
+    weight[[0, 3]] = 0
+    kept = weight > 0
+    for kind, values_of_kind in (("probabilities", p), ("logits", np.log(p))):
+        np.savez("kept.npz", **{"labels": labels[kept], kind: values_of_kind[kept]})
+        values_of_kind[3, 1] = np.nan
+        values_of_kind[0, :] = np.inf
+        arrays = {"labels": labels, kind: values_of_kind, "sample_weight": weight}
+        np.savez("all.npz", **arrays)
+        found, expected = built("all.npz"), built("kept.npz")
+        for section in ("calibration", "selective_prediction", "ensemble"):
+            assert found[section] == approximately(expected[section])
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_shapes_of_ensembles():
+    labels, p = members()
+    np.savez("e.npz", labels=labels, probabilities=p)
+    expected = built("e.npz")
+    for shape in ([120, 1], [12, 10]):
+        values_of_shape = p
+        if shape == [12, 10]:  # Labels [N, T], predictions [N, M, T, K].
+            values_of_shape = np.moveaxis(p.reshape(12, 10, 4, 3), 2, 1)
+        np.savez("e.npz", labels=labels.reshape(shape), probabilities=values_of_shape)
+        assert built("e.npz") == expected
+
+
+def test_compare_an_ensemble_with_a_single_model(capsys):
+    labels, p = members(n=400)
+    np.savez("e.npz", labels=labels, logits=np.log(p))
+    np.savez("one.npz", labels=labels, probabilities=p[:, 0])
+    assert main(["report", "e.npz", "--compare", "one.npz"]) == 0
+    out = capsys.readouterr().out
+    assert "  first   e.npz, the mean of 4 members\n  second  one.npz\n" in out
+    found = numbers()
+    section = found["comparison"]
+    assert section["same_examples"] is True
+    mean = p.mean(axis=1)
+    for name in ("accuracy", "ece", "aurc"):
+        metric = getattr(um, name)
+        expected = {"first": metric(labels, mean), "second": metric(labels, p[:, 0])}
+        assert section["numbers"][name] == pytest.approx(expected, rel=1e-9)
+    assert "ensemble" not in section["other"]
+    swapped, out = shown("one.npz", "e.npz")
+    assert "  second  e.npz, the mean of 4 members\n" in out
+    assert swapped["comparison"]["other"]["ensemble"] == found["ensemble"]
+
+
 # Two models.
 
 
@@ -497,6 +909,8 @@ def test_compare_models_of_the_same_examples(capsys):
             "negative_log_likelihood": -np.mean(
                 np.log(np.where(labels == 1, p, 1 - p))
             ),
+            "aurc": um.aurc(labels, p),
+            "coverage_at_risk": um.coverage_at_risk(labels, p, risk=0.05),
         }
         assert {name: rows[name][side] for name in expected} == pytest.approx(expected)
     for name, row in rows.items():
@@ -673,9 +1087,10 @@ def test_names_of_the_posteriors(first, second, expected):
         report.Predictions(name, data["labels"], "probabilities", data["probabilities"])
         for name in (first, second)
     ]
-    figure = report.draw(models[0], 15, models[1])["posteriors.png"]
-    texts = figure.axes[0].get_legend().get_texts()
-    assert [text.get_text().partition(":")[0] for text in texts] == expected
+    figures = report.draw(models[0], 15, models[1])
+    for picture in ("posteriors.png", "risk_coverage_diagram.png"):
+        texts = figures[picture].axes[0].get_legend().get_texts()
+        assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 
 
 @pytest.mark.parametrize("name", ["$x_1$.npz", "日本.npz", "a b.npz", "%s{0}.npz"])
@@ -763,8 +1178,8 @@ def test_help_documents_the_formats(capsys):
         "p0, p1",
         "--out",
         "--compare OTHER_FILE",
-        "reliability_diagram.png",
-        "posteriors.png",
+        "[N, M, K]",
+        *PICTURES,
         "report.json",
     ):
         assert word in text
@@ -791,7 +1206,7 @@ BAD_NPZ = {
     "no predictions": ({"labels": np.zeros(2)}, "Received: none of them"),
     "two predictions": ({**good(), "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**good(), "labels": np.zeros(59)}, "of shape"),
-    "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2])}, "of shape"),
+    "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),
     "NaN": (changed("probabilities", (3, 1), np.nan), "Received: nan at [3, 1]"),
     "NaN label": (changed("labels", 3, np.nan), "Received: nan at [3]"),
     "above 1": (changed("probabilities", (3, 1), 1.5), "in [0, 1]"),
@@ -822,6 +1237,79 @@ def test_bad_npz(case, capsys):
     line = fails(capsys, "p.npz")
     assert line.startswith("error: p.npz: ")
     assert message in line
+
+
+def ensemble_changed(index, value, kind="probabilities"):
+    labels, p = members()
+    values_of_kind = p if kind == "probabilities" else np.log(p)
+    values_of_kind[index] = value
+    return {"labels": labels, kind: values_of_kind}
+
+
+BAD_ENSEMBLES = {
+    "other N": (
+        {"labels": np.zeros(119), "probs": members()[1]},
+        "`probabilities` must be of shape [119, M, K] for M members, with `labels` of "
+        "shape [119]. Received: shape [120, 4, 3]\n",
+    ),
+    "members first": (
+        {"labels": members()[0], "logits": np.moveaxis(np.log(members()[1]), 1, 0)},
+        "Received: shape [4, 120, 3]; np.moveaxis(logits, 0, 1) puts the members "
+        "second\n",
+    ),
+    "members last": (
+        {"labels": members()[0], "probs": np.moveaxis(members()[1], 1, 2)},
+        "must be [N, M, K], with the classes on the last axis. Received: shape "
+        "[120, 3, 4], which sums to 1 over axis 1",
+    ),
+    "swapped": (
+        {"labels": members()[1], "probs": members()[0].astype(float)},
+        "seem to be swapped: `labels` come first",
+    ),
+    "rank": (
+        {"labels": np.zeros([5, 2]), "probs": np.full([5, 3, 3, 2], 0.5)},
+        "must be of shape [5, M, 2, K] for M members",
+    ),
+    "scalar": ({"labels": 2, "probs": members()[1][0]}, "of shape [..., K]"),
+    "no members": ({"labels": np.zeros(4), "probs": np.zeros([4, 0, 3])}, "[4, 0, 3]"),
+    "no examples": ({"labels": np.zeros(0), "probs": np.zeros([0, 2, 3])}, "at least"),
+    "a member above 1": (
+        ensemble_changed((3, 1, 2), 1.5),
+        "`probabilities` must be in [0, 1]. Received: 1.5 at [3, 1, 2]",
+    ),
+    "NaN": (ensemble_changed((3, 1, 2), np.nan), "Received: nan at [3, 1, 2]"),
+    "NaN logit": (ensemble_changed((3, 1, 2), np.nan, "logits"), "nan at [3, 1]"),
+    "label": (
+        {"labels": np.full(120, 3), "probs": members()[1]},
+        "`labels` must be integers in [0, 3)",
+    ),
+    "text": (
+        {"labels": members()[0], "probs": members()[1].astype(str)},
+        "must hold numbers",
+    ),
+    "weights": (
+        {"labels": members()[0], "probs": members()[1], "sample_weight": -np.ones(120)},
+        "finite and >= 0",
+    ),
+    "sum of weights": (
+        {
+            "labels": members()[0],
+            "probs": members()[1],
+            "sample_weight": np.full(120, 1e308),
+        },
+        "must sum to at most 1e+300",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ENSEMBLES)
+def test_bad_ensembles(case, capsys, recwarn):
+    arrays, message = BAD_ENSEMBLES[case]
+    np.savez("p.npz", **arrays)
+    line = fails(capsys, "p.npz")
+    assert line.startswith("error: p.npz: ")
+    assert message in line
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 BAD_CSV = {

@@ -34,6 +34,8 @@ _check_backend()
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
 
 
+AUC = keras.metrics.AUC
+
 _IS_KERAS_3 = hasattr(keras, "ops")
 
 
@@ -62,6 +64,8 @@ def read(variable: Any) -> tf.Tensor:
 
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
+
+    _max_count = _sums.MAX_COUNT
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -106,7 +110,7 @@ class SumsMetric(keras.metrics.Metric):
         units = None
         if self._units is not None:
             units = read(self._units)
-            valid &= tf.reduce_all(units[0] < _sums.MAX_COUNT)
+            valid &= tf.reduce_all(units[0] < self._max_count)
         return _sums.Sums(units, read(self._hi), read(self._lo)), valid
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -65,6 +65,48 @@ def _is_one_hot(labels: tf.TensorShape, predictions: tf.TensorShape) -> bool:
             f"{predictions}"
         )
     return True
+
+
+class ClassRows(NamedTuple):
+    """A batch for a classification metric, its leading axes flattened.
+
+    Attributes:
+      labels: [N].
+      predictions: [N, columns], of 1 column for P(class 1).
+      weights: float32 [N], or None.
+      classes: number of classes.
+      one_hot: `y_true` where it was one-hot, else None.
+    """
+
+    labels: tf.Tensor
+    predictions: tf.Tensor
+    weights: tf.Tensor | None
+    classes: int
+    one_hot: tf.Tensor | None
+
+    def check(self) -> None:
+        """Raises ValueError if a row of one-hot labels was wrong."""
+        if self.one_hot is not None:
+            labels = tf.reshape(self.labels, tf.shape(self.one_hot)[:-1])
+            check_one_hot(self.one_hot, labels)
+
+
+def class_rows(
+    y_true: Any, y_pred: Any, sample_weight: Any, sparse_labels: bool | None
+) -> ClassRows:
+    """Reads the arguments of `update_state`; raises ValueError for wrong shapes."""
+    mask = getattr(y_pred, "_keras_mask", None)
+    y_true = _inputs.as_tensor("y_true", y_true)
+    y_pred = _inputs.as_tensor("y_pred", y_pred)
+    labels, one_hot = sparse(y_true, y_pred, sparse_labels)
+    classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
+    return ClassRows(
+        tf.reshape(labels, [-1]),
+        tf.reshape(y_pred, [-1, classes or 1]),
+        flat_weights(sample_weight, mask, labels),
+        classes or 2,
+        y_true if one_hot else None,
+    )
 
 
 def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:

@@ -19,6 +19,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.tensorflow import _inputs, scoring_rules
 
 SCALE_TRANSFORMS = ("softplus", "exp", "identity")
@@ -57,7 +58,7 @@ class Scored(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class _ClassScorer:
+class ClassScorer:
     """A score of class probabilities; `y_pred` [..., K], or [...] or [..., 1]."""
 
     # Whether eager metrics score in a graph.
@@ -122,7 +123,7 @@ class _ClassScorer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Brier(_ClassScorer):
+class Brier(ClassScorer):
     zero_based: bool = False
 
     def __post_init__(self):
@@ -138,13 +139,24 @@ class Brier(_ClassScorer):
 
 
 @dataclasses.dataclass(frozen=True)
-class Likelihood(_ClassScorer):
+class Likelihood(ClassScorer):
     def _scores(self, examples, targets):
         return scoring_rules.likelihood_scores(examples, targets)
 
     @property
     def _twin(self):
         return np_rules.negative_log_likelihood
+
+
+@dataclasses.dataclass(frozen=True)
+class Hits(ClassScorer):
+    def _scores(self, examples, targets):
+        decisions, _, right = _inputs.decisions(examples.probabilities)
+        return tf.cast(decisions == examples.labels, examples.dtype), right
+
+    @property
+    def _twin(self):
+        return np_selective.accuracy
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -104,13 +105,13 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
     return value
 
 
-def _integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
+def integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns int32 labels, 0 where wrong, and whether each one was right."""
-    integers = tf.cast(labels, tf.int64)
-    right = (integers >= 0) & (integers < num_classes)
+    whole = tf.cast(labels, tf.int64)
+    right = (whole >= 0) & (whole < num_classes)
     if labels.dtype.is_floating:
-        right &= tf.cast(integers, labels.dtype) == labels  # False for NaN.
-    return tf.cast(tf.where(right, integers, tf.zeros_like(integers)), tf.int32), right
+        right &= tf.cast(whole, labels.dtype) == labels  # False for NaN.
+    return tf.cast(tf.where(right, whole, tf.zeros_like(whole)), tf.int32), right
 
 
 def _looks_one_hot(
@@ -140,6 +141,27 @@ def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.T
     return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
 
 
+def weights_and_ignored(
+    sample_weight: Any, labels: tf.Tensor, ignore_index: int | None, dtype: tf.DType
+) -> tuple[tf.Tensor | None, tf.Tensor]:
+    """Returns weights [N], 0 for ignored labels, or None for ones; and a boolean,
+    whether all that were passed are finite and >= 0.
+    """
+    weights, sane = None, tf.constant(True)
+    if sample_weight is not None:
+        weights = flat_weights(sample_weight, labels, dtype)
+        each = (weights >= 0) & (weights < np.inf)
+        sane = tf.reduce_all(each)
+        weights = tf.where(each, weights, tf.zeros_like(weights))
+    if ignore_index is not None:
+        # In a type that holds the index: 255 of uint8 is not -1.
+        wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
+        kept = tf.reshape(wide != tf.cast(ignore_index, wide.dtype), [-1])
+        kept = tf.cast(kept, dtype)
+        weights = kept if weights is None else weights * kept
+    return weights, sane
+
+
 def examples(
     labels: Any,
     probabilities: Any = None,
@@ -165,21 +187,11 @@ def examples(
         predictions = tf.cast(predictions, tf.float32)
     dtype = sum_dtype(predictions)
     predictions = tf.reshape(predictions, [-1, num_classes or 1])
-    weights = None
-    if sample_weight is not None:
-        weights = flat_weights(sample_weight, labels, dtype)
-        sane = (weights >= 0) & (weights < np.inf)
-        usable &= tf.reduce_all(sane)
-        weights = tf.where(sane, weights, tf.zeros_like(weights))
+    weights, sane = weights_and_ignored(sample_weight, labels, ignore_index, dtype)
+    usable &= sane
     labels = tf.reshape(labels, [-1])
-    if ignore_index is not None:
-        # In a type that holds the index: 255 of uint8 is not -1.
-        wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
-        kept = tf.cast(wide != tf.cast(ignore_index, wide.dtype), dtype)
-        weights = kept if weights is None else weights * kept
-
     classes = num_classes or 2
-    labels, right = _integers(labels, classes)
+    labels, right = integers(labels, classes)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         if not shape.is_compatible_with(labels_predicted.shape) and (
@@ -192,7 +204,7 @@ def examples(
                 f"shape {list(labels_predicted.shape)}",
             )
         labels_predicted = tf.reshape(labels_predicted, [-1])
-        labels_predicted, right_decision = _integers(labels_predicted, classes)
+        labels_predicted, right_decision = integers(labels_predicted, classes)
         right &= right_decision
 
     if name == "logits":
@@ -218,6 +230,22 @@ def examples(
 def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
     """Returns whether every row of positive weight is right."""
     return tf.reduce_all(right if weights is None else right | (weights == 0))
+
+
+@tf.autograph.experimental.do_not_convert
+def nan_unless(
+    right: tf.Tensor, values: tf.Tensor, explain: Callable[[], object]
+) -> tf.Tensor:
+    """Returns the values, NaN where they are not right.
+
+    Raises:
+      ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
+        knows the same rules and names the value.
+    """
+    if tf.executing_eagerly() and not tf.reduce_all(right):
+        explain()
+        raise ValueError("The arguments hold values that cannot be used.")
+    return tf.where(right, values, tf.constant(float("nan"), values.dtype))
 
 
 def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:

@@ -7,6 +7,9 @@ of DDSketch and HdrHistogram): 2^bits cells for each octave of p down to 2^-30 a
 1 - p down to 2^-24, the resolution of float32. Below 2^-30 only the order of the scores
 matters, and four cells an octave go down to the smallest float32; 0 and 1 have cells of
 their own. A cell acts as a tie: its scores are not told apart, but their sum is exact.
+
+Scores of the whole real line have the same cells in [0, 1], and outside it 2^bits cells
+for each octave of |score| from 2^-30 to 2^20, and four beyond.
 """
 
 from __future__ import annotations
@@ -20,10 +23,15 @@ from uncertainty_metrics.tensorflow import _binning, _sums
 _MANTISSA = 23
 _BIAS = 127
 _NORMAL = 126  # The smallest number with all its bits is 2^-126.
+_SIZE = 2**31 - 1  # All but the sign.
+_LARGEST = 0x7F7FFFFF
 
 _LOW, _HIGH = 30, 24  # Full resolution reaches down to 2^-30, and up to 1 - 2^-24.
 _OCTAVES = (_LOW - 1) + (_HIGH - 1)
 _TAIL_BITS = 2
+
+# Outside [0, 1] full resolution is that of sizes from 2^-30 to 2^20.
+_REAL_LOW, _REAL_HIGH = -30, 20
 
 # Cells of a sketch over all its groups; more resolution where there are few groups.
 _BUDGET = 2**18
@@ -74,6 +82,47 @@ def index(scores: tf.Tensor, bits: int) -> tf.Tensor:
     cell = tf.where(scores < 1, cell, tf.fill(tf.shape(cell), last))
     cell = tf.where(scores < 2.0**-_LOW, tiny, cell)
     return tf.where(count < 2**_MANTISSA, denormal, cell)
+
+
+def _octave_cells(bits: int, low: int) -> int:
+    """Returns the number of cells of the numbers from 2^low on."""
+    tail = _tail(bits)[0]
+    return (_REAL_HIGH - low) * 2**bits + (_BIAS + 1 - _REAL_HIGH) * 2**tail
+
+
+def _below_zero(bits: int) -> int:
+    """Returns the number of cells of negative scores."""
+    tail = _tail(bits)[0]
+    return 1 + (_NORMAL + _REAL_LOW) * 2**tail + _octave_cells(bits, _REAL_LOW)
+
+
+def num_real_cells(bits: int) -> int:
+    """Returns the number of cells of the real line."""
+    return _below_zero(bits) + num_cells(bits) + _octave_cells(bits, 0)
+
+
+def real_index(scores: tf.Tensor, bits: int) -> tf.Tensor:
+    """Returns the int32 cell of each score, ascending with the score."""
+    tail = _tail(bits)[0]
+    pattern = tf.bitcast(tf.cast(scores, tf.float32), tf.int32)
+    # By the bits: arithmetic may take the smallest numbers as 0.
+    size_pattern = tf.minimum(tf.bitwise.bitwise_and(pattern, _SIZE), _LARGEST)
+    is_negative = (pattern < 0) & (size_pattern > 0)
+    size = tf.bitcast(size_pattern, tf.float32)
+
+    def from_octave(low):
+        """Counts the cells from 2^low on."""
+        inner = _steps(size, bits, low)
+        outer = (_REAL_HIGH - low) * 2**bits + _steps(size, tail, _REAL_HIGH)
+        return tf.where(size < 2.0**_REAL_HIGH, inner, outer)
+
+    first = 1 + (_NORMAL + _REAL_LOW) * 2**tail
+    tiny = tf.maximum(1 + _steps(size, tail, -_NORMAL), 0)
+    below = tf.where(size < 2.0**_REAL_LOW, tiny, first + from_octave(_REAL_LOW))
+    zero = _below_zero(bits)
+    above = zero + num_cells(bits) + from_octave(0)
+    cell = tf.where(size > 1, above, zero + index(size, bits))
+    return tf.where(is_negative, zero - 1 - below, cell)
 
 
 def upper_edges(bits: int) -> np.ndarray:

@@ -22,6 +22,8 @@ MAX_COUNT = 2 ** (62 - UNIT_BITS)
 class Sums(NamedTuple):
     """Weight, scores and outcomes of each cell: `units + hi + lo`.
 
+    Without scores there are two rows.
+
     Attributes:
       units: int64 [3, cells], of unit weights; the scores in units of 2^-26.
       hi: float [3, cells], of other weights.
@@ -59,13 +61,21 @@ def integer_masses(weights: tf.Tensor, num_bins: tf.Tensor | int) -> tf.Tensor:
     The twin of `numpy._binning.integer_masses`; says why there. `num_bins` may be a
     tensor, of which the largest counts.
     """
+    return integers(weights, num_bins)[0]
+
+
+def integers(
+    weights: tf.Tensor, num_bins: tf.Tensor | int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns `integer_masses`, and the power of two that they are multiples of."""
     size = exponent_above(tf.size(weights)) + exponent_above(2 * num_bins)
     bits = tf.minimum(61 - size, 52)
     exponent = exponent_above(weights)
-    scaled = weights * tf.cast(power_of_two(-exponent), weights.dtype)
-    return tf.cast(
-        tf.round(scaled * tf.cast(power_of_two(bits), weights.dtype)), tf.int64
-    )
+    dtype = weights.dtype
+    scaled = weights * tf.cast(power_of_two(-exponent), dtype)
+    masses = tf.cast(tf.round(scaled * tf.cast(power_of_two(bits), dtype)), tf.int64)
+    unit = tf.cast(power_of_two(exponent), dtype) * tf.cast(power_of_two(-bits), dtype)
+    return masses, unit
 
 
 def _pair(
@@ -196,6 +206,27 @@ def cell_sums(
     return Sums(None, hi, lo)
 
 
+def outcome_sums(
+    cell: tf.Tensor, outcomes: tf.Tensor, weights: tf.Tensor | None, num_cells: int
+) -> Sums:
+    """Adds up a batch without its scores.
+
+    Args:
+      cell: int32 [n], the cell of each score.
+      outcomes: boolean [n].
+      weights: float32 [n], or None for ones.
+      num_cells: number of cells.
+    """
+    if weights is None:
+        ones = tf.ones(tf.shape(cell), tf.int32)
+        rows = [ones, tf.cast(outcomes, tf.int32)]
+        counts = [tf.math.unsorted_segment_sum(row, cell, num_cells) for row in rows]
+        return Sums(tf.cast(tf.stack(counts), tf.int64), None, None)
+    hits = tf.where(outcomes, weights, tf.zeros_like(weights))
+    pair = segment_pair(tf.stack([weights, hits], axis=1), cell, num_cells)
+    return Sums(None, *pair)
+
+
 def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
     """Adds cells together, `of` [cells] being the new cell of each."""
 
@@ -218,12 +249,13 @@ def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
 
 
 def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
-    """Returns the sums rounded to `dtype`, shape [3, cells]."""
+    """Returns the sums rounded to `dtype`, shape [3, cells] or [2, cells]."""
     value = None
     if sums.hi is not None:
         value = tf.cast(sums.hi, dtype) + tf.cast(sums.lo, dtype)
     if sums.units is not None:
-        scale = tf.constant([[1.0], [2.0**-UNIT_BITS], [1.0]], dtype)
-        units = tf.cast(sums.units, dtype) * scale
+        units = tf.cast(sums.units, dtype)
+        if units.shape[0] == 3:
+            units *= tf.constant([[1.0], [2.0**-UNIT_BITS], [1.0]], dtype)
         value = units if value is None else units + value
     return value

@@ -29,22 +29,6 @@ if TYPE_CHECKING:
     TensorLike = tf.Tensor | ArrayLike
 
 
-@tf.autograph.experimental.do_not_convert
-def _nan_unless(
-    right: tf.Tensor, values: tf.Tensor, explain: Callable[[], object]
-) -> tf.Tensor:
-    """Returns the values, NaN where they are not right.
-
-    Raises:
-      ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
-        knows the same rules and names the value.
-    """
-    if tf.executing_eagerly() and not tf.reduce_all(right):
-        explain()
-        raise ValueError("The labels and predictions hold values that cannot be used.")
-    return tf.where(right, values, tf.constant(float("nan"), values.dtype))
-
-
 def _reduced(
     examples: _inputs.Examples,
     scores: tf.Tensor,
@@ -60,10 +44,10 @@ def _reduced(
         valid &= tf.size(scores) > 0
         if weights is not None:
             valid &= tf.reduce_any(weights > 0)
-        return _nan_unless(valid, _sums.mean(scores, weights), explain)
+        return _inputs.nan_unless(valid, _sums.mean(scores, weights), explain)
     if weights is not None:
         scores = tf.math.multiply_no_nan(scores, weights)
-    return _nan_unless(valid, tf.reshape(scores, examples.shape), explain)
+    return _inputs.nan_unless(valid, tf.reshape(scores, examples.shape), explain)
 
 
 def _expected(values: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -331,7 +315,7 @@ def _decomposition(
     hi, lo, valid = decomposition_sums(examples)
     totals = hi + lo
     valid &= tf.reduce_sum(totals[: examples.num_classes]) > 0
-    totals = _nan_unless(
+    totals = _inputs.nan_unless(
         valid,
         totals,
         lambda: np_rules.brier_decomposition(labels, logits, probabilities, **options),
@@ -526,7 +510,7 @@ def crps_normal_score(
         _inputs.like_labels(name, value, y) for name, value in parameters.items()
     )
     scores, right = normal_scores(y, mean, stddev)
-    return _nan_unless(
+    return _inputs.nan_unless(
         right, scores, lambda: np_rules.crps_normal_score(labels, means, stddevs)
     )
 
@@ -611,7 +595,7 @@ def crps_score(
     scores, right = sample_scores(y, samples, estimator)
     if estimator == "fair":
         right &= tf.shape(samples)[-1] > 1
-    return _nan_unless(
+    return _inputs.nan_unless(
         right,
         scores,
         lambda: np_rules.crps_score(labels, predictive_samples, estimator=estimator),
@@ -677,7 +661,7 @@ def pinball_loss(
     else:
         predictions = _inputs.like_labels("quantile_predictions", predictions, y)
     losses, right = pinball_losses(y, predictions, levels)
-    return _nan_unless(
+    return _inputs.nan_unless(
         right,
         losses,
         lambda: np_rules.pinball_loss(labels, quantile_predictions, levels),
@@ -736,7 +720,7 @@ def interval_score(
     low, high = (_inputs.like_labels(name, value, y) for name, value in bounds.items())
     scores, right = interval_scores(y, low, high, alpha)
     right &= ~tf.reduce_all(low > high)
-    return _nan_unless(
+    return _inputs.nan_unless(
         right, scores, lambda: np_rules.interval_score(labels, lower, upper, alpha)
     )
 
@@ -832,7 +816,7 @@ def energy_score(
     scores = scale * (tf.reduce_mean(_norm(strays), axis=-1) - spread)
     if estimator == "fair":
         right &= m > 1
-    return _nan_unless(
+    return _inputs.nan_unless(
         right,
         scores,
         lambda: np_rules.energy_score(labels, predictive_samples, estimator=estimator),

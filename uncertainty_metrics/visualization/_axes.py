@@ -6,6 +6,10 @@ from typing import Any
 
 from uncertainty_metrics import _checks, _optional
 
+# The height of a strip, and the space below it, as fractions of the height of the Axes.
+_STRIP_SIZE = 0.2
+_STRIP_PAD = 0.06
+
 
 def new_figure(width: float, height: float) -> Any:
     """Returns a new pyplot figure, in inches."""
@@ -17,3 +21,39 @@ def check(ax: Any) -> None:
     """Raises ValueError unless it can be drawn in."""
     if not hasattr(ax, "inset_axes"):
         raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
+
+
+class _LowerPart:
+    """Places Axes in the lower part of where they would be, below their strip.
+
+    An Axes locator instead of a second subplot works in Axes of any figure, with any
+    layout engine, and titles that are set later go above the strip.
+    """
+
+    def __init__(self, ax: Any):
+        self._ax = ax
+
+    def __call__(self, ax: Any, renderer: Any) -> Any:
+        whole = ax.get_position(original=True)
+        height = whole.height / (1 + _STRIP_PAD + _STRIP_SIZE)
+        return type(whole).from_bounds(whole.x0, whole.y0, whole.width, height)
+
+    def get_subplotspec(self) -> Any:
+        """Tells `tight_layout` which subplot this is."""
+        return self._ax.get_subplotspec()
+
+
+def strip(ax: Any, largest: float) -> Any:
+    """Returns Axes above `ax`, for a histogram of shares up to `largest`."""
+    ax.set_axes_locator(_LowerPart(ax))
+    histogram = ax.inset_axes([0, 1 + _STRIP_PAD, 1, _STRIP_SIZE], sharex=ax)
+    histogram.tick_params(labelbottom=False)
+    histogram.spines[["top", "right"]].set_visible(False)
+    if largest > 0:  # The one tick says how high the highest bar is.
+        percent = 100 * largest
+        label = f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
+        histogram.set_yticks([largest], [label], fontsize="small")
+        histogram.set_ylim(0, largest)
+    else:
+        histogram.set_yticks([])
+    return histogram

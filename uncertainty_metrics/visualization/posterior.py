@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import bayesian_calibration
-from uncertainty_metrics.visualization import _axes
+from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = ["draw_posteriors"]
 
-_COLORS = ("#4477aa", "#cc3311", "#228833", "#aa3377", "#ccbb44", "#66ccee")
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 # Fewer bins than the first show no shape, and more than the last are not told apart.
 _MIN_BINS, _MAX_BINS = 10, 400
@@ -102,7 +101,7 @@ def draw_posteriors(
             draws,
             densities[name],
             edges,
-            _COLORS[i % len(_COLORS)],
+            _series.color(i),
             -0.04 * top * (i + 1),
         )
     comparison = None
@@ -130,7 +129,7 @@ def _draw_model(
     """Draws a density, its mean and, at `height`, its central 95% interval."""
     mean = np.mean(draws)
     low, high = np.quantile(draws, [0.025, 0.975])
-    label = f"{_plain(name)}: {mean:.3g}, 95% in [{low:.3g}, {high:.3g}]"
+    label = f"{_series.plain(name)}: {mean:.3g}, 95% in [{low:.3g}, {high:.3g}]"
     ax.stairs(density, edges, fill=True, color=color, alpha=0.35, label=label)
     ax.stairs(density, edges, color=color)
     ax.plot([mean, mean], [0, np.interp(mean, *_steps(edges, density))], color=color)
@@ -155,10 +154,5 @@ def _draw_overlap(
     overlap = float(np.sum(shared * np.diff(edges)))
     ax.stairs(shared, edges, fill=True, **_OVERLAP)
     lower = bayesian_calibration.probability_of_lower_calibration_error(a, b)
-    names = f"{_plain(first)} < {_plain(second)}"
+    names = f"{_series.plain(first)} < {_series.plain(second)}"
     return f"P({names}) = {lower:.3f}\nOverlap = {overlap:.3f}"
-
-
-def _plain(name: str) -> str:
-    """Keeps matplotlib from reading mathematics between two dollars."""
-    return name.replace("$", r"\$")

@@ -52,10 +52,6 @@ _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#c3d8ec", "edgecolor": "#2a4d73", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
 
-# The histogram's height, and the space below it, as fractions of the diagram's height.
-_STRIP_SIZE = 0.2
-_STRIP_PAD = 0.06
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
@@ -563,42 +559,6 @@ def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
 
     shares = curve.proportions[group]
-    strip = _strip(ax, np.max(shares))
+    strip = _axes.strip(ax, np.max(shares))
     strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
-    return strip
-
-
-class _LowerPart:
-    """Places Axes in the lower part of where they would be, below their strip.
-
-    An Axes locator instead of a second subplot works in Axes of any figure, with any
-    layout engine, and titles that are set later go above the strip.
-    """
-
-    def __init__(self, ax: Any):
-        self._ax = ax
-
-    def __call__(self, ax: Any, renderer: Any) -> Any:
-        whole = ax.get_position(original=True)
-        height = whole.height / (1 + _STRIP_PAD + _STRIP_SIZE)
-        return type(whole).from_bounds(whole.x0, whole.y0, whole.width, height)
-
-    def get_subplotspec(self) -> Any:
-        """Tells `tight_layout` which subplot this is."""
-        return self._ax.get_subplotspec()
-
-
-def _strip(ax: Any, largest: float) -> Any:
-    """Returns Axes above `ax`, for a histogram of shares up to `largest`."""
-    ax.set_axes_locator(_LowerPart(ax))
-    strip = ax.inset_axes([0, 1 + _STRIP_PAD, 1, _STRIP_SIZE], sharex=ax)
-    strip.tick_params(labelbottom=False)
-    strip.spines[["top", "right"]].set_visible(False)
-    if largest > 0:  # The one tick says how high the highest bar is.
-        percent = 100 * largest
-        label = f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
-        strip.set_yticks([largest], [label], fontsize="small")
-        strip.set_ylim(0, largest)
-    else:
-        strip.set_yticks([])
     return strip

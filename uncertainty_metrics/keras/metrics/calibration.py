@@ -221,51 +221,36 @@ class GeneralCalibrationError(_base.SumsMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        mask = getattr(y_pred, "_keras_mask", None)
-        y_true = _inputs.as_tensor("y_true", y_true)
-        y_pred = _inputs.as_tensor("y_pred", y_pred)
-        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
-        columns, classes = classes or 1, classes or 2
-        _labels.check_classes("y_pred", classes, self._classes)
-        weights = _labels.flat_weights(sample_weight, mask, labels)
-        labels = tf.reshape(labels, [-1])
-        y_pred = tf.reshape(y_pred, [-1, columns])
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        _labels.check_classes("y_pred", rows.classes, self._classes)
         options = (
             self.spec,
-            self._bits(self.spec.num_groups(classes)),
+            self._bits(self.spec.num_groups(rows.classes)),
             "logits" if self.from_logits else "probabilities",
             self.ignore_index,
         )
         eager = tf.executing_eagerly()
         if eager:
-            batch = _compiled(*options, columns)
+            batch = _compiled(*options, rows.predictions.shape[1])
         else:
             batch = functools.partial(_batch_sums, *options)
-        sums, valid = batch(labels, y_pred, weights)
+        sums, valid = batch(rows.labels, rows.predictions, rows.weights)
         if eager and not valid:
-            self._reject(y_true if one_hot else None, labels, y_pred, weights)
+            self._reject(rows)
         if self._units is None:
-            self._build(classes)
+            self._build(rows.classes)
         self._add_sums(sums, valid)
 
-    def _reject(
-        self,
-        one_hot: tf.Tensor | None,
-        labels: tf.Tensor,
-        y_pred: tf.Tensor,
-        weights: tf.Tensor | None,
-    ) -> None:
+    def _reject(self, rows: _labels.ClassRows) -> None:
         """Raises the ValueError that says what is wrong with a batch."""
-        if one_hot is not None:
-            _labels.check_one_hot(one_hot, labels)
+        rows.check()
         predictions = "logits" if self.from_logits else "probabilities"
         with _labels.keras_names(predictions):
             calibration.explain(
                 [self.spec],
-                labels,
-                **{predictions: y_pred},
-                sample_weight=weights,
+                rows.labels,
+                **{predictions: rows.predictions},
+                sample_weight=rows.weights,
                 ignore_index=self.ignore_index,
             )
 

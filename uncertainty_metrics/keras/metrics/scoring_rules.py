@@ -46,19 +46,21 @@ def _batch_sums(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(scorer: Any, columns: int) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
+def _compiled(
+    scorer: Any, shape: tuple[int, ...]
+) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
     """Returns `_batch_sums` as a graph: eager updates then cost one call, not thirty.
 
-    There is one for each number of columns of the predictions, so that only the size of
-    the batch varies from call to call.
+    There is one for each shape of the predictions of an example, so that only the size
+    of the batch varies from call to call.
     """
-    del columns
+    del shape
     return tf.function(
         functools.partial(_batch_sums, scorer), autograph=False, reduce_retracing=True
     )
 
 
-class _MeanScore(_base.MeanMetric):
+class MeanScore(_base.MeanMetric):
     """A metric made of a scorer, whose options are arguments of the constructor."""
 
     def __init__(self, scorer: Any, name: str | None, dtype: Any):
@@ -95,7 +97,7 @@ class _MeanScore(_base.MeanMetric):
         weights = _labels.flat_weights(sample_weight, mask, labels)
         eager = tf.executing_eagerly()
         if eager and scorer.compiled:
-            add = _compiled(scorer, batch.predictions.shape[1])
+            add = _compiled(scorer, tuple(batch.predictions.shape[1:]))
         else:
             add = functools.partial(_batch_sums, scorer)
         sums, valid = add(batch, weights)
@@ -111,7 +113,7 @@ class _MeanScore(_base.MeanMetric):
 
 
 @_base.register
-class BrierScore(_MeanScore):
+class BrierScore(MeanScore):
     """Brier score of all batches: the mean of `sum_k p_k^2 - 2 p_y`.
 
     `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over
@@ -165,7 +167,7 @@ class BrierScore(_MeanScore):
 
 
 @_base.register
-class NegativeLogLikelihood(_MeanScore):
+class NegativeLogLikelihood(MeanScore):
     """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
 
     Labels and predictions are those of `BrierScore`. Unlike Keras's cross-entropy it
@@ -211,7 +213,7 @@ class NegativeLogLikelihood(_MeanScore):
 
 
 @_base.register
-class CRPSNormal(_MeanScore):
+class CRPSNormal(MeanScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
 
     `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
@@ -270,7 +272,7 @@ class CRPSNormal(_MeanScore):
 
 
 @_base.register
-class CRPSSamples(_MeanScore):
+class CRPSSamples(MeanScore):
     """Continuous ranked probability score of samples, mean of all batches.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` m samples of each
@@ -307,7 +309,7 @@ class CRPSSamples(_MeanScore):
 
 
 @_base.register
-class Pinball(_MeanScore):
+class Pinball(MeanScore):
     """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
@@ -342,7 +344,7 @@ class Pinball(_MeanScore):
 
 
 @_base.register
-class IntervalScore(_MeanScore):
+class IntervalScore(MeanScore):
     """Interval (Winkler) score of central intervals, mean of all batches.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper

@@ -1,0 +1,182 @@
+"""Streaming rank metrics: how far the sketch is from exact, on data that try it."""
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+
+SELECTIVE = {
+    "AURC": ("aurc", {}),
+    "ExcessAURC": ("e_aurc", {}),
+    "AUGRC": ("augrc", {}),
+    "CoverageAtRisk": ("coverage_at_risk", {"risk": 0.2}),
+    "RiskAtCoverage": ("risk_at_coverage", {"coverage": 0.5}),
+    "OracleCollaborativeAccuracy": ("oracle_collaborative_accuracy", {"fraction": 0.2}),
+}
+DETECTION = {
+    "AUROC": ("auroc", {}),
+    "AUPR": ("aupr", {}),
+    "FPRAtTPR": ("fpr_at_tpr", {}),
+}
+
+
+def stream(metric, *arrays, batch=5000):
+    for start in range(0, len(arrays[0]), batch):
+        metric.update_state(*(array[start : start + batch] for array in arrays))
+    return float(metric.result())
+
+
+@pytest.mark.parametrize("name", SELECTIVE)
+@pytest.mark.parametrize("sharpness", [1.0, 20.0])
+def test_selective_metrics_are_close_to_exact(name, sharpness, rng):
+    function, options = SELECTIVE[name]
+    labels = rng.integers(0, 10, 20000)
+    logits = rng.normal(size=[20000, 10]).astype(np.float32)
+    logits[np.arange(20000), labels] += 2
+    logits *= sharpness  # 20 makes most probabilities 1 but for 1e-5.
+    weights = rng.uniform(0, 3, 20000).astype(np.float32)
+    atol = 1e-4 if "AU" in name else 1e-3 if "Oracle" in name else 5e-3
+    probabilities = tf.nn.softmax(logits).numpy()
+    for from_logits, predictions in ((False, probabilities), (True, logits)):
+        given = {"logits" if from_logits else "probabilities": predictions}
+        exact = getattr(um_np, function)
+        metric = getattr(um, name)(from_logits=from_logits, **options)
+        expected = exact(labels, **given, **options)
+        assert abs(stream(metric, labels, predictions) - expected) < atol
+        metric.reset_state()
+        expected = exact(labels, **given, **options, sample_weight=weights)
+        assert abs(stream(metric, labels, predictions, weights) - expected) < atol
+
+
+def detection_data(kind, rng, n=20000):
+    labels = rng.integers(0, 2, n)
+    noise = rng.normal(size=n)
+    scores = {
+        "normal": noise + 1.5 * labels,
+        "saturated": 0.995 + 0.005 * rng.beta(1 + 3 * labels, 2),
+        "near one": 1 / (1 + np.exp(-(noise + 2 * labels + 10))),
+        "near zero": 1 / (1 + np.exp(-(noise + 2 * labels - 16))),
+        "log-likelihood": -3000 + 200 * noise + 300 * labels,
+        "huge": 1e30 * (noise + labels),
+        "ties": np.round(noise + labels, 1),
+    }[kind]
+    return labels, scores.astype(np.float32)
+
+
+@pytest.mark.parametrize("name", DETECTION)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("normal", "saturated", "near one", "near zero", "log-likelihood"),
+        *("huge", "ties"),
+    ],
+)
+def test_detection_metrics_are_close_to_exact(name, kind, rng):
+    function, options = DETECTION[name]
+    labels, scores = detection_data(kind, rng)
+    expected = getattr(um_np, function)(labels, scores, **options)
+    metric = getattr(um, name)(**options)
+    atol = {"AUROC": 1e-4, "AUPR": 1e-3, "FPRAtTPR": 1e-2}[name]
+    if kind in ("log-likelihood", "huge"):  # Few cells for much of the data.
+        atol *= 20
+    assert abs(stream(metric, labels, scores) - expected) < atol
+    if name == "AUROC":
+        assert abs(float(metric.result()) - expected) <= float(metric.error_bound)
+
+
+def test_saturated_scores_where_even_thresholds_fail(rng):
+    labels, scores = detection_data("saturated", rng)
+    expected = sklearn.metrics.roc_auc_score(labels, scores)
+    assert abs(stream(um.AUROC(), labels, scores) - expected) < 5e-5
+    with_thresholds = keras.metrics.AUC(num_thresholds=200)
+    assert abs(stream(with_thresholds, labels, scores) - expected) > 0.2
+
+
+def test_more_bits_lower_the_error_bound(rng):
+    labels = rng.integers(0, 2, 5000)
+    scores = 1e5 + 100 * rng.normal(size=5000) + 150 * labels
+    exact = sklearn.metrics.roc_auc_score(labels, scores)
+    bounds = []
+    for bits in (8, 12):
+        metric = um.AUROC(sketch_bits=bits)
+        assert abs(stream(metric, labels, scores) - exact) <= metric.error_bound
+        bounds.append(float(metric.error_bound))
+    assert bounds[0] > 0.05 > 0.02 > bounds[1]
+
+
+def test_margins_of_logits_rank_what_probabilities_cannot(rng):
+    n = 4000
+    margins = rng.uniform(20, 60, n)  # float32 probabilities are all 1.
+    labels = (rng.uniform(size=n) > (margins - 20) / 40).astype(int)  # 0 is right.
+    logits = np.stack([margins, np.zeros(n)], axis=1).astype(np.float32)
+    metric = um.AURC(from_logits=True)
+    result = stream(metric, labels, logits)
+    assert abs(result - um_np.aurc(confidences=margins, correct=labels == 0)) < 1e-3
+    saturated = stream(um.AURC(), labels, tf.nn.softmax(logits).numpy())
+    np.testing.assert_allclose(saturated, np.mean(labels), rtol=1e-6)
+    assert result < saturated - 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-6, 0.25, 1.0])
+def test_weights_below_one_count_as_examples(scale, rng):
+    labels = rng.integers(0, 2, 30)
+    confidences = rng.permutation(np.linspace(0.5, 1, 30)).astype(np.float32)
+    predictions = np.stack([confidences, 1 - confidences], axis=1)
+    weights = np.full(30, scale, np.float32)
+    expected = um_np.aurc(labels, predictions)
+    metric = um.AURC()
+    np.testing.assert_allclose(
+        stream(metric, labels, predictions, weights), expected, rtol=1e-5
+    )
+    if scale == 1.0:  # Batches with and without weights add.
+        metric.update_state(labels, predictions)
+        twice = um_np.aurc(np.tile(labels, 2), np.tile(predictions, [2, 1]))
+        np.testing.assert_allclose(float(metric.result()), twice, rtol=1e-5)
+
+
+def test_values_without_both_outcomes():
+    for name in DETECTION:
+        metric = getattr(um, name)()
+        assert float(metric.result()) == 0.0
+        metric.update_state([0, 0], [0.1, 0.2])
+        assert float(metric.result()) == 0.0
+    metric = um.AUPR()
+    metric.update_state([1, 1], [0.1, 0.2])
+    assert float(metric.result()) == 1.0
+    assert float(um.AUROC().error_bound) == 0.0
+    for labels, aurc, coverage in (([0, 0], 0.0, 1.0), ([1, 1], 1.0, 0.0)):
+        predictions = [[0.9, 0.1], [0.6, 0.4]]
+        for name, expected in (
+            ("AURC", aurc),
+            ("ExcessAURC", 0.0),
+            ("AUGRC", aurc / 2),
+            ("CoverageAtRisk", coverage),
+            ("RiskAtCoverage", aurc),
+            ("Accuracy", coverage),
+        ):
+            metric = getattr(um, name)()
+            metric.update_state(labels, predictions)
+            assert float(metric.result()) == expected, name
+
+
+def test_float64_results(rng):
+    labels, scores = detection_data("normal", rng, 1000)
+    metric = um.AUROC(dtype="float64")
+    result = stream(metric, labels, scores)
+    assert metric.result().dtype == tf.float64
+    assert abs(result - sklearn.metrics.roc_auc_score(labels, scores)) < 1e-4
+
+
+def test_scores_with_a_class_axis_raise():
+    with pytest.raises(ValueError, match="y_pred"):
+        um.AUROC().update_state([0, 1], [[0.1, 0.9], [0.2, 0.8]])
+
+
+def test_the_auc_of_keras_is_there():
+    assert um.AUC is keras.metrics.AUC

@@ -1,0 +1,215 @@
+"""Detection: against scikit-learn, with ties, weights and extreme scores."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sklearn_metrics
+
+from tests import references
+from uncertainty_metrics.numpy import detection
+
+
+def sklearn_fpr(labels, scores, tpr=0.95, sample_weight=None):
+    rates = sklearn_metrics.roc_curve(
+        labels, scores, sample_weight=sample_weight, drop_intermediate=False
+    )
+    return rates[0][np.argmax(rates[1] >= tpr - 1e-12)]
+
+
+FUNCTIONS = (
+    ("auroc", sklearn_metrics.roc_auc_score, {}),
+    ("aupr", sklearn_metrics.average_precision_score, {}),
+    ("fpr_at_tpr", sklearn_fpr, {}),
+    ("fpr_at_tpr", sklearn_fpr, {"tpr": 0.5}),
+    ("fpr_at_tpr", references.fpr_at_tpr, {"tpr": 0.8}),
+)
+every_function = pytest.mark.parametrize(("name", "reference", "options"), FUNCTIONS)
+every_name = pytest.mark.parametrize("name", ["auroc", "aupr", "fpr_at_tpr"])
+
+
+def call(name, *arguments, **options):
+    value = getattr(detection, name)(*arguments, **options)
+    assert isinstance(value, float)
+    return value
+
+
+def labelled(rng, n=80):
+    """Labels of both classes, scores that go with them with ties, and weights."""
+    scores = np.round(2 * rng.normal(size=n)) / 2
+    labels = (rng.normal(size=n) < scores).astype(int)
+    labels[:2] = 0, 1
+    return labels, scores, np.exp(rng.normal(size=n))
+
+
+@every_function
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.float16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_scikit_learn(name, reference, options, dtype, weighted, rng):
+    labels, scores, weights = labelled(rng)
+    given = {"sample_weight": weights} if weighted else {}
+    extremes = np.finfo(np.float16)
+    untied = rng.normal(size=80)
+    outlying = np.append(scores[:78], [float(extremes.max), float(extremes.min)])
+    for values in (scores, untied, np.abs(scores), outlying):
+        values = values.astype(dtype)
+        np.testing.assert_allclose(
+            call(name, labels, values, **given, **options),
+            reference(labels, values, **given, **options),
+            rtol=1e-12,
+            atol=1e-15,
+        )
+
+
+@every_function
+def test_scores_in_the_unit_interval(name, reference, options, rng):
+    labels = np.append([0, 1], rng.integers(0, 2, 300))
+    for dtype in (np.float32, np.float64):
+        scores = (0.995 + 0.005 * rng.uniform(size=302)).astype(dtype)
+        scores[2:10] = [0.0, -0.0, 1.0, 1.0, 0.0, -0.0, np.finfo(dtype).tiny, 1e-300]
+        np.testing.assert_allclose(
+            call(name, labels, scores, **options),
+            reference(labels, scores, **options),
+            rtol=1e-12,
+        )
+
+
+def test_by_hand():
+    labels, scores = [0, 1, 1, 0, 1], [-2.0, 5.0, -2.0, 3.0, 4.0]
+    # Of the six pairs four are right, one is equal.
+    assert detection.auroc(labels, scores) == 4.5 / 6
+    # Two positive examples are first; at the score of the third there are five.
+    assert detection.aupr(labels, scores) == pytest.approx((1 + 1 + 3 / 5) / 3)
+    assert detection.fpr_at_tpr(labels, scores) == 1
+    assert detection.fpr_at_tpr(labels, scores, 2 / 3) == 0
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0], 1e-200, 0.1, 1e200])
+def test_perfect_reversed_and_equal_scores(weights):
+    labels = [1, 0, 0, 1]
+    given = {"sample_weight": weights}
+    assert detection.auroc(labels, [4, 2, 1, 3], **given) == 1
+    assert detection.aupr(labels, [4, 2, 1, 3], **given) == 1
+    assert detection.fpr_at_tpr(labels, [4, 2, 1, 3], 1.0, **given) == 0
+    assert detection.auroc(labels, [1, 3, 4, 2], **given) == 0
+    assert detection.fpr_at_tpr(labels, [1, 3, 4, 2], 0.01, **given) == 1
+    assert detection.auroc(labels, [7, 7, 7, 7], **given) == 0.5
+    assert detection.fpr_at_tpr(labels, [7, 7, 7, 7], **given) == 1
+    share = np.average(labels, weights=np.broadcast_to(weights or 1, 4))
+    assert detection.aupr(labels, [7, 7, 7, 7], **given) == pytest.approx(share)
+
+
+@every_function
+def test_order_changes_no_bit_and_weight_is_repetition(name, reference, options, rng):
+    labels, scores, weights = labelled(rng)
+    for given in (weights, 1e-9 * weights):
+        results = set()
+        for _ in range(4):
+            order = rng.permutation(80)
+            data = {"sample_weight": given[order], **options}
+            results.add(call(name, labels[order], scores[order], **data))
+        assert len(results) == 1
+    times = rng.integers(0, 4, 80)
+    times[:2] = 1
+    repeated = np.repeat(labels, times), np.repeat(scores, times)
+    np.testing.assert_allclose(
+        call(name, labels, scores, sample_weight=times, **options),
+        call(name, *repeated, **options),
+        rtol=1e-13,
+    )
+
+
+@every_function
+def test_scale_of_weights_does_not_matter(name, reference, options, rng):
+    labels, scores, weights = labelled(rng)
+    expected = call(name, labels, scores, sample_weight=weights, **options)
+    for scale in (0.1, 1e-200, 1e12, 1e200):
+        result = call(name, labels, scores, sample_weight=scale * weights, **options)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+    if name != "aupr":  # Nor that of one class.
+        light = np.where(labels == 1, 1e-30, 1.0) * weights
+        result = call(name, labels, scores, sample_weight=light, **options)
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [None, 1.0, 0.1, 1e-9])
+def test_limits_are_reached_exactly(scale):
+    for n, tpr in ((20, 0.95), (10, 0.3), (10, 0.7), (50, 0.98)):
+        # One negative example is after a share `tpr` of the positive ones.
+        labels = np.append(np.ones(n), 0)
+        scores = np.append(-np.arange(n), -round(n * tpr) + 0.5)
+        weights = None if scale is None else np.full(n + 1, scale)
+        given = {"sample_weight": weights}
+        assert detection.fpr_at_tpr(labels, scores, tpr, **given) == 0
+        assert detection.fpr_at_tpr(labels, scores, tpr + 1e-9, **given) == 1
+
+
+@every_function
+def test_forms_of_the_input(name, reference, options, rng):
+    labels, scores, weights = labelled(rng)
+    expected = call(name, labels, scores, **options)
+    for forms in (
+        (labels.astype(bool), scores),
+        (labels.astype(np.float32), scores[:, None]),
+        (labels[:, None], scores),
+        (labels.reshape(8, 10), scores.reshape(8, 10)),
+        (labels.tolist(), scores.tolist()),
+    ):
+        assert call(name, *forms, **options) == expected
+    # What is left out may be anything.
+    ignored = np.append(labels, [255, 1]), np.append(scores, [np.nan, np.inf])
+    given = {"ignore_index": 255, "sample_weight": np.append(np.ones(81), 0)}
+    assert call(name, *ignored, **given, **options) == expected
+    for array in (labels, scores, weights):
+        array.flags.writeable = False
+    call(name, labels, scores, sample_weight=weights, **options)
+
+
+def test_only_one_class():
+    for name in ("auroc", "fpr_at_tpr"):
+        for labels, absent in (([0, 0], 1), ([1, 1], 0)):
+            with pytest.raises(ValueError, match=f"`labels` must be {absent} for at"):
+                call(name, labels, [0.1, 0.2])
+    with pytest.raises(ValueError, match="`labels` must be 1 for at least one"):
+        detection.aupr([0, 1, 0], [0.1, 0.2, 0.3], sample_weight=[1, 0, 1])
+    assert detection.aupr([1, 1], [0.1, 0.2]) == 1
+
+
+@every_name
+@pytest.mark.parametrize(
+    ("labels", "scores", "word"),
+    [
+        ([0, 1, 2], [0.1, 0.2, 0.3], r"`labels` must be 0 or 1. Received: 2 at \[2\]"),
+        ([0, 1, -1], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
+        ([0, 1, np.nan], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
+        ([0, 1, 0.5], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
+        ([0.3, 0.9, -4.5], [0, 1, 1], "swapped"),
+        ([0, 1, 1], [0.1, np.nan, 0.3], r"`scores` must be finite. Received: nan at"),
+        ([0, 1, 1], [0.1, -np.inf, 0.3], "`scores` must be finite"),
+        ([0, 1, 1], [0.1, 0.3], r"`scores` must be of the shape of `labels`, \[3\]"),
+        ([0, 1, 1], 0.1, "`scores` must be of the shape"),
+        ([0, 1, 1], [[0.1, 0.2, 0.3]], "`scores` must be of the shape"),
+        ([0, 1, 1], [[0.1, 0.2]] * 3, "`scores` must be of the shape"),
+        ([], [], "`labels` must be at least one example"),
+        ([[0], [1, 1]], [0.1, 0.2, 0.3], "`labels` must be a rectangular"),
+    ],
+)
+def test_bad_data_raises(name, labels, scores, word):
+    with pytest.raises(ValueError, match=word) as raised:
+        call(name, labels, scores)
+    assert "Received" in str(raised.value)
+
+
+@every_name
+def test_bad_weights_and_options_raise(name):
+    data = [0, 1, 1], [0.1, 0.2, 0.3]
+    for weights in ([1, -1, 1], [1, np.nan, 1], [1, 1], [0, 0, 0]):
+        with pytest.raises(ValueError, match=r"sample_weight|labels"):
+            call(name, *data, sample_weight=weights)
+    with pytest.raises(ValueError, match="`labels` must be at least one example of"):
+        call(name, [3, 3], [0.1, 0.2], ignore_index=3)
+    with pytest.raises(TypeError, match="scores"):
+        call(name, [0, 1], ["a", "b"])
+    with pytest.raises(TypeError, match="labels"):
+        call(name, ["a", "b"], [0.1, 0.2])
+    for tpr in (0, -0.5, 1.01, np.nan, None, "most"):
+        with pytest.raises(ValueError, match=r"`tpr` must be in \(0, 1\]"):
+            detection.fpr_at_tpr(*data, tpr)

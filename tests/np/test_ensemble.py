@@ -1,0 +1,730 @@
+"""Uncertainty and diversity of ensembles against independent references."""
+
+import collections
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import spatial, special, stats
+
+from tests import references
+from uncertainty_metrics.numpy import ensemble as um
+
+SCORES = (
+    *("model_uncertainty", "predictive_entropy", "expected_entropy"),
+    *("mutual_information", "ensemble_disagreement", "mean_member_uncertainty"),
+    "variation_ratio",
+)
+CROSS_ENTROPIES = ("ensemble_cross_entropy", "gibbs_cross_entropy")
+every_score = pytest.mark.parametrize("name", SCORES)
+every_cross_entropy = pytest.mark.parametrize("name", CROSS_ENTROPIES)
+
+
+def predictions(rng, shape=(7, 5, 4)):
+    """Makes probabilities with zeros and ties between classes."""
+    logits = np.round(2 * rng.normal(size=shape))
+    logits[rng.uniform(size=shape) < 0.1] = -np.inf
+    logits[..., 0] = np.round(2 * rng.normal(size=shape[:-1]))
+    return references.softmax(logits)
+
+
+def reference(name, p):
+    """Loops over the examples of p [N, M, K]."""
+    rows = []
+    for members in p:
+        total = stats.entropy(members.mean(axis=0))
+        expected = np.mean([stats.entropy(row) for row in members])
+        decisions = [int(np.argmax(row)) for row in members]
+        pairs = list(itertools.combinations(decisions, 2))
+        modal = max(collections.Counter(decisions).values())
+        rows.append(
+            {
+                "model_uncertainty": (total - expected, total, expected),
+                "predictive_entropy": total,
+                "expected_entropy": expected,
+                "mutual_information": total - expected,
+                "ensemble_disagreement": sum(a != b for a, b in pairs)
+                / max(len(pairs), 1),
+                "mean_member_uncertainty": 1 - np.mean([max(row) for row in members]),
+                "variation_ratio": 1 - modal / len(members),
+            }[name]
+        )
+    return np.transpose(rows)
+
+
+def scores(name, *arguments, **options):
+    return np.array(getattr(um, name)(*arguments, **options))
+
+
+@every_score
+@pytest.mark.parametrize("shape", [(7, 5, 4), (3, 1, 2), (6, 40, 3)])
+def test_scores_equal_the_reference(name, shape, rng):
+    p = predictions(rng, shape)
+    expected = reference(name, p)
+    np.testing.assert_allclose(scores(name, probabilities=p), expected, atol=1e-14)
+    with np.errstate(divide="ignore"):
+        logits = np.log(p) + 100 * rng.normal(size=(*shape[:2], 1))
+    # Off the ties, which the rounding of the logarithms may break.
+    if name not in ("ensemble_disagreement", "variation_ratio"):
+        np.testing.assert_allclose(scores(name, logits), expected, atol=1e-12)
+
+
+@every_score
+def test_decisions_of_logits(name, rng):
+    logits = np.round(2 * rng.normal(size=(9, 6, 3)))
+    p = references.softmax(logits)
+    np.testing.assert_allclose(scores(name, logits), reference(name, p), atol=1e-14)
+
+
+@every_score
+def test_axes(name, rng):
+    p = predictions(rng, (2, 3, 5, 4))
+    flat = reference(name, p.reshape(6, 5, 4))
+    expected = flat.reshape(*flat.shape[:-1], 2, 3)
+    for axis in range(3):
+        moved = np.moveaxis(p, -2, axis)
+        for ensemble_axis in (axis, axis - 4):
+            result = scores(name, None, moved, ensemble_axis=ensemble_axis)
+            np.testing.assert_allclose(result, expected, atol=1e-14)
+
+
+@every_score
+def test_other_forms_of_the_same_data(name, rng):
+    p = np.round(predictions(rng, (4, 3, 2)) * 16) / 16
+    expected = reference(name, p)
+    whole = np.eye(2, dtype=int)[np.argmax(p, axis=-1)]
+    for form in (p.tolist(), p.astype(np.float16), p.astype(">f4"), p[..., 1:]):
+        result = scores(name, probabilities=form)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+        assert result.dtype == np.float64
+    np.testing.assert_allclose(
+        scores(name, probabilities=whole), reference(name, whole * 1.0), atol=1e-15
+    )
+    logits = 3 * rng.normal(size=(4, 3, 1))
+    pairs = np.concatenate([np.zeros_like(logits), logits], axis=-1)
+    np.testing.assert_allclose(scores(name, logits), scores(name, pairs), atol=1e-15)
+
+
+@every_score
+def test_blocks_make_no_difference(name, rng, monkeypatch):
+    p = predictions(rng)
+    whole = scores(name, probabilities=p)
+    monkeypatch.setattr(um, "_BLOCK", 50)
+    np.testing.assert_array_equal(scores(name, probabilities=p), whole)
+
+
+def test_rows_need_not_sum_to_one():
+    result = scores("model_uncertainty", probabilities=[[[0.5, 0.25], [0.0, 0.75]]])
+    total = -0.25 * np.log(0.25) - 0.5 * np.log(0.5)
+    expected = -(0.5 * np.log(0.5) + 0.25 * np.log(0.25) + 0.75 * np.log(0.75)) / 2
+    np.testing.assert_allclose(result[:, 0], [total - expected, total, expected])
+
+
+def test_information_of_members_that_agree_is_zero(rng):
+    p = np.repeat(predictions(rng, (50, 1, 6)), 7, axis=1)
+    result = um.mutual_information(probabilities=p)
+    assert np.all(result >= 0)
+    np.testing.assert_allclose(result, 0, atol=1e-14)
+    assert np.all(um.mutual_information(probabilities=p[:, :1]) == 0)
+    assert np.all(um.ensemble_disagreement(probabilities=p[:, :1]) == 0)
+
+
+def test_certain_members_that_differ_are_one_bit():
+    logits = [[[0.0, -np.inf], [-np.inf, 0.0]], [[1000.0, 0.0], [0.0, 1000.0]]]
+    model, total, expected = um.model_uncertainty(logits)
+    np.testing.assert_allclose(model, [np.log(2)] * 2, rtol=1e-15)
+    np.testing.assert_allclose(total, [np.log(2)] * 2, rtol=1e-15)
+    np.testing.assert_array_equal(expected, [0, 0])
+
+
+def test_entropy_of_a_single_model(rng):
+    p = predictions(rng, (2, 3, 5))
+    result = um.predictive_entropy(probabilities=p, ensemble_axis=None)
+    np.testing.assert_allclose(result, stats.entropy(p, axis=-1), atol=1e-15)
+    logits = rng.normal(size=[3, 1])
+    p = special.expit(logits[:, 0])
+    np.testing.assert_allclose(
+        um.predictive_entropy(logits, ensemble_axis=None),
+        stats.entropy([p, 1 - p]),
+        atol=1e-15,
+    )
+    one = um.predictive_entropy(probabilities=[0.25] * 4, ensemble_axis=None)
+    assert one.shape == ()
+    np.testing.assert_allclose(one, np.log(4))
+
+
+def test_parts_by_name(rng):
+    p = predictions(rng)
+    parts = um.model_uncertainty(probabilities=p)
+    assert parts._fields == (
+        *("model_uncertainty", "total_uncertainty", "expected_data_uncertainty"),
+    )
+    np.testing.assert_array_equal(parts[0], um.mutual_information(probabilities=p))
+    np.testing.assert_array_equal(parts[1], um.predictive_entropy(probabilities=p))
+    np.testing.assert_array_equal(parts[2], um.expected_entropy(probabilities=p))
+
+
+# Dirichlet distributions.
+
+
+def dirichlet_reference(alphas):
+    """The definition in 60 digits: knowledge, total, expected data uncertainty."""
+    with mpmath.workdps(60):
+        alphas = [mpmath.mpf(float(a)) for a in alphas]
+        whole = mpmath.fsum(alphas)
+        shares = [a / whole for a in alphas]
+        total = -mpmath.fsum(p * mpmath.log(p) for p in shares)
+        expected = mpmath.fsum(
+            p * (mpmath.digamma(whole + 1) - mpmath.digamma(a + 1))
+            for p, a in zip(shares, alphas, strict=True)
+        )
+        return [float(total - expected), float(total), float(expected)]
+
+
+ALPHAS = [
+    *([1.0, 1.0], [0.5, 2.0, 7.0], [3.0, 4.0, 0.9], [7.9, 0.05, 0.04], [8.0, 1e-3]),
+    *([1e-3, 2e-3], [1e-8, 1e-9, 1e-7], [1e-30, 3e-30], [1e-30, 1.0], [1e-12, 1e6]),
+    *([1e3, 2e3, 3e3], [1e8, 1e8], [1e15, 3e15], [1e30, 2e30], [100.0, 1.0, 1e-2]),
+]
+
+
+@pytest.mark.parametrize("alphas", ALPHAS, ids=str)
+def test_knowledge_equals_mpmath(alphas):
+    expected = dirichlet_reference(alphas)
+    result = np.array(um.knowledge_uncertainty(alphas))
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-15)
+    result = np.array(um.knowledge_uncertainty(logits=np.log(alphas)))
+    np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-13)
+    # What is left of large alphas keeps its digits.
+    knowledge = um.knowledge_uncertainty(alphas).knowledge_uncertainty
+    if min(alphas) >= 1e3:
+        np.testing.assert_allclose(knowledge, expected[0], rtol=1e-12)
+
+
+def test_knowledge_is_what_samples_say(rng):
+    alphas = np.array([0.7, 2.0, 1.3])
+    entropies = stats.entropy(rng.dirichlet(alphas, 20000), axis=-1)
+    knowledge, total, expected = um.knowledge_uncertainty(alphas)
+    assert abs(entropies.mean() - expected) < 5 * entropies.std() / np.sqrt(20000)
+    np.testing.assert_allclose(total, stats.entropy(alphas))
+    np.testing.assert_allclose(knowledge, total - expected)
+
+
+def test_knowledge_of_logits_out_of_range():
+    # exp(1000) overflows: nothing but the shares is left. exp(-1000) underflows.
+    knowledge, total, expected = um.knowledge_uncertainty(
+        logits=[[1000.0, 1001.0], [-1000.0, -1001.0], [1000.0, -1000.0]]
+    )
+    entropy = stats.entropy(references.softmax([0.0, 1.0]))
+    np.testing.assert_allclose(total, [entropy, entropy, 0], atol=1e-15)
+    np.testing.assert_allclose(knowledge, [0, entropy, 0], atol=1e-15)
+    np.testing.assert_allclose(expected, [entropy, 0, 0], atol=1e-15)
+
+
+def test_knowledge_of_any_shape(rng):
+    alphas = rng.gamma(1.0, size=[2, 3, 4])
+    result = np.stack(um.knowledge_uncertainty(alphas), axis=-1)
+    assert result.shape == (2, 3, 3)
+    for i in np.ndindex(2, 3):
+        expected = dirichlet_reference(alphas[i])
+        np.testing.assert_allclose(result[i], expected, rtol=1e-12)
+
+
+# Cross-entropies.
+
+
+def cross_entropy_reference(name, labels, p, weights=None):
+    losses = []
+    for y, members in zip(labels, p, strict=True):
+        at_label = np.array([row[y] for row in members])
+        with np.errstate(divide="ignore"):
+            if name == "ensemble_cross_entropy":
+                losses.append(-np.log(np.mean(at_label)))
+            else:
+                losses.append(np.mean(-np.log(at_label)))
+    return losses if weights is None else np.average(losses, weights=weights)
+
+
+@every_cross_entropy
+def test_cross_entropies_equal_the_reference(name, rng):
+    p, labels = predictions(rng), rng.integers(0, 4, 7)
+    expected = cross_entropy_reference(name, labels, p)
+    with np.errstate(divide="ignore"):
+        logits = np.log(p) + 3
+    for given in ({"probabilities": p}, {"logits": logits}):
+        result = scores(name, labels, **given, aggregate=False)
+        np.testing.assert_allclose(result, expected, atol=1e-12)
+    positive = 0.9 * p + 0.1 / 4
+    weights = rng.uniform(size=7)
+    expected = cross_entropy_reference(name, labels, positive, weights)
+    result = getattr(um, name)(labels, None, positive, sample_weight=weights)
+    np.testing.assert_allclose(result, expected, atol=1e-13)
+    assert isinstance(result, float)
+
+
+@every_cross_entropy
+def test_cross_entropies_of_images(name, rng):
+    p = 0.9 * predictions(rng, (2, 3, 5, 4)) + 0.1 / 4
+    labels = rng.integers(0, 4, [2, 3])
+    labels[1, 2] = -1
+    weights = np.array([1.0, 3.0])
+    p[1, 2, 0, 0] = np.nan  # Of the ignored example.
+    options = {"sample_weight": weights, "ignore_index": -1}
+    moved = np.moveaxis(p, 2, 0)
+    result = scores(
+        name, labels, None, moved, aggregate=False, ensemble_axis=0, **options
+    )
+    kept = labels.reshape(-1) != -1
+    flat = cross_entropy_reference(
+        name, labels.reshape(-1)[kept], p.reshape(6, 5, 4)[kept]
+    )
+    expected = np.zeros(6)
+    expected[kept] = np.repeat(weights, 3)[kept] * flat
+    np.testing.assert_allclose(result, expected.reshape(2, 3), atol=1e-13)
+    mean = getattr(um, name)(labels, None, moved, ensemble_axis=0, **options)
+    np.testing.assert_allclose(mean, expected.sum() / (1 * 3 + 3 * 2), atol=1e-13)
+    removed = {**options, "sample_weight": (labels != -1) * weights[:, None]}
+    removed = getattr(um, name)(np.abs(labels), None, moved, ensemble_axis=0, **removed)
+    np.testing.assert_allclose(removed, mean, atol=1e-13)
+
+
+@every_cross_entropy
+def test_cross_entropies_of_binary_forms(name, rng):
+    logits, labels = 2 * rng.normal(size=[6, 4, 1]), rng.integers(0, 2, 6)
+    pairs = np.concatenate([np.zeros_like(logits), logits], axis=-1)
+    p = references.softmax(pairs)
+    expected = np.mean(cross_entropy_reference(name, labels, p))
+    for y in (labels, labels[:, None], labels.astype(float), labels.tolist()):
+        for given in (logits, pairs):
+            np.testing.assert_allclose(scores(name, y, given), expected, atol=1e-13)
+        np.testing.assert_allclose(
+            scores(name, y, probabilities=p[..., 1:]), expected, atol=1e-13
+        )
+
+
+def test_cross_entropies_where_probabilities_underflow():
+    logits = [[[0.0, -2000.0], [0.0, -3000.0]]]
+    np.testing.assert_allclose(um.ensemble_cross_entropy([1], logits), 2000 + np.log(2))
+    np.testing.assert_allclose(um.gibbs_cross_entropy([1], logits), 2500)
+    impossible = [[[0.0, -np.inf], [0.0, 0.0]]]
+    np.testing.assert_allclose(um.ensemble_cross_entropy([1], impossible), np.log(4))
+    assert um.gibbs_cross_entropy([1], impossible) == np.inf
+    assert um.ensemble_cross_entropy([1], [[[0.0, -np.inf]]]) == np.inf
+    assert um.ensemble_cross_entropy([0], probabilities=[[[1.0, 0.0]]]) == 0
+
+
+def test_bounds_on_the_cross_entropy_of_the_ensemble(rng):
+    p, labels = rng.dirichlet([0.5] * 3, [200, 6]), rng.integers(0, 3, 200)
+    ensemble = um.ensemble_cross_entropy(labels, probabilities=p)
+    gibbs = um.gibbs_cross_entropy(labels, probabilities=p)
+    bound = um.variance_bound(np.moveaxis(p, 1, 0), labels)
+    assert bound > 0.01
+    assert ensemble <= gibbs - bound
+
+
+# Pairs of models.
+
+
+def test_disagreement_and_double_fault_by_hand():
+    logits_1 = [[3.0, 1.0], [1.0, 1.0], [0.0, 2.0], [-np.inf, 0.0]]
+    logits_2 = [[3.0, 4.0], [2.0, 1.0], [0.0, 2.0], [5.0, 0.0]]
+    # Decisions 0, 0, 1, 1 and 1, 0, 1, 0.
+    assert um.disagreement(logits_1, logits_2) == 0.5
+    assert um.double_fault(logits_1, logits_2, [0, 1, 1, 0]) == 0.25
+    assert um.double_fault(logits_1, logits_2, [[0], [1], [0], [0]]) == 0.5
+    images = [np.reshape(x, [2, 2, 2]) for x in (logits_1, logits_2)]
+    assert um.disagreement(*images) == 0.5
+    assert um.double_fault(*images, [[0, 1], [1, 0]]) == 0.25
+
+
+def test_divergence_equals_scipy(rng):
+    p, q = rng.uniform(size=[2, 20, 5])
+    p[rng.uniform(size=p.shape) < 0.2] = 0
+    expected = special.kl_div(p, q).sum(axis=-1)
+    np.testing.assert_allclose(um.kl_divergence(p, q), expected, rtol=1e-13)
+    mean = um.kl_divergence(p, q, aggregate=True)
+    np.testing.assert_allclose(mean, expected.mean(), rtol=1e-13)
+    np.testing.assert_allclose(um.kl_divergence(9 * p, 9 * q), 9 * expected)
+    p, q = rng.dirichlet(np.ones(4), [2, 3, 2])
+    expected = special.rel_entr(p, q).sum(axis=-1)
+    np.testing.assert_allclose(um.kl_divergence(p, q), expected, rtol=1e-12)
+
+
+def test_divergence_of_zeros():
+    tiny = 1e-310  # Less than a normal number.
+    p = [[0.0, 1.0], [0.5, 0.5], [0.0, 0.0], [0.0, 0.5], [tiny, 1.0], [1e-300, 1e300]]
+    q = [[0.5, 0.5], [0.0, 1.0], [0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [1e300, 1e300]]
+    expected = [np.log(2), np.inf, 0, 0, np.log(2), 1e300]
+    np.testing.assert_allclose(um.kl_divergence(p, q), expected, rtol=1e-14)
+
+
+def exact_divergence(p, q):
+    with mpmath.workdps(50):
+        p, q = ([mpmath.mpf(float(x)) for x in row] for row in (p, q))
+        return float(
+            mpmath.fsum(
+                (a * mpmath.log(a / b) if a else 0) - a + b
+                for a, b in zip(p, q, strict=True)
+            )
+        )
+
+
+@pytest.mark.parametrize("distance", [1e-12, 1e-8, 1e-3, 0.2, 0.3, 0.6])
+def test_divergence_of_near_distributions_keeps_its_digits(distance, rng):
+    p = rng.dirichlet(np.ones(5))
+    for sign in (-1, 1):
+        q = p * (1 + sign * distance * np.array([1, 1, -1, 0.5, -0.25]))
+        result = um.kl_divergence(p, q)
+        np.testing.assert_allclose(result, exact_divergence(p, q), rtol=1e-13)
+
+
+def test_divergence_of_logits(rng):
+    first, second = 3 * rng.normal(size=[2, 6, 4])
+    first[0, 1] = second[1, 2] = first[2, 3] = second[2, 3] = -np.inf
+    p, q = references.softmax(first), references.softmax(second)
+    expected = special.rel_entr(p, q).sum(axis=-1)
+    assert np.isinf(expected[1])
+    result = um.logit_kl_divergence(first + 1000, second - 1000, aggregate=False)
+    np.testing.assert_allclose(result, expected, rtol=1e-11)
+    finite = np.delete(first, 1, 0), np.delete(second, 1, 0)
+    np.testing.assert_allclose(
+        um.logit_kl_divergence(*finite), np.delete(expected, 1).mean(), rtol=1e-12
+    )
+    binary = um.logit_kl_divergence([[2.0]], [[-1.0]])
+    pair = um.logit_kl_divergence([[0.0, 2.0]], [[0.0, -1.0]])
+    np.testing.assert_allclose(binary, pair, rtol=1e-14)
+    # The probability of class 0 underflows, and the logit says by how much.
+    result = um.logit_kl_divergence([[0.0, 0.0]], [[-2000.0, 0.0]])
+    np.testing.assert_allclose(result, 1000 - np.log(2))
+
+
+def test_distances_equal_numpy_and_scipy(rng):
+    x, y = rng.normal(size=[2, 2, 3, 4])
+    x[0, 1] = y[0, 1]
+    for p in (1, 1.5, 2, 7, np.inf):
+        expected = np.linalg.norm(x - y, ord=p, axis=-1)
+        result = um.lp_distance(x, y, p, aggregate=False)
+        np.testing.assert_allclose(result, expected, rtol=1e-14)
+        np.testing.assert_allclose(um.lp_distance(x, y, p), expected.mean())
+        far = um.lp_distance(x * 1e200, y * 1e200, p, aggregate=False)
+        np.testing.assert_allclose(far, expected * 1e200, rtol=1e-14)
+    rows = zip(x.reshape(6, 4), y.reshape(6, 4), strict=True)
+    expected = np.array([spatial.distance.cosine(*row) for row in rows])
+    for scale in (1.0, 1e200, 1e-200):
+        result = um.cosine_distance(x * scale, y, aggregate=False)
+        np.testing.assert_allclose(result.reshape(-1), expected, atol=1e-14)
+        np.testing.assert_allclose(
+            um.cosine_similarity(x * scale, y), 1 - expected.mean(), atol=1e-14
+        )
+
+
+def test_directions_of_zero_vectors():
+    x, y = [[0.0, 0.0], [1.0, 1.0]], [[1.0, 0.0], [2.0, 2.0]]
+    similarity = um.cosine_similarity(x, y, aggregate=False)
+    np.testing.assert_allclose(similarity, [0, 1], rtol=1e-15)
+    np.testing.assert_allclose(
+        um.cosine_distance(x, y, aggregate=False), [1, 0], atol=1e-15
+    )
+    assert um.lp_distance(x, x, 3) == 0
+
+
+def test_variance_bound_by_hand():
+    # Of the label: .5 and 1; .2 and .4; 0 and 0.
+    probs = [
+        [[0.5, 0.5], [0.8, 0.2], [1.0, 0.0]],
+        [[1.0, 0.0], [0.6, 0.4], [1.0, 0.0]],
+    ]
+    expected = (0.25**2 / 2 + 0.1**2 / (2 * 0.4**2) + 0) / 3
+    assert um.variance_bound(probs, [0, 1, 1]) == pytest.approx(expected, rel=1e-14)
+    assert um.variance_bound(probs, [0, 1, 1], 2) == pytest.approx(expected, rel=1e-14)
+    binary = np.array(probs)[..., 1:]
+    assert um.variance_bound(binary, [[0], [1], [1]]) == pytest.approx(expected)
+    assert um.variance_bound(probs[:1], [0, 1, 1]) == 0
+    images = np.array(probs)[:, :2, None]
+    result = um.variance_bound(images, [[0], [1]])
+    assert result == pytest.approx(expected * 3 / 2)
+
+
+# Diversity over pairs.
+
+
+def pairwise_reference(probs):
+    """Loops over the pairs."""
+    parts = collections.defaultdict(list)
+    for p, q in itertools.combinations(np.asarray(probs, np.float64), 2):
+        parts["disagreement"].append(np.mean(p.argmax(-1) != q.argmax(-1)))
+        divergences = [exact_divergence(*rows) for rows in zip(p, q, strict=True)]
+        parts["average_kl"].append(np.mean(divergences))
+        cosines = [
+            1 - spatial.distance.cosine(*rows)
+            if np.any(rows[0]) * np.any(rows[1])
+            else 0
+            for rows in zip(p, q, strict=True)
+        ]
+        parts["cosine_similarity"].append(np.mean(cosines))
+    return {name: np.mean(values) for name, values in parts.items()}
+
+
+def assert_diversity(result, expected, rtol=1e-12):
+    assert list(result) == ["disagreement", "average_kl", "cosine_similarity"]
+    for name, value in result.items():
+        np.testing.assert_allclose(value, expected[name], rtol=rtol, atol=1e-15)
+
+
+@pytest.mark.parametrize("members", [2, 3, 8])
+def test_diversity_equals_the_loop_over_pairs(members, rng):
+    probs = rng.dirichlet([0.3] * 4, [members, 6])
+    result = um.average_pairwise_diversity(probs)
+    assert_diversity(result, pairwise_reference(probs))
+    assert all(type(value) is float for value in result.values())
+    images = probs.reshape(members, 2, 3, 4)
+    assert_diversity(um.average_pairwise_diversity(images, members), result)
+    binary = probs[..., 1:2]
+    pairs = np.concatenate([1 - binary, binary], axis=-1)
+    assert_diversity(um.average_pairwise_diversity(binary), pairwise_reference(pairs))
+    any_rows = rng.uniform(size=[members, 6, 4])
+    assert_diversity(
+        um.average_pairwise_diversity(any_rows), pairwise_reference(any_rows)
+    )
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-10, 1e-5, 0.1, 0.5])
+def test_diversity_of_members_that_nearly_agree_keeps_its_digits(distance, rng):
+    probs = rng.dirichlet(np.ones(3), 4) * (1 - distance * rng.uniform(size=[5, 4, 3]))
+    assert_diversity(um.average_pairwise_diversity(probs), pairwise_reference(probs))
+
+
+def test_diversity_of_zeros():
+    # What is impossible for the first members only, or for all, is no infinity.
+    probs = np.array([[[0.0, 1.0, 0.0]], [[0.0, 0.5, 0.5]], [[0.25, 0.25, 0.5]]])
+    result = um.average_pairwise_diversity(probs)
+    assert_diversity(result, pairwise_reference(probs))
+    assert um.average_pairwise_diversity(probs[::-1])["average_kl"] == np.inf
+    gone = np.concatenate([probs, np.zeros([1, 1, 3])])
+    assert um.average_pairwise_diversity(gone)["average_kl"] == np.inf
+    nothing = np.concatenate([np.zeros([1, 1, 3]), probs])
+    assert_diversity(
+        um.average_pairwise_diversity(nothing), pairwise_reference(nothing)
+    )
+    zeros = um.average_pairwise_diversity(np.zeros([2, 1, 3]))
+    assert list(zeros.values()) == [0, 0, 0]
+
+
+def test_diversity_is_in_blocks_and_relative_to_the_error(rng, monkeypatch):
+    probs = rng.dirichlet(np.ones(3), [4, 9])
+    whole = um.average_pairwise_diversity(probs)
+    relative = um.average_pairwise_diversity(probs, error=0.2)
+    assert relative["disagreement"] == pytest.approx(whole["disagreement"] / 0.2)
+    assert relative["average_kl"] == whole["average_kl"]
+    monkeypatch.setattr(um, "_BLOCK", 30)
+    assert_diversity(um.average_pairwise_diversity(probs), whole)
+
+
+# Bad input.
+
+GOOD = np.full([2, 3, 4], 0.25)
+
+
+def changed(value, index=(1, 2, 0)):
+    array = GOOD.copy()
+    array[index] = value
+    return array
+
+
+@every_score
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({}, "`probabilities` and `logits`"),
+        ({"logits": GOOD, "probabilities": GOOD}, "`probabilities` and `logits`"),
+        ({"probabilities": GOOD[0], "ensemble_axis": 1}, "`probabilities`.*rank 3"),
+        ({"logits": GOOD[:0]}, "`logits`"),
+        ({"logits": GOOD[:, :0]}, "`logits`"),
+        ({"logits": [[[1.0, 2.0], [1.0]]]}, "`logits`"),
+        ({"logits": GOOD, "ensemble_axis": 2}, "`ensemble_axis`"),
+        ({"logits": GOOD, "ensemble_axis": -1}, "`ensemble_axis`"),
+        ({"logits": GOOD, "ensemble_axis": 3}, "`ensemble_axis`"),
+        ({"logits": GOOD, "ensemble_axis": 1.5}, "`ensemble_axis`"),
+        ({"logits": GOOD, "ensemble_axis": True}, "`ensemble_axis`"),
+        ({"probabilities": changed(np.nan)}, r"`probabilities`.*\[1, 2, 0\]"),
+        ({"probabilities": changed(-0.1)}, r"`probabilities`.*\[1, 2, 0\]"),
+        ({"probabilities": changed(1.1)}, r"`probabilities`.*\[1, 2, 0\]"),
+        ({"logits": changed(np.nan)}, r"`logits`.*\[1, 2\]"),
+        ({"logits": changed(np.inf)}, r"`logits`.*\[1, 2\]"),
+        ({"logits": changed(-np.inf, (1, 2))}, r"`logits`.*\[1, 2\]"),
+    ],
+)
+def test_bad_predictions_raise(name, arguments, word):
+    with pytest.raises(ValueError, match=word) as raised:
+        getattr(um, name)(**arguments)
+    assert "Received" in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(SCORES) - {"predictive_entropy"}))
+def test_there_must_be_an_axis_of_members(name):
+    with pytest.raises(ValueError, match="ensemble_axis"):
+        getattr(um, name)(GOOD, ensemble_axis=None)
+
+
+LABELS = [0, 3]
+SMALL = np.full([2, 4], 0.25)
+ONE = np.ones([2, 4])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "word"),
+    [
+        *(
+            (name, arguments, word)
+            for name in CROSS_ENTROPIES
+            for arguments, word in (
+                ((LABELS,), "`probabilities` and `logits`"),
+                ((LABELS, GOOD, GOOD), "`probabilities` and `logits`"),
+                ((LABELS[:1], GOOD), "`labels`"),
+                (([LABELS], GOOD), "`labels`"),
+                (([0, 4], GOOD), r"`labels`.*\[0, 4\)"),
+                (([0, -1], GOOD), "`labels`"),
+                (([0, 0.5], GOOD), "`labels`"),
+                (([0, np.nan], GOOD), "`labels`"),
+                ((LABELS, SMALL), "`logits`.*rank 3"),
+                ((SMALL, GOOD), "`labels`"),
+                ((GOOD, LABELS), "swapped"),
+                ((LABELS, changed(np.nan)), "`logits`"),
+                ((LABELS, None, changed(2.0)), "`probabilities`"),
+                ((LABELS, GOOD, None, 1), "`aggregate`"),
+                (([], GOOD[:0]), "`logits`"),
+            )
+        ),
+        ("knowledge_uncertainty", (), "`alphas` and `logits`"),
+        ("knowledge_uncertainty", (ONE, ONE), "`alphas` and `logits`"),
+        ("knowledge_uncertainty", (1.0,), "`alphas`"),
+        ("knowledge_uncertainty", ([[1.0]],), "`alphas`"),
+        ("knowledge_uncertainty", (ONE[:0],), "`alphas`"),
+        ("knowledge_uncertainty", ([1.0, 0.0],), "`alphas`"),
+        ("knowledge_uncertainty", ([1.0, -1.0],), "`alphas`"),
+        ("knowledge_uncertainty", ([1.0, np.inf],), "`alphas`"),
+        ("knowledge_uncertainty", (None, [1.0, np.nan]), "`logits`"),
+        ("knowledge_uncertainty", (None, [1.0, -np.inf]), "`logits`"),
+        *(
+            (name, (*arguments, *labels), word)
+            for name, labels in (("disagreement", ()), ("double_fault", (LABELS,)))
+            for arguments, word in (
+                ((ONE, ONE[:1]), "`logits_2`"),
+                ((ONE, ONE[:, :2]), "`logits_2`"),
+                ((LABELS, LABELS), "`logits_1`"),
+                ((ONE[:, :1], ONE[:, :1]), "`logits_1`.*K >= 2"),
+                ((ONE[:0], ONE[:0]), "`logits_1`"),
+                ((ONE * np.nan, ONE), "`logits_1`"),
+                ((ONE, ONE * np.inf), "`logits_2`"),
+            )
+        ),
+        ("double_fault", (ONE, ONE, [0]), "`labels`"),
+        ("double_fault", (ONE, ONE, [0, 4]), r"`labels`.*\[0, 4\)"),
+        ("double_fault", (ONE, ONE, [0, 0.5]), "`labels`"),
+        ("double_fault", (LABELS, ONE, ONE), "`logits_1`"),
+        ("kl_divergence", (ONE, ONE[:1]), "`q`"),
+        ("kl_divergence", (ONE, -ONE), "`q`.*>= 0"),
+        ("kl_divergence", (ONE * np.nan, ONE), "`p`"),
+        ("kl_divergence", (ONE, ONE * np.inf), "`q`"),
+        ("kl_divergence", (1.0, 1.0), "`p`"),
+        ("kl_divergence", ([[1.0]], [[1.0]]), "`p`.*K >= 2"),
+        ("kl_divergence", (ONE[:0], ONE[:0]), "`p`"),
+        ("logit_kl_divergence", (ONE, ONE[:1]), "`logits_2`"),
+        ("logit_kl_divergence", (ONE * np.inf, ONE), "`logits_1`"),
+        ("logit_kl_divergence", (ONE, ONE * np.nan), "`logits_2`"),
+        *(
+            (name, arguments, word)
+            for name in ("lp_distance", "cosine_similarity", "cosine_distance")
+            for arguments, word in (
+                ((ONE, ONE[0]), "`y`"),
+                ((ONE * np.nan, ONE), "`x`"),
+                ((ONE, ONE * np.inf), "`y`"),
+                ((ONE[:0], ONE[:0]), "`x`"),
+                ((1.0, 1.0), "`x`"),
+            )
+        ),
+        ("lp_distance", (ONE, ONE, 0.5), "`p`"),
+        ("lp_distance", (ONE, ONE, np.nan), "`p`"),
+        ("lp_distance", (ONE, ONE, "2x"), "`p`"),
+        ("variance_bound", (SMALL, [0, 1]), "`probs`.*rank 3"),
+        ("variance_bound", (GOOD, [0, 1]), "`labels`"),
+        ("variance_bound", (GOOD, [0, 1, 4]), r"`labels`.*\[0, 4\)"),
+        ("variance_bound", (GOOD, [0, 1, 2], 3), "`num_models`"),
+        ("variance_bound", (GOOD, [0, 1, 2], 2.5), "`num_models`"),
+        ("variance_bound", (GOOD + 1, [0, 1, 2]), "`probs`"),
+        ("variance_bound", (GOOD[:0], [0, 1, 2]), "`probs`"),
+        ("average_pairwise_diversity", (SMALL,), "`probs`.*rank 3"),
+        ("average_pairwise_diversity", (GOOD[:1],), "`probs`.*at least 2"),
+        ("average_pairwise_diversity", (GOOD, 3), "`num_models`"),
+        ("average_pairwise_diversity", (GOOD[:, :0],), "`probs`"),
+        ("average_pairwise_diversity", (changed(-1.0),), "`probs`"),
+        ("average_pairwise_diversity", (changed(np.nan),), "`probs`"),
+        ("average_pairwise_diversity", (GOOD, 2, 0.0), "`error`"),
+        ("average_pairwise_diversity", (GOOD, 2, np.nan), "`error`"),
+        ("average_pairwise_diversity", (GOOD, 2, [0.5]), "`error`"),
+    ],
+)
+def test_bad_arguments_raise(name, arguments, word):
+    with pytest.raises(ValueError, match=word) as raised:
+        getattr(um, name)(*arguments)
+    assert "Received" in str(raised.value)
+
+
+@pytest.mark.parametrize("name", CROSS_ENTROPIES)
+def test_bad_weights_raise(name):
+    for weights in ([1.0, -1.0], [1.0, np.nan], [1.0, 2.0, 3.0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            getattr(um, name)(LABELS, GOOD, sample_weight=weights)
+    for options in ({"sample_weight": [0, 0]}, {"ignore_index": 0}):
+        with pytest.raises(ValueError, match="labels"):
+            getattr(um, name)([0, 0], GOOD, **options)
+        result = getattr(um, name)([0, 0], GOOD, None, False, **options)
+        assert result.tolist() == [0, 0]
+
+
+def test_options_must_be_booleans():
+    for name in (
+        *("kl_divergence", "logit_kl_divergence", "lp_distance"),
+        *("cosine_similarity", "cosine_distance"),
+    ):
+        with pytest.raises(ValueError, match="`aggregate`"):
+            getattr(um, name)(ONE, ONE, aggregate="mean")
+
+
+@pytest.mark.parametrize("name", um.__all__)
+def test_text_is_a_type_error(name):
+    text = [[["a", "b"]]]
+    labels = [0]
+    arguments = {
+        **dict.fromkeys(SCORES, (text,)),
+        **dict.fromkeys(CROSS_ENTROPIES, (labels, text)),
+        "knowledge_uncertainty": (text,),
+        "double_fault": (text, text, labels),
+        "variance_bound": (text, labels),
+        "average_pairwise_diversity": (text,),
+    }.get(name, (text, text))
+    with pytest.raises(TypeError, match="must hold numbers"):
+        getattr(um, name)(*arguments)
+
+
+@pytest.mark.parametrize("name", um.__all__)
+def test_inputs_are_not_changed(name, rng):
+    p = predictions(rng, (3, 3, 4)) * 0.9 + 0.025
+    p[0, 0, 0] = 0
+    labels = rng.integers(0, 4, 3)
+    arguments = {
+        **dict.fromkeys(SCORES, (None, p)),
+        **dict.fromkeys(CROSS_ENTROPIES, (labels, None, p)),
+        "knowledge_uncertainty": (p + 0.1,),
+        "double_fault": (p, p[::-1].copy(), rng.integers(0, 4, [3, 3])),
+        "variance_bound": (p, labels),
+        "average_pairwise_diversity": (p,),
+    }.get(name, (p, p[::-1].copy()))
+    arrays = [array for array in arguments if array is not None]
+    before = [array.copy() for array in arrays]
+    for array in arrays:
+        array.flags.writeable = False
+    getattr(um, name)(*arguments)
+    for array, old in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, old)

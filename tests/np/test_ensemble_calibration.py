@@ -1,0 +1,452 @@
+"""Calibration of ensembles: the data against loops, the drawing against the data."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics.numpy import member_calibration
+from uncertainty_metrics.visualization import ensemble as plots
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+pytestmark = pytest.mark.usefixtures("close_figures")
+
+ensemble_calibration = member_calibration.ensemble_calibration
+
+
+def members(rng, n=300, m=3, classes=4, sharpness=1.0):
+    """Labels, and logits [n, m, classes] that know something of them."""
+    labels = rng.integers(classes, size=n)
+    logits = rng.normal(size=(n, 1, classes)) + 0.7 * rng.normal(size=(n, m, classes))
+    logits[np.arange(n), :, labels] += 1.5
+    return labels, sharpness * logits
+
+
+def softmax(logits):
+    p = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def loop(labels, probabilities, num_bins, weights):
+    """Counts, confidences and accuracies of the bins, example by example."""
+    sums = np.zeros((3, num_bins))
+    for label, p, weight in zip(labels, probabilities, weights, strict=True):
+        decided = int(np.argmax(p))
+        edges = np.linspace(0, 1, num_bins + 1)
+        b = next(b for b in range(num_bins) if p[decided] <= edges[b + 1])
+        sums[:, b] += weight, weight * p[decided], weight * (decided == label)
+    with np.errstate(invalid="ignore"):
+        return sums[0], sums[1] / sums[0], sums[2] / sums[0]
+
+
+# The data.
+
+
+def test_by_hand():
+    # Right with .6, right with .6 and wrong with .4: their mean is right with .5.
+    calibration = ensemble_calibration(
+        [0],
+        probabilities=[[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]],
+        num_bins=10,
+    )
+    nan = np.nan
+    expected = np.full((3, 10), nan)
+    expected[[0, 1, 2], [5, 5, 3]] = 0.6, 0.6, 0.4
+    np.testing.assert_allclose(calibration.edges, np.arange(11) / 10)
+    np.testing.assert_allclose(calibration.member_confidences, expected)
+    np.testing.assert_array_equal(calibration.member_counts, ~np.isnan(expected))
+    np.testing.assert_allclose(
+        calibration.member_gaps[[0, 1, 2], [5, 5, 3]], [0.4, 0.4, -0.4]
+    )
+    np.testing.assert_allclose(calibration.member_eces, 0.4)
+    np.testing.assert_allclose(calibration.member_overall_confidences, [0.6, 0.6, 0.4])
+    np.testing.assert_array_equal(calibration.member_overall_accuracies, [1, 1, 0])
+    assert np.flatnonzero(calibration.ensemble_counts).tolist() == [4]
+    assert calibration.ensemble_confidences[4] == pytest.approx(0.5)
+    assert calibration.ensemble_gaps[4] == pytest.approx(0.5)
+    assert calibration.ensemble_ece == pytest.approx(0.5)
+    assert calibration.ensemble_confidence == pytest.approx(0.5)
+    assert calibration.ensemble_accuracy == 1
+    assert calibration.verdict == (
+        "Averaging made calibration worse (ECE from 0.400 to 0.500): confidence went "
+        "from 0.533 to 0.500 and accuracy from 0.667 to 1.000, which leaves the "
+        "ensemble underconfident."
+    )
+
+
+@pytest.mark.parametrize("from_logits", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_data_are_those_of_a_loop(rng, from_logits, weighted):
+    labels, logits = members(rng, n=120)
+    p = softmax(logits)
+    weights = rng.integers(3, size=120) if weighted else np.ones(120)
+    given = {"logits": logits} if from_logits else {"probabilities": p}
+    calibration = ensemble_calibration(
+        labels, **given, num_bins=7, sample_weight=weights if weighted else None
+    )
+    for m in range(3):
+        for values, expected in zip(
+            (
+                calibration.member_counts,
+                calibration.member_confidences,
+                calibration.member_accuracies,
+            ),
+            loop(labels, p[:, m], 7, weights),
+            strict=True,
+        ):
+            np.testing.assert_allclose(values[m], expected)
+    mean = p.mean(axis=1)
+    for values, expected in zip(
+        (
+            calibration.ensemble_counts,
+            calibration.ensemble_confidences,
+            calibration.ensemble_accuracies,
+        ),
+        loop(labels, mean, 7, weights),
+        strict=True,
+    ):
+        np.testing.assert_allclose(values, expected)
+    top = p.max(axis=-1)
+    np.testing.assert_allclose(
+        calibration.member_overall_confidences, np.average(top, 0, weights)
+    )
+    right = p.argmax(axis=-1) == labels[:, None]
+    np.testing.assert_allclose(
+        calibration.member_overall_accuracies, np.average(right, 0, weights)
+    )
+    assert calibration.ensemble_confidence == pytest.approx(
+        np.average(mean.max(axis=-1), weights=weights)
+    )
+    assert calibration.ensemble_accuracy == pytest.approx(
+        np.average(mean.argmax(axis=-1) == labels, weights=weights)
+    )
+    options = {"num_bins": 7, "sample_weight": weights}
+    assert calibration.ensemble_ece == pytest.approx(um.ece(labels, mean, **options))
+    np.testing.assert_allclose(
+        calibration.member_eces, [um.ece(labels, p[:, m], **options) for m in range(3)]
+    )
+
+
+def test_averaging_overconfident_members_helps_and_underconfident_ones_harms(rng):
+    labels, logits = members(rng, n=2000, m=5, sharpness=4.0)
+    calibration = ensemble_calibration(labels, logits)
+    assert calibration.ensemble_ece < calibration.member_eces.min()
+    assert calibration.verdict.startswith("Averaging made calibration better (ECE from")
+    assert (
+        np.mean(calibration.member_overall_confidences)
+        > calibration.ensemble_confidence
+    )
+    calibration = ensemble_calibration(labels, logits / 16)
+    assert calibration.ensemble_ece > calibration.member_eces.max()
+    assert calibration.verdict.startswith("Averaging made calibration worse (ECE from")
+    assert calibration.verdict.endswith("which leaves the ensemble underconfident.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "confidences", "direction"),
+    [
+        ([0, 0, 1], [1.0, 1.0, 0.0], "calibrated"),
+        ([1, 1, 0], [0.9, 0.8, 0.6], "overconfident"),
+        ([0, 0, 0], [0.9, 0.8, 0.6], "underconfident"),
+        ([0, 1], [0.6, 0.9], "overconfident in some bins and underconfident in others"),
+        # Of the ECE, .65 and .55 are too sure, .2 not sure enough.
+        ([1, 0], [0.65, 0.8], "overconfident"),
+        (
+            [1, 0],
+            [0.55, 0.8],
+            "overconfident in some bins and underconfident in others",
+        ),
+    ],
+)
+def test_verdict_of_one_member(labels, confidences, direction):
+    # P(class 1) is the rest.
+    probabilities = 1 - np.array(confidences)[:, None, None]
+    calibration = ensemble_calibration(labels, probabilities=probabilities)
+    assert calibration.ensemble_ece == calibration.member_eces[0]
+    assert calibration.verdict.startswith("Averaging left calibration as it was (ECE")
+    assert calibration.verdict.endswith(f"which leaves the ensemble {direction}.")
+
+
+def test_one_member_and_equal_members_are_the_ensemble(rng):
+    labels, logits = members(rng, m=1)
+    # Members of float32: their mean is exact.
+    p = softmax(logits).astype(np.float32)
+    for copies in (1, 3):
+        calibration = ensemble_calibration(
+            labels, probabilities=np.repeat(p, copies, axis=1)
+        )
+        for member in range(copies):
+            for name in ("counts", "confidences", "accuracies", "gaps"):
+                np.testing.assert_array_equal(
+                    getattr(calibration, f"member_{name}")[member],
+                    getattr(calibration, f"ensemble_{name}"),
+                )
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2, -4])
+def test_axes(rng, axis):
+    labels = rng.integers(3, size=(4, 5))
+    p = rng.dirichlet(np.ones(3), size=(4, 5, 2))
+    moved = np.moveaxis(p, 2, axis)
+    calibration = ensemble_calibration(labels, probabilities=moved, ensemble_axis=axis)
+    expected = ensemble_calibration(labels.ravel(), probabilities=p.reshape(20, 2, 3))
+    np.testing.assert_allclose(calibration.member_gaps, expected.member_gaps)
+    assert calibration.ensemble_ece == pytest.approx(expected.ensemble_ece)
+
+
+def test_class_1_alone_is_two_classes(rng):
+    labels = rng.integers(2, size=50)
+    logits = rng.normal(size=(50, 3, 1))
+    both = np.concatenate([np.zeros_like(logits), logits], axis=-1)
+    one, two = ensemble_calibration(labels, logits), ensemble_calibration(labels, both)
+    np.testing.assert_allclose(one.ensemble_gaps, two.ensemble_gaps)
+    p = softmax(both)[..., 1:]
+    three = ensemble_calibration(labels[:, None], probabilities=p)
+    np.testing.assert_allclose(three.member_eces, two.member_eces)
+
+
+def test_ignored_examples_and_those_of_weight_0_are_left_out(rng):
+    labels, logits = members(rng, n=60)
+    expected = ensemble_calibration(labels[:40], logits[:40])
+    weights = np.repeat([1.0, 0.0], [40, 20])
+    ignored = np.where(weights > 0, labels, -1)
+    logits[40:] = np.nan
+    for other in (
+        ensemble_calibration(labels, logits, sample_weight=weights),
+        ensemble_calibration(ignored, logits, ignore_index=-1),
+    ):
+        np.testing.assert_array_equal(other.member_counts, expected.member_counts)
+        assert other.ensemble_ece == expected.ensemble_ece
+
+
+def test_input_is_not_modified(rng):
+    labels, logits = members(rng)
+    p = softmax(logits)
+    copies = labels.copy(), p.copy()
+    ensemble_calibration(labels, probabilities=p)
+    np.testing.assert_array_equal(labels, copies[0])
+    np.testing.assert_array_equal(p, copies[1])
+
+
+@pytest.mark.parametrize("function", ["data", "diagram"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Exactly one of `probabilities` and `logits`"),
+        ({"logits": np.zeros((4, 2, 3)), "probabilities": 1}, "Exactly one of"),
+        ({"logits": np.zeros((4, 3))}, "`logits` must be of rank 3 or more"),
+        ({"probabilities": np.zeros((4, 0, 3))}, "`probabilities` must be"),
+        ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 2}, "`ensemble_axis` must"),
+        ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 0.5}, "`ensemble_axis` must"),
+        ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 0}, "`labels` must be"),
+        ({"logits": np.zeros((5, 2, 3))}, "`labels` must be of shape"),
+        ({"logits": np.full((4, 2, 3), np.nan)}, "`logits` must be finite"),
+        ({"probabilities": np.full((4, 2, 3), 1.5)}, r"must be in \[0, 1\]"),
+        ({"probabilities": np.full((4, 2, 1), 0.5)}, r"integers in \[0, 2\)"),
+        ({"logits": np.zeros((4, 2, 3)), "num_bins": 0}, "`num_bins` must be"),
+        ({"logits": np.zeros((4, 2, 3)), "sample_weight": -1}, "`sample_weight`"),
+        ({"logits": [[[1.0], [2.0, 3.0]]]}, "`logits` must be a rectangular"),
+    ],
+)
+def test_bad_arguments_raise(function, arguments, message):
+    call = {
+        "data": ensemble_calibration,
+        "diagram": plots.ensemble_calibration_diagram,
+    }[function]
+    with pytest.raises(ValueError, match=message):
+        call([0, 1, 2, 0], **arguments)
+    assert plt.get_fignums() == []
+
+
+def test_text_is_a_type_error():
+    with pytest.raises(TypeError, match="`logits` must hold numbers"):
+        ensemble_calibration([0], [[["a", "b"]]])
+
+
+# The diagram.
+
+
+def texts(ax):
+    legend = ax.get_legend()
+    return legend.get_title().get_text(), [t.get_text() for t in legend.get_texts()]
+
+
+def test_lines_are_the_data(rng, ax):
+    labels, logits = members(rng)
+    weights = rng.random(len(labels))
+    options = {"num_bins": 8, "sample_weight": weights}
+    calibration = ensemble_calibration(labels, logits, **options)
+    returned = plots.ensemble_calibration_diagram(
+        labels, logits, title="Mixup", ax=ax, **options
+    )
+    assert returned is ax
+    assert ax.get_title() == "Mixup"
+    *lines, together, ensemble, zero = ax.lines
+    assert len(lines) == 3
+    held = calibration.member_counts > 0
+    assert not np.all(held)  # Confidences of four classes are above 1/4.
+    for m, line in enumerate(lines):
+        np.testing.assert_array_equal(
+            line.get_xydata(),
+            np.stack(
+                [calibration.member_confidences[m], calibration.member_gaps[m]], axis=-1
+            )[held[m]],
+        )
+    held = calibration.ensemble_counts > 0
+    expected = np.stack(
+        [calibration.ensemble_confidences, calibration.ensemble_gaps], axis=-1
+    )[held]
+    np.testing.assert_array_equal(ensemble.get_xydata(), expected)
+    (points,) = ax.collections
+    np.testing.assert_array_equal(points.get_offsets(), expected)
+    shares = calibration.ensemble_counts[held] / calibration.ensemble_counts.sum()
+    np.testing.assert_allclose(points.get_sizes() / points.get_sizes().sum(), shares)
+    assert (
+        ensemble.get_linewidth() > together.get_linewidth() > lines[0].get_linewidth()
+    )
+    np.testing.assert_array_equal(zero.get_ydata(), [0, 0])
+
+    # All members together: the examples of all of them in the same bins.
+    p = softmax(logits).reshape(-1, 4)
+    pooled = um.bin_statistics(
+        np.repeat(labels, 3), p, num_bins=8, sample_weight=np.repeat(weights, 3)
+    )
+    held = pooled.counts[0] > 0
+    confidences = pooled.confidences[0][held]
+    np.testing.assert_allclose(together.get_xdata(), confidences)
+    np.testing.assert_allclose(
+        together.get_ydata(), pooled.accuracies[0][held] - confidences, atol=1e-12
+    )
+
+    eces = calibration.member_eces
+    assert texts(ax)[1] == [
+        f"Members: ECE = {eces.min():.3f} to {eces.max():.3f}",
+        f"Members together: mean ECE = {eces.mean():.3f}",
+        f"Ensemble: ECE = {calibration.ensemble_ece:.3f}",
+    ]
+
+
+def test_halves_are_named_on_their_sides(rng, ax):
+    plots.ensemble_calibration_diagram(*members(rng), ax=ax)
+    low, high = ax.get_ylim()
+    assert low == -high
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    assert heights["Overconfident"] < 0.5 < heights["Underconfident"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy - confidence")
+
+
+def test_one_member_is_drawn(ax):
+    plots.ensemble_calibration_diagram(
+        [0, 1], probabilities=[[[0.9, 0.1]], [[0.0, 1.0]]], ax=ax
+    )
+    assert texts(ax)[1][0] == "Member: ECE = 0.050"
+    ax.get_figure().draw_without_rendering()
+
+
+def test_a_new_figure_is_made_and_not_shown(monkeypatch, rng):
+    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
+    before = dict(mpl.rcParams)
+    for draw, *arguments in (
+        (plots.ensemble_calibration_diagram, *members(rng)),
+        (plots.uncertainty_histogram, {"a": rng.random(9), "b": rng.random(9)}),
+    ):
+        ax = draw(*arguments)
+        figure = ax.get_figure()
+        assert plt.get_fignums() == [figure.number]
+        figure.draw_without_rendering()
+        # The legend is beside the Axes, and so covers nothing.
+        (legend,) = figure.legends
+        assert ax.get_legend() is None
+        assert not legend.get_window_extent().overlaps(ax.get_window_extent())
+        plt.close(figure)
+    assert dict(mpl.rcParams) == before
+
+
+def test_axes_of_ones_own_leave_pyplot_alone(ax, rng):
+    plots.ensemble_calibration_diagram(*members(rng), ax=ax)
+    plots.uncertainty_histogram(rng.random(9), ax=ax)
+    assert plt.get_fignums() == []
+
+
+# The histogram.
+
+
+def histograms(ax):
+    """(values, edges) of the outlines."""
+    return [
+        (patch.get_data().values, patch.get_data().edges)
+        for patch in ax.patches
+        if not patch.get_fill()
+    ]
+
+
+@pytest.mark.parametrize("density", [True, False])
+def test_histograms_have_common_bins(rng, ax, density):
+    sets = {"known": rng.gamma(1, size=50), "unknown": rng.gamma(3, size=(8, 10))}
+    returned = plots.uncertainty_histogram(
+        sets, num_bins=12, density=density, title="Two", xlabel="Entropy", ax=ax
+    )
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel()) == ("Two", "Entropy")
+    assert ax.get_ylabel() == ("Density" if density else "Examples")
+    values = np.concatenate([v.ravel() for v in sets.values()])
+    for (heights, edges), inside in zip(histograms(ax), sets.values(), strict=True):
+        np.testing.assert_allclose(edges, np.linspace(values.min(), values.max(), 13))
+        expected = np.histogram(inside, edges)[0]
+        assert expected.sum() == inside.size
+        if density:
+            expected = expected / inside.size / np.diff(edges)
+        np.testing.assert_allclose(heights, expected)
+    title, labels = texts(ax)
+    larger = sets["unknown"].reshape(-1, 1) > sets["known"]
+    assert title == f"AUROC = {larger.mean():.3f}"
+    assert labels == ["known", "unknown"]
+
+
+def test_auroc_is_of_two_sets_and_counts_ties_half(rng):
+    def drawn(sets):
+        ax = mpl.figure.Figure().subplots()
+        return plots.uncertainty_histogram(sets, ax=ax)
+
+    assert texts(drawn({"a": [1, 2], "b": [2, 3]}))[0] == "AUROC = 0.875"
+    assert texts(drawn({"b": [2, 3], "a": [1, 2]}))[0] == "AUROC = 0.125"
+    assert texts(drawn({name: rng.random(5) for name in "abc"}))[0] == ""
+    assert drawn([1.0, 2.0]).get_legend() is None
+    assert len(histograms(drawn([1.0, 2.0]))) == 1
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0], [0.0, 1e-300], [1.0, np.nextafter(1.0, 2)], [-2.0, -2.0], [1, 0]]
+)
+def test_corners_of_the_histogram(values, ax):
+    plots.uncertainty_histogram({"$a": values, "b$": values}, ax=ax)
+    ax.get_figure().draw_without_rendering()
+    for heights, edges in histograms(ax):
+        assert np.sum(heights * np.diff(edges)) == pytest.approx(1)
+        assert np.all(np.diff(edges) > 0)
+
+
+@pytest.mark.parametrize(
+    ("uncertainties", "options", "message"),
+    [
+        ({}, {}, "`uncertainties` must be of at least one set"),
+        ([], {}, "`uncertainties` must be not empty"),
+        ({"a": [1.0], "b": []}, {}, r"`uncertainties\['b'\]` must be not empty"),
+        ({"a": [np.nan]}, {}, r"`uncertainties\['a'\]` must be finite"),
+        ([1.0], {"num_bins": 0}, "`num_bins` must be"),
+        ([1.0], {"density": 1}, "`density` must be True or False"),
+        ([1.0], {"ax": 3}, "`ax` must be matplotlib Axes"),
+    ],
+)
+def test_bad_arguments_of_the_histogram(uncertainties, options, message):
+    with pytest.raises(ValueError, match=message):
+        plots.uncertainty_histogram(uncertainties, **options)
+    assert plt.get_fignums() == []
+
+
+def test_text_as_uncertainties_is_a_type_error(ax):
+    with pytest.raises(TypeError, match="`uncertainties` must hold numbers"):
+        plots.uncertainty_histogram(["a"], ax=ax)

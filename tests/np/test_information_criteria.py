@@ -1,0 +1,443 @@
+"""Information criteria against ArviZ, loops, and a model with a known posterior."""
+
+import math
+import pathlib
+import statistics
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from uncertainty_metrics.numpy import information_criteria as criteria
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)
+    import arviz
+
+QUIET = pytest.mark.filterwarnings("ignore::UserWarning")
+FUNCTIONS = {
+    "waic1": criteria.negative_waic,
+    "waic2": lambda logp: criteria.negative_waic(logp, "waic2"),
+    "iscv": criteria.importance_sampling_cross_validation,
+    "psis_loo": criteria.psis_loo,
+}
+every_criterion = pytest.mark.parametrize("name", FUNCTIONS)
+
+
+def naive(logp, name):
+    """The criterion of each instance of logp [n, m], as the formulas are written."""
+    values = []
+    for row in np.asarray(logp).tolist():
+        m = len(row)
+        log_mean = math.log(math.fsum(math.exp(x) for x in row) / m)
+        if name == "waic1":
+            values.append(log_mean - statistics.variance(row))
+        elif name == "waic2":
+            values.append(2 * statistics.fmean(row) - log_mean)
+        elif name == "iscv":
+            values.append(-math.log(math.fsum(math.exp(-x) for x in row) / m))
+        else:
+            values.append(float(arviz_loo(np.array([row]))[0][0]))
+    return np.array(values)
+
+
+def arviz_loo(logp):
+    """The PSIS-LOO of each instance of logp [n, m], and its Pareto k."""
+    weights, k = arviz.psislw(-logp, 1.0)
+    return np.logaddexp.reduce(weights + logp, axis=-1), k
+
+
+DRAWS = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "alike": lambda rng, shape: -3 + 0.01 * rng.normal(size=shape),
+    "wide": lambda rng, shape: 20 * rng.normal(size=shape),
+    "vast": lambda rng, shape: 1e5 * rng.normal(size=shape),
+    "light tails": lambda rng, shape: rng.uniform(-1, 0, size=shape),
+    "heavy tails": lambda rng, shape: (
+        rng.uniform(0.1, 8, [shape[0], 1]) * np.log(rng.uniform(size=shape))
+    ),
+    "some ties": lambda rng, shape: -0.1 * rng.integers(shape[1], size=shape),
+    "many ties": lambda rng, shape: -1.0 * rng.integers(3, size=shape),
+}
+
+
+@QUIET
+@pytest.mark.parametrize("draws", DRAWS)
+@pytest.mark.parametrize("m", [2, 3, 5, 20, 21, 25, 100, 400, 1000])
+def test_psis_loo_equals_arviz(draws, m, rng):
+    logp = DRAWS[draws](rng, (20, m))
+    expected, expected_k = arviz_loo(logp)
+    estimate, sem, k = criteria.psis_loo(logp)
+    np.testing.assert_allclose(k, expected_k, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(estimate, expected.mean(), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sem, stats.sem(expected), rtol=1e-9, atol=1e-9)
+
+
+@QUIET
+def test_psis_loo_equals_arviz_loo(rng):
+    n, m = 30, 200
+    logp = -0.5 * rng.normal(size=(n, m)) ** 2
+    data = inference_data(logp)
+    expected = arviz.loo(data, pointwise=True, reff=1.0)
+    estimate, sem, k = criteria.psis_loo(logp)
+    np.testing.assert_allclose(estimate, expected.elpd_loo / n, rtol=1e-9)
+    # ArviZ: of the sum, and with divisor n.
+    np.testing.assert_allclose(sem, expected.se / n * np.sqrt(n / (n - 1)), rtol=1e-9)
+    np.testing.assert_allclose(k, expected.pareto_k, rtol=1e-9)
+    assert criteria.max_pareto_k(m) == expected.good_k
+
+
+def inference_data(logp):
+    return arviz.from_dict(
+        posterior={"theta": np.zeros([1, logp.shape[1]])},
+        log_likelihood={"y": logp.T[None]},
+    )
+
+
+@QUIET
+@every_criterion
+@pytest.mark.parametrize("m", [2, 7, 60])
+def test_equals_the_formulas(name, m, rng):
+    logp = rng.normal(-1, 0.8, size=(9, m))
+    values = naive(logp, name)
+    result = FUNCTIONS[name](logp)
+    np.testing.assert_allclose(result.estimate, values.mean(), rtol=1e-12)
+    np.testing.assert_allclose(result.sem, stats.sem(values), rtol=1e-12)
+    assert type(result.estimate) is type(result.sem) is float
+
+
+def test_waic_by_hand():
+    logp = np.log([[0.2, 0.4], [0.5, 0.5]])
+    # ln 2 apart, so the variance is (ln 2)^2 / 2.
+    first = math.log(0.3) - math.log(2) ** 2 / 2
+    second = math.log(0.5)
+    estimate, sem = criteria.negative_waic(logp)
+    assert estimate == pytest.approx((first + second) / 2)
+    assert sem == pytest.approx(abs(first - second) / 2)
+    estimate, _ = criteria.negative_waic(logp[:1], waic_type="waic2")
+    assert estimate == pytest.approx(math.log(0.2) + math.log(0.4) - math.log(0.3))
+    estimate, _ = criteria.importance_sampling_cross_validation(logp[:1])
+    assert estimate == pytest.approx(-math.log((1 / 0.2 + 1 / 0.4) / 2))
+
+
+@QUIET
+@every_criterion
+def test_more_axes_are_computed_apart(name, rng):
+    logp = rng.normal(size=(5, 30, 2, 3))
+    result = FUNCTIONS[name](logp)
+    for i in np.ndindex(2, 3):
+        single = FUNCTIONS[name](logp[(..., *i)])
+        for whole, part in zip(result, single, strict=True):
+            np.testing.assert_allclose(whole[(..., *i)], part, rtol=1e-12)
+
+
+@QUIET
+@every_criterion
+def test_a_factor_of_the_likelihood_moves_the_estimate(name, rng):
+    logp = rng.normal(size=(6, 50))
+    shift = rng.normal(scale=100, size=(6, 1))
+    moved = FUNCTIONS[name](logp + shift)
+    expected = FUNCTIONS[name](logp).estimate + shift.mean()
+    np.testing.assert_allclose(moved.estimate, expected, atol=1e-10)
+
+
+@QUIET
+@every_criterion
+def test_order_does_not_matter(name, rng):
+    logp = rng.normal(size=(6, 50))
+    result = FUNCTIONS[name](logp)
+    order = rng.permutation(6)
+    moved = FUNCTIONS[name](logp[order][:, rng.permutation(50)])
+    np.testing.assert_allclose(moved[:2], result[:2], rtol=1e-12)
+    if name == "psis_loo":
+        np.testing.assert_allclose(moved.pareto_k, result.pareto_k[order], rtol=1e-9)
+
+
+@QUIET
+@every_criterion
+@pytest.mark.parametrize("m", [4, 40])
+def test_draws_that_agree(name, m):
+    result = FUNCTIONS[name](np.full([3, m], -2.5))
+    assert result.estimate == pytest.approx(-2.5, abs=1e-14)
+    assert result.sem == pytest.approx(0, abs=1e-14)
+    if name == "psis_loo":
+        assert np.all(np.isinf(result.pareto_k))
+
+
+@QUIET
+def test_few_draws_are_not_smoothed(rng):
+    logp = rng.normal(size=(8, 20))
+    estimate, sem, k = criteria.psis_loo(logp)
+    plain = criteria.importance_sampling_cross_validation(logp)
+    np.testing.assert_allclose([estimate, sem], plain, rtol=1e-14)
+    assert np.all(np.isinf(k))
+
+
+@QUIET
+@every_criterion
+def test_one_instance_has_no_standard_error(name, rng):
+    logp = rng.normal(size=(1, 30))
+    result = FUNCTIONS[name](logp)
+    assert result.estimate == pytest.approx(naive(logp, name)[0])
+    assert math.isnan(result.sem)
+    assert np.isnan(FUNCTIONS[name](logp[..., None]).sem).tolist() == [True]
+
+
+@QUIET
+def test_where_the_formulas_of_the_fit_are_limits():
+    # A tail of 100 equal ratios makes a theta of exactly 0.
+    m = 1111
+    logp = np.zeros([2, m])
+    logp[:, :100] = -math.log(2)
+    logp[1, :100] *= 1 + 1e-9
+    _, _, k = criteria.psis_loo(logp)
+    assert k[0] == pytest.approx(k[1], rel=1e-4)
+    estimates = [criteria.psis_loo(row[None]).estimate for row in logp]
+    assert estimates[0] == pytest.approx(estimates[1], abs=1e-6)
+
+
+@QUIET
+def test_blocks_do_not_show(rng, monkeypatch):
+    logp = rng.normal(size=(7, 50, 3))
+    whole = criteria.psis_loo(logp)
+    monkeypatch.setattr(criteria, "_BLOCK", 4000)
+    for part, expected in zip(criteria.psis_loo(logp), whole, strict=True):
+        np.testing.assert_array_equal(part, expected)
+
+
+@QUIET
+@every_criterion
+@pytest.mark.parametrize("scale", [1e-200, 1e70])
+def test_extreme_numbers(name, scale, rng):
+    logp = scale * rng.normal(size=(4, 50))
+    result = FUNCTIONS[name](logp)
+    if name == "waic1":
+        expected = logp.max(axis=1) - logp.var(axis=1, ddof=1)
+    elif name == "waic2":
+        expected = 2 * logp.mean(axis=1) - logp.max(axis=1)
+    else:
+        expected = logp.min(axis=1)
+    if scale > 1:
+        np.testing.assert_allclose(result.estimate, expected.mean(), rtol=1e-12)
+    else:
+        assert abs(result.estimate) < 1e-190
+
+
+def conjugate(rng, n, m):
+    """A Normal of unknown mean and known variance 1, of which all is known.
+
+    Returns:
+      logp [n, m] under evenly spread quantiles of the posterior of the mean, and the
+      log-density of each instance given all others.
+    """
+    y = rng.normal(0.5, 1, size=n)
+    precision = 1 / 2.0**2 + n
+    standard = stats.norm.ppf((np.arange(m) + 0.5) / m)
+    means = y.sum() / precision + standard / np.sqrt(precision)
+    others = precision - 1
+    exact = stats.norm.logpdf(y, (y.sum() - y) / others, np.sqrt(1 + 1 / others))
+    return stats.norm.logpdf(y[:, None], means), exact
+
+
+@QUIET
+@every_criterion
+def test_close_to_the_exact_leave_one_out_value(name, rng):
+    logp, exact = conjugate(rng, 60, 1000)
+    result = FUNCTIONS[name](logp)
+    trained = np.logaddexp.reduce(logp, axis=1) - np.log(1000)
+    optimism = trained.mean() - exact.mean()
+    assert abs(result.estimate - exact.mean()) < 0.15 * optimism
+    assert result.sem == pytest.approx(stats.sem(exact), rel=0.02)
+
+
+def test_smoothing_helps_where_ratios_are_heavy(rng):
+    # Ratios of shape k = 0.6 have no variance; their mean is 1 / (1 - k).
+    k, m = 0.6, 500
+    logp = k * np.log(rng.uniform(size=(4000, m)))
+    truth = math.log(1 - k)
+
+    def error(name):
+        values, _ = criteria._pointwise(logp, name)
+        return np.mean((values - truth) ** 2)
+
+    assert error("psis_loo") < error("iscv")
+
+
+@QUIET
+@pytest.mark.parametrize("shape", [-0.4, 0.2, 0.5, 1.0])
+def test_pareto_k_is_the_shape_of_the_tail(shape, rng):
+    n, m = 300, 2500
+    uniform = rng.uniform(size=(n, m))
+    ratios = 2 + (uniform**-shape - 1) / shape
+    _, _, k = criteria.psis_loo(-np.log(ratios))
+    size = criteria.tail_length(m)
+    expected = (size * shape + 5) / (size + 10)
+    # The estimate of one tail has a standard deviation near (1 + k) / sqrt(size), and a
+    # bias of the order 1 / size.
+    noise = 5 * (1 + shape) / math.sqrt(size * n)
+    assert abs(k.mean() - expected) < noise + 3 / size
+
+
+@every_criterion
+def test_warns_of_unreliable_instances(name, rng):
+    logp = rng.uniform(-0.1, 0, size=(6, 100))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FUNCTIONS[name](logp)
+    logp[[1, 4]] = 3 * np.log(rng.uniform(size=(2, 100)))
+    with pytest.warns(UserWarning, match="for 2 of 6 instances") as caught:
+        FUNCTIONS[name](logp)
+    (warning,) = caught
+    limit = "Pareto k exceeds 0.5" if name == "psis_loo" else "exceeds 0.4"
+    assert limit in str(warning.message)
+    assert pathlib.Path(warning.filename) == pathlib.Path(__file__)
+
+
+def bad_arguments():
+    good = np.zeros([3, 4])
+    for value in (np.nan, np.inf, -np.inf):
+        bad = good.copy()
+        bad[2, 1] = value
+        yield bad, ValueError, rf"`{{}}` must be finite. Received: {value} at \[2, 1\]"
+    yield np.zeros(3), ValueError, r"`{}` must be of shape \[n, m, ...\]"
+    yield 0.0, ValueError, r"`{}` must be of shape \[n, m, ...\]"
+    yield good[:, :1], ValueError, "`{}` must be of at least 2 members"
+    yield good[:0], ValueError, "`{}` must be at least one instance"
+    yield good[:, :0], ValueError, "`{}` must be at least one instance"
+    yield [[0.0, 1.0], [2.0]], ValueError, "`{}` must be a rectangular array"
+    yield [["a", "b"]], TypeError, "`{}` must hold numbers"
+    yield good.astype(complex), TypeError, "`{}` must hold numbers"
+
+
+@every_criterion
+def test_bad_arguments_raise(name):
+    for logp, kind, message in bad_arguments():
+        with pytest.raises(kind, match=message.format("logp")):
+            FUNCTIONS[name](logp)
+        named = message.format(r"logps\['a'\]")
+        with pytest.raises(kind, match=named):
+            criteria.compare_information_criteria({"a": logp}, name)
+
+
+def test_unknown_options_raise():
+    logp = np.zeros([3, 4])
+    for waic_type in ("waic3", None, "WAIC1"):
+        with pytest.raises(ValueError, match=r"one of 'waic1', 'waic2'\. Received"):
+            criteria.negative_waic(logp, waic_type)
+    for criterion in ("loo", None, "waic"):
+        with pytest.raises(
+            ValueError, match=r"one of 'psis_loo', 'waic1', 'waic2', 'iscv'\. Rec"
+        ):
+            criteria.compare_information_criteria({"a": logp}, criterion)
+
+
+@QUIET
+@every_criterion
+def test_other_forms_of_the_same_data(name, rng):
+    logp = np.round(rng.normal(size=(4, 30)) * 8) / 8  # What float16 holds exactly.
+    expected = FUNCTIONS[name](logp)
+    logp.flags.writeable = False
+    forms = [logp, logp.tolist(), logp.astype(np.float16), logp.astype(np.float32)]
+    for form in [*forms, np.asfortranarray(logp)]:
+        for part, whole in zip(FUNCTIONS[name](form), expected, strict=True):
+            np.testing.assert_allclose(part, whole, rtol=1e-12)
+    integers = FUNCTIONS[name]((8 * logp).astype(int))
+    assert integers.estimate == pytest.approx(FUNCTIONS[name](8.0 * logp).estimate)
+
+
+@pytest.fixture
+def models(rng):
+    """The logp of three models on 40 instances."""
+    hard = rng.normal(size=(40, 1)) ** 2
+    return {
+        "best": -hard + 0.1 * rng.normal(size=(40, 300)),
+        "bad": -2 * hard - 1 + 0.9 * rng.normal(size=(40, 200)),
+        "second": -hard - 0.5 * rng.uniform(size=(40, 1)) + np.zeros([40, 25]),
+    }
+
+
+@every_criterion
+def test_comparison_ranks_models_and_pairs_instances(name, models, recwarn):
+    table = criteria.compare_information_criteria(models, name)
+    assert not recwarn.list
+    assert table.criterion == name
+    assert [row.name for row in table.models] == ["best", "second", "bad"]
+    assert [row.rank for row in table.models] == [1, 2, 3]
+    pointwise = {key: naive(logp, name) for key, logp in models.items()}
+    for row in table.models:
+        values = pointwise[row.name]
+        behind = pointwise["best"] - values
+        np.testing.assert_allclose(
+            [row.estimate, row.sem, row.difference, row.difference_sem],
+            [values.mean(), stats.sem(values), behind.mean(), stats.sem(behind)],
+            rtol=1e-9,
+            atol=1e-12,
+        )
+        assert all(type(number) is float for number in row[2:6])
+        if name == "psis_loo":
+            logp = models[row.name]
+            limit = min(1 - 1 / np.log10(logp.shape[1]), 0.7)
+            unreliable = np.sum(arviz_loo(logp)[1] > limit)
+        else:
+            unreliable = np.sum(models[row.name].var(axis=1, ddof=1) > 0.4)
+        assert row.num_unreliable == unreliable
+    assert table.models[1].num_unreliable == (40 if name == "psis_loo" else 0)
+
+
+@QUIET
+def test_comparison_equals_arviz(models):
+    del models["second"]  # ArviZ warns of draws that agree, and so it should.
+    n = 40
+    expected = arviz.compare(
+        {name: inference_data(logp) for name, logp in models.items()},
+        method="pseudo-BMA",
+        scale="log",
+    )
+    table = criteria.compare_information_criteria(models)
+    assert list(expected.index) == [row.name for row in table.models]
+    of_the_mean = np.sqrt(n / (n - 1)) / n
+    for row, theirs in zip(table.models, expected.itertuples(), strict=True):
+        np.testing.assert_allclose(row.estimate, theirs.elpd_loo / n, rtol=1e-9)
+        np.testing.assert_allclose(row.sem, theirs.se * of_the_mean, rtol=1e-9)
+        np.testing.assert_allclose(row.difference, theirs.elpd_diff / n, rtol=1e-9)
+        np.testing.assert_allclose(
+            row.difference_sem, theirs.dse * of_the_mean, rtol=1e-9
+        )
+        assert (row.num_unreliable > 0) == theirs.warning
+
+
+def test_comparison_prints_an_aligned_table():
+    logps = {"a": np.full([4, 3], -1000.0), "a long name": np.zeros([4, 30])}
+    logps["a"][0] -= [0.0, 1.0, 2.0]
+    text = str(criteria.compare_information_criteria(logps, "waic2"))
+    assert text.split("\n") == [
+        "waic2        rank    estimate     sem  difference  difference_sem  "
+        "num_unreliable",
+        "a long name     1      0.0000  0.0000      0.0000          0.0000  "
+        "             0",
+        "a               2  -1000.3272  0.3272   1000.3272          0.3272  "
+        "             1",
+    ]
+
+
+def test_comparison_of_equals_and_of_one():
+    logp = np.arange(12.0).reshape(3, 4)
+    table = criteria.compare_information_criteria({"b": logp, "a": logp}, "iscv")
+    assert [(row.name, row.rank) for row in table.models] == [("b", 1), ("a", 2)]
+    assert table.models[1].difference == table.models[1].difference_sem == 0
+    (row,) = criteria.compare_information_criteria({"b": logp}, "iscv").models
+    assert row == table.models[0]
+
+
+def test_bad_comparisons_raise():
+    compare = criteria.compare_information_criteria
+    logp = np.zeros([3, 4])
+    with pytest.raises(TypeError, match=r"`logps` must be a mapping.* Received: list"):
+        compare([logp])
+    with pytest.raises(ValueError, match="`logps` must be at least one model"):
+        compare({})
+    with pytest.raises(ValueError, match=r"of shape \[n, m\] each.*\[3, 4, 1\]"):
+        compare({"a": logp, "b": logp[..., None]})
+    with pytest.raises(ValueError, match=r"the same n instances.*'b': \[2, 4\]"):
+        compare({"a": logp, "b": logp[:2]})

@@ -1,0 +1,526 @@
+"""Selective prediction: the data of plots against loops, the plots against the data."""
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import figure as mpl_figure
+from sklearn import metrics as sklearn_metrics
+
+from uncertainty_metrics.numpy import selective
+from uncertainty_metrics.visualization import selective as plots
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+pytestmark = pytest.mark.usefixtures("close_figures")
+
+DIAGRAMS = [
+    plots.risk_coverage_diagram,
+    plots.accuracy_confidence_diagram,
+    plots.rejection_diagram,
+]
+
+
+def classifier(rng, n=200, classes=4):
+    """Labels, and logits that know something of them."""
+    labels = rng.integers(classes, size=n)
+    logits = 2 * rng.normal(size=(n, classes))
+    logits[np.arange(n), labels] += 2
+    return labels, logits
+
+
+def softmax(logits):
+    p = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return p / p.sum(axis=-1, keepdims=True)
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def drawn(ax):
+    """The lines of data, without the legend's own."""
+    return [line for line in ax.lines if len(line.get_xdata())]
+
+
+# Accuracy against confidence.
+
+
+def test_accuracies_by_hand():
+    curve = plots.accuracy_confidence_curve(
+        [0, 1, 1, 0],
+        [[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.5, 0.5]],
+        thresholds=[0.95, 0.9, 0.75, 0.7, 0.0, 0.5],
+    )
+    np.testing.assert_array_equal(curve.thresholds, [0.95, 0.9, 0.75, 0.7, 0.0, 0.5])
+    np.testing.assert_allclose(curve.accuracies, [np.nan, 1, 1, 2 / 3, 0.75, 0.75])
+    np.testing.assert_allclose(curve.shares, [0, 0.25, 0.5, 0.75, 1, 1])
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits", "float32"])
+def test_accuracies_are_those_of_a_loop(rng, kind):
+    labels, logits = classifier(rng)
+    p = softmax(logits)
+    if kind == "float32":
+        p = np.float32(np.round(p, 2))  # Many are thresholds but for rounding.
+    weights = rng.random(len(labels))
+    given = {"logits": logits} if kind == "logits" else {"probabilities": p}
+    curve = plots.accuracy_confidence_curve(labels, **given, sample_weight=weights)
+    np.testing.assert_array_equal(curve.thresholds, np.linspace(0, 1, 101).round(2))
+    confidences = p.max(axis=-1)
+    right = p.argmax(axis=-1) == labels
+    for threshold, accuracy, share in zip(*curve, strict=True):
+        kept = confidences >= p.dtype.type(threshold)
+        assert share == pytest.approx(weights[kept].sum() / weights.sum())
+        if np.any(kept):
+            assert accuracy == pytest.approx(
+                np.average(right[kept], weights=weights[kept])
+            )
+        else:
+            assert np.isnan(accuracy)
+
+
+def test_default_thresholds_of_confidences_are_their_values(rng):
+    confidences = rng.integers(-5, 5, size=40) / 4
+    correct = rng.integers(2, size=40)
+    curve = plots.accuracy_confidence_curve(confidences=confidences, correct=correct)
+    np.testing.assert_array_equal(curve.thresholds, np.unique(confidences))
+    np.testing.assert_allclose(
+        curve.accuracies,
+        [np.mean(correct[confidences >= t]) for t in np.unique(confidences)],
+    )
+    assert curve.shares[0] == 1
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.6, 0.7, 0.9])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_confidence_reaches_the_threshold_of_its_name(threshold, dtype):
+    curve = plots.accuracy_confidence_curve(
+        confidences=dtype([threshold]), correct=[1], thresholds=[threshold]
+    )
+    assert curve.shares.tolist() == [1.0]
+
+
+def test_ignored_examples_are_left_out(rng):
+    labels, logits = classifier(rng)
+    expected = plots.accuracy_confidence_curve(labels[:50], logits=logits[:50])
+    labels[50:] = -1
+    curve = plots.accuracy_confidence_curve(labels, logits=logits, ignore_index=-1)
+    np.testing.assert_array_equal(curve, expected)
+    expected = plots.rejection_curve(labels[:50], logits=logits[:50])
+    curve = plots.rejection_curve(labels, logits=logits, ignore_index=-1)
+    np.testing.assert_array_equal(curve, expected)
+
+
+@pytest.mark.parametrize("thresholds", [[], 0.5, [[0.5]], [np.nan], [np.inf]])
+def test_bad_thresholds_raise(thresholds):
+    with pytest.raises(ValueError, match="`thresholds` must be"):
+        plots.accuracy_confidence_curve([0], [0.2], thresholds=thresholds)
+
+
+# Rejection.
+
+
+def expected_accuracies(confidences, right):
+    """The mean over all orders of examples of equal confidence."""
+    orders = [
+        order
+        for order in itertools.permutations(range(len(right)))
+        if all(confidences[a] >= confidences[b] for a, b in itertools.pairwise(order))
+    ]
+    kept = range(len(right), 0, -1)
+    return [np.mean([np.mean(right[list(o[:k])]) for o in orders]) for k in kept]
+
+
+def test_rejection_by_hand():
+    curve = plots.rejection_curve(
+        confidences=[0.9, 0.8, 0.6],
+        correct=[1, 0, 1],
+        ood_confidences=[0.95, 0.1],
+    )
+    np.testing.assert_allclose(curve.rejected, [0, 0.2, 0.4, 0.6, 0.8])
+    np.testing.assert_allclose(curve.accuracies, [2 / 5, 2 / 4, 1 / 3, 1 / 2, 0])
+    np.testing.assert_allclose(curve.maximum, [2 / 5, 2 / 4, 2 / 3, 1, 1])
+
+
+@pytest.mark.parametrize("levels", [1, 2, 4])
+def test_equal_confidences_share_their_accuracy(rng, levels):
+    confidences = rng.integers(levels, size=6).astype(float)
+    correct = rng.integers(2, size=4)
+    curve = plots.rejection_curve(
+        confidences=confidences[:4], correct=correct, ood_confidences=confidences[4:]
+    )
+    right = np.append(correct, [0, 0])
+    np.testing.assert_allclose(
+        curve.accuracies, expected_accuracies(confidences, right), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_rejection_is_one_less_the_risk(rng, rounded):
+    confidences, correct = rng.random(80), rng.integers(2, size=80)
+    if rounded:
+        confidences = confidences.round(1)
+    data = {"confidences": confidences, "correct": correct}
+    curve = plots.rejection_curve(**data)
+    risks = selective.risk_coverage_curve(**data)
+    kept = np.rint(risks.coverages * 80).astype(int)
+    np.testing.assert_allclose(curve.accuracies[80 - kept], 1 - risks.risks)
+    area = selective.area_under_risk_coverage_curve(**data)
+    assert 1 - np.mean(curve.accuracies) == pytest.approx(area, rel=1e-12)
+    perfect = area - selective.excess_aurc(**data)
+    assert 1 - np.mean(curve.maximum) == pytest.approx(perfect, rel=1e-12)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_rejection_ratio(rng, rounded):
+    known, unknown = rng.random(60), 0.8 * rng.random(30)
+    if rounded:
+        known, unknown = known.round(1), unknown.round(1)
+    correct = rng.random(60) < known
+    curve = plots.rejection_curve(
+        confidences=known, correct=correct, ood_confidences=unknown
+    )
+    right = np.append(correct, np.zeros(30, bool))
+    auroc = sklearn_metrics.roc_auc_score(right, np.append(known, unknown))
+    assert curve.rejection_ratio == pytest.approx(2 * auroc - 1)
+
+    # The areas between shares of errors, by trapezoids as in the paper.
+    shares = np.append(1 - curve.rejected, 0)
+    random = sklearn_metrics.auc(shares, shares * (1 - right.mean()))
+
+    def gain(accuracies):
+        errors = shares * (1 - np.append(accuracies, 0))
+        return random - sklearn_metrics.auc(shares, errors)
+
+    expected = gain(curve.accuracies) / gain(curve.maximum)
+    assert curve.rejection_ratio == pytest.approx(expected)
+
+
+def test_rejection_ratio_of_the_best_and_the_worst_order():
+    def ratio(correct):
+        confidences = -np.arange(len(correct))
+        return plots.rejection_curve(
+            confidences=confidences, correct=correct
+        ).rejection_ratio
+
+    assert ratio([1, 1, 1, 0, 0]) == pytest.approx(1)
+    assert ratio([0, 0, 1, 1, 1]) == pytest.approx(-1)
+    assert ratio([1, 0, 0, 1]) == pytest.approx(0)
+    assert np.isnan(ratio([1, 1]))
+    assert np.isnan(ratio([0, 0]))
+    assert np.isnan(ratio([1]))
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits"])
+def test_rejection_of_a_classifier(rng, kind):
+    labels, logits = classifier(rng, n=40)
+    unknown = rng.normal(size=(25, 4))
+    p, q = softmax(logits), softmax(unknown)
+    given = {"logits": logits, "ood_logits": unknown}
+    if kind == "probabilities":
+        given = {"probabilities": p, "ood_probabilities": q}
+    curve = plots.rejection_curve(labels, **given)
+    expected = plots.rejection_curve(
+        confidences=p.max(axis=-1),
+        correct=p.argmax(axis=-1) == labels,
+        ood_confidences=q.max(axis=-1),
+    )
+    np.testing.assert_allclose(curve, expected)
+
+
+def test_logits_keep_the_order_of_sure_examples():
+    # All of these probabilities are 1 in float64.
+    logits, unknown = [[90.0, 0], [80.0, 0]], [[70.0, 0]]
+    curve = plots.rejection_curve([0, 0], logits=logits, ood_logits=unknown)
+    np.testing.assert_allclose(curve.accuracies, [2 / 3, 1, 1])
+
+
+def test_shapes_of_two_classes(rng):
+    labels, p = rng.integers(2, size=(3, 5)), rng.random((3, 5))
+    unknown = rng.random((2, 5))
+    expected = plots.rejection_curve(labels, p, ood_probabilities=unknown)
+    assert expected.rejected.shape == (25,)
+    both = [np.stack([1 - x, x], axis=-1) for x in (p, unknown)]
+    for known, other in (
+        (p[..., None], unknown[..., None]),
+        both,
+    ):
+        curve = plots.rejection_curve(labels, known, ood_probabilities=other)
+        np.testing.assert_allclose(curve, expected)
+    one = plots.rejection_curve([1], [0.8], ood_probabilities=[0.9, 0.6])
+    np.testing.assert_allclose(one.accuracies, [1 / 3, 1 / 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"logits": [[1.0, 2]], "ood_probabilities": [[0.5, 0.5]]},
+            "must be None with",
+        ),
+        ({"probabilities": [0.5], "ood_logits": [0.5]}, "`ood_logits` must be None"),
+        ({"probabilities": [0.5], "ood_confidences": [1]}, "`ood_confidences` must be"),
+        (
+            {"logits": [[1.0, 2]], "ood_logits": [[1.0, 2, 3]]},
+            "`ood_logits` must be of",
+        ),
+        ({"logits": [[1.0, 2]], "ood_logits": [1.0, 2]}, "`ood_logits` must be of the"),
+        (
+            {"probabilities": [0.5], "ood_probabilities": [[0.5]]},
+            "`ood_probabilities` m",
+        ),
+        (
+            {"probabilities": [[0.5]], "ood_probabilities": [[0.5, 0.5]]},
+            "must be of the",
+        ),
+        (
+            {"probabilities": [0.5], "ood_probabilities": [1.5]},
+            r"`ood_prob.*in \[0, 1\]",
+        ),
+        ({"logits": [[1.0, 2]], "ood_logits": [[np.nan, 2]]}, "`ood_logits`: .*finite"),
+        ({"logits": [[1.0, 2]], "ood_logits": np.zeros((0, 2))}, "`ood_logits`: .*one"),
+        (
+            {"logits": [[1.0, 2]], "ood_logits": [[1.0], [2, 3]]},
+            "`ood_logits` must be a",
+        ),
+        ({}, "Exactly one of `probabilities` and `logits`"),
+        ({"probabilities": [1.5]}, r"`probabilities` must be in \[0, 1\]"),
+        ({"correct": [1], "confidences": [0.1]}, "Either `labels` with one of"),
+    ],
+)
+def test_bad_arguments_of_rejection(arguments, message):
+    for function in (plots.rejection_curve, plots.rejection_diagram):
+        with pytest.raises(ValueError, match=message):
+            function([0], **arguments)
+    assert plt.get_fignums() == []
+
+
+def test_bad_confidences_of_rejection():
+    data = {"confidences": [0.5], "correct": [1]}
+    for bad in ([np.nan], [], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ValueError, match="`ood_confidences`"):
+            plots.rejection_curve(**data, ood_confidences=bad)
+    with pytest.raises(TypeError, match="`ood_confidences` must hold numbers"):
+        plots.rejection_curve(**data, ood_confidences=["a"])
+
+
+def test_inputs_are_not_modified(rng):
+    labels, logits = classifier(rng)
+    unknown = rng.normal(size=(5, 4))
+    copies = [x.copy() for x in (labels, logits, unknown)]
+    plots.rejection_curve(labels, logits=logits, ood_logits=unknown)
+    plots.accuracy_confidence_curve(labels, logits=logits)
+    for now, before in zip((labels, logits, unknown), copies, strict=True):
+        np.testing.assert_array_equal(now, before)
+
+
+# The diagrams.
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_risk_coverage_lines_are_the_data(rng, ax, rounded):
+    confidences, correct = rng.random(60), rng.integers(2, size=60)
+    if rounded:
+        confidences = confidences.round(1)
+    data = {"confidences": confidences, "correct": correct}
+    data["sample_weight"] = rng.random(60)
+    returned = plots.risk_coverage_diagram(**data, title="Risk", ax=ax)
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
+        *("Risk", "Coverage", "Risk"),
+    )
+    curve = selective.risk_coverage_curve(**data)
+    steps, random, perfect = drawn(ax)
+    x, y = steps.get_data()
+    np.testing.assert_array_equal(x, [0, *curve.coverages])
+    np.testing.assert_array_equal(y, [curve.risks[0], *curve.risks])
+    assert steps.get_drawstyle() == "steps-pre"
+    # The height of such steps is the value of the next point.
+    for coverage in rng.uniform(0.01, 0.99, size=20):
+        height = y[np.searchsorted(x, coverage)]
+        assert height == selective.risk_at_coverage(**data, coverage=coverage)
+    assert set(random.get_ydata()) == {curve.risks[-1]}
+    x, y = perfect.get_data()
+    right = np.average(correct, weights=data["sample_weight"])
+    np.testing.assert_allclose(y, np.maximum(0, (x - right) / x), atol=1e-12)
+    assert x[-1] == 1
+    area = selective.area_under_risk_coverage_curve(**data)
+    assert legend(ax) == [f"AURC = {area:.3g}", "Random order", "Perfect order"]
+
+
+def test_accuracy_lines_are_the_data(rng, ax):
+    labels, logits = classifier(rng)
+    models = {"a": softmax(logits), "b": softmax(logits + rng.normal(size=(200, 4)))}
+    thresholds = np.linspace(0.2, 1, 9)
+    returned = plots.accuracy_confidence_diagram(
+        labels, models, thresholds=thresholds, title="Accuracy", ax=ax
+    )
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
+        *("Accuracy", "Confidence threshold", "Accuracy"),
+    )
+    (strip,) = ax.child_axes
+    for line, share, p in zip(drawn(ax), strip.lines, models.values(), strict=True):
+        curve = plots.accuracy_confidence_curve(labels, p, thresholds=thresholds)
+        np.testing.assert_array_equal(line.get_data(), curve[:2])
+        np.testing.assert_array_equal(share.get_data(), curve[::2])
+        assert line.get_color() == share.get_color()
+    assert legend(ax) == ["a", "b"]
+
+
+def test_rejection_lines_are_the_data(rng, ax):
+    labels, logits = classifier(rng)
+    unknown = rng.normal(size=(50, 4))
+    returned = plots.rejection_diagram(
+        labels, logits=logits, ood_logits=unknown, title="Rejection", ax=ax
+    )
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
+        *("Rejection", "Share rejected", "Accuracy of the rest"),
+    )
+    curve = plots.rejection_curve(labels, logits=logits, ood_logits=unknown)
+    line, random, maximum = drawn(ax)
+    np.testing.assert_array_equal(line.get_data(), curve[:2])
+    assert set(random.get_ydata()) == {curve.accuracies[0]}
+    np.testing.assert_array_equal(maximum.get_data(), curve[::2])
+    ratio = curve.rejection_ratio
+    assert legend(ax) == [f"PRR = {ratio:.3f}", "Random order", "Maximum"]
+
+
+def test_models_by_name(rng):
+    labels, logits = classifier(rng)
+    others = logits + rng.normal(size=logits.shape)
+    for given in (
+        {"logits": {"$a": logits, "b$": others}},
+        {"probabilities": {"$a": softmax(logits), "b$": softmax(others)}},
+    ):
+        for draw, word, others_drawn in (
+            (plots.risk_coverage_diagram, "AURC", ["Random order"]),
+            (plots.rejection_diagram, "PRR", ["Random order", "Maximum"]),
+        ):
+            ax = draw(labels, **given, ax=mpl_figure.Figure().subplots())
+            first, second, *rest = legend(ax)
+            assert first.startswith(rf"\$a: {word} = ")
+            assert second.startswith(rf"b\$: {word} = ")
+            assert rest == others_drawn
+            lines = drawn(ax)
+            assert len(lines) == 2 + 2 * len(others_drawn)
+            for i, line in enumerate(lines):
+                assert line.get_color() == lines[i % 2].get_color()
+            assert lines[0].get_color() != lines[1].get_color()
+            ax.get_figure().draw_without_rendering()
+
+
+def test_correct_may_be_common_to_confidences(rng):
+    correct = rng.integers(2, size=30)
+    confidences = {name: rng.random(30) for name in ("entropy", "energy")}
+    same = dict.fromkeys(("energy", "entropy"), correct)
+    for given in (correct, same):
+        ax = plots.risk_coverage_diagram(
+            confidences=confidences, correct=given, ax=mpl_figure.Figure().subplots()
+        )
+        for text, (name, values) in zip(legend(ax), confidences.items(), strict=False):
+            area = selective.area_under_risk_coverage_curve(
+                confidences=values, correct=correct
+            )
+            assert text == f"{name}: AURC = {area:.3g}"
+
+
+def test_noise_of_few_examples_does_not_set_the_height(ax):
+    # The most confident of 200 is wrong, and 10 of the others.
+    correct = np.ones(200, int)
+    correct[[0, *range(100, 200, 10)]] = 0
+    data = {"confidences": -np.arange(200.0), "correct": correct}
+    plots.risk_coverage_diagram(**data, ax=ax)
+    assert np.max(drawn(ax)[0].get_ydata()) == 1
+    assert 0.1 < ax.get_ylim()[1] < 0.2
+    for draw in (plots.accuracy_confidence_diagram, plots.rejection_diagram):
+        ax = draw(**data, ax=mpl_figure.Figure().subplots())
+        assert np.min(drawn(ax)[0].get_ydata()) == 0
+        assert 0.8 < ax.get_ylim()[0] < 0.95
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("draw", DIAGRAMS)
+@pytest.mark.parametrize(
+    ("confidences", "correct"),
+    [
+        ([0.3], [1]),
+        ([0.3], [0]),
+        ([0.1, 0.2, 0.3], [1, 1, 1]),
+        ([0.1, 0.2, 0.3], [0, 0, 0]),
+        ([0.5, 0.5, 0.5], [1, 0, 1]),
+        ([-1e300, 0.0, 1e300], [1, 0, 1]),
+    ],
+)
+def test_corners_are_drawn(draw, confidences, correct, ax):
+    draw(confidences=confidences, correct=correct, ax=ax)
+    ax.get_figure().draw_without_rendering()
+    low, high = ax.get_ylim()
+    rate = np.mean(correct)
+    expected = 1 - rate if draw is plots.risk_coverage_diagram else rate
+    assert low < expected < high
+    assert np.any(np.isclose(drawn(ax)[0].get_ydata(), expected))
+
+
+def test_thresholds_that_nothing_reaches_are_drawn(ax):
+    plots.accuracy_confidence_diagram([0], [0.2], thresholds=[0.9, 1.0], ax=ax)
+    low, high = ax.get_ylim()
+    assert low < 0 < 1 < high
+
+
+@pytest.mark.parametrize("draw", DIAGRAMS)
+def test_a_new_figure_is_made_and_not_shown(draw, monkeypatch, rng):
+    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
+    before = dict(mpl.rcParams)
+    labels, logits = classifier(rng)
+    ax = draw(labels, logits={"a": logits, "b": -logits})
+    figure = ax.get_figure()
+    assert plt.get_fignums() == [figure.number]
+    assert dict(mpl.rcParams) == before
+    figure.draw_without_rendering()
+    # The legend is beside the Axes, and so covers nothing.
+    (beside,) = figure.legends
+    assert ax.get_legend() is None
+    assert not beside.get_window_extent().overlaps(ax.get_window_extent())
+
+
+@pytest.mark.parametrize("draw", DIAGRAMS)
+def test_axes_of_ones_own_leave_pyplot_alone(draw, ax, rng):
+    labels, logits = classifier(rng)
+    draw(labels, logits=logits, ax=ax)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("draw", DIAGRAMS)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
+        (
+            {"confidences": {"a": [1.0]}, "correct": {"b": [1]}},
+            r"`correct` must be a mapping from the same names as `conf.*, \['a'\]",
+        ),
+        (
+            {"labels": [0], "logits": {"a": [1.0], "b": [np.nan]}},
+            "^b: `logits` must be",
+        ),
+        ({"labels": [0], "logits": {"a": [1.0]}, "probabilities": [1]}, "^a: Exactly"),
+        ({"labels": [0]}, "Exactly one of `probabilities` and `logits`"),
+        ({"labels": [0], "logits": [[1.0, 2]], "ax": 3}, "`ax` must be matplotlib"),
+        ({}, "Either `labels`"),
+    ],
+)
+def test_bad_arguments_of_the_diagrams(draw, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        draw(**arguments)
+    assert plt.get_fignums() == []
+
+
+def test_text_is_a_type_error():
+    with pytest.raises(TypeError, match=r"^a: `logits` must hold numbers"):
+        plots.risk_coverage_diagram([0], logits={"a": [["x", "y"]]})

@@ -1,0 +1,185 @@
+"""Selective prediction in TensorFlow, beyond the sweeps of the catalogue."""
+
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+FUNCTIONS = (
+    ("aurc", {}),
+    ("e_aurc", {}),
+    ("augrc", {}),
+    ("coverage_at_risk", {"risk": 0.3}),
+    ("risk_at_coverage", {"coverage": 0.7}),
+    ("oracle_collaborative_accuracy", {"fraction": 0.15}),
+)
+every_function = pytest.mark.parametrize(
+    ("name", "options"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS]
+)
+
+
+def make(rng, n=60, dtype=np.float64):
+    """Makes confidences of any sign, with ties, that tell something."""
+    confidences = np.round(3 * rng.normal(size=n), 1)
+    correct = rng.normal(size=n) < confidences
+    weights = rng.choice([0.0, 0.5, 1.0, 3.0], n)
+    weights[0] = 1.0
+    return confidences.astype(dtype), correct, weights
+
+
+def modes(function, *arrays):
+    """Returns results in eager execution, in a graph and under XLA."""
+    signature = [tf.TensorSpec([None, *a.shape[1:]], a.dtype) for a in arrays]
+    tensors = [tf.constant(array) for array in arrays]
+    return (
+        function(*tensors),
+        tf.function(function, input_signature=signature)(*tensors),
+        tf.function(function, jit_compile=True)(*tensors),
+    )
+
+
+@every_function
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_given_confidences(name, options, dtype, rng):
+    confidences, correct, weights = make(rng, dtype=dtype)
+    expected = getattr(um_np, name)(
+        confidences=confidences, correct=correct, sample_weight=weights, **options
+    )
+
+    def value(confidences, correct, weights):
+        return getattr(um, name)(
+            confidences=confidences, correct=correct, sample_weight=weights, **options
+        )
+
+    for result in modes(value, confidences, correct, weights):
+        atol = 1e-12 if dtype is np.float64 else 3e-7
+        np.testing.assert_allclose(result, expected, rtol=0, atol=atol)
+        assert result.dtype == dtype
+
+
+@every_function
+def test_saturated_logits_keep_their_order(name, options, rng):
+    n = 50
+    labels, margins = rng.integers(0, 3, n), rng.uniform(20, 60, n)
+    logits = np.zeros([n, 3], np.float32)
+    logits[np.arange(n), rng.integers(0, 3, n)] = margins
+    expected = getattr(um_np, name)(labels, logits=logits, **options)
+
+    def value(labels, logits):
+        return getattr(um, name)(labels, logits=logits, **options)
+
+    for result in modes(value, labels, logits):
+        np.testing.assert_allclose(result, expected, rtol=0, atol=3e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("source", ["confidences", "probabilities", "logits"])
+def test_curve(source, weighted, rng):
+    confidences, correct, weights = make(rng)
+    if source == "confidences":
+        arrays = {"confidences": confidences, "correct": correct.astype(int)}
+    elif source == "probabilities":
+        rows = rng.multinomial(10, [0.5, 0.3, 0.2], 60) / 10
+        arrays = {"labels": rng.integers(0, 3, 60), "probabilities": rows}
+    else:
+        logits = rng.normal(size=[60, 3])
+        arrays = {"labels": rng.integers(0, 3, 60), "logits": logits}
+    if weighted:
+        arrays["sample_weight"] = weights
+    names, data = list(arrays), list(arrays.values())
+    expected = um_np.risk_coverage_curve(**arrays)
+
+    def curve(*data):
+        return um.risk_coverage_curve(**dict(zip(names, data, strict=True)))
+
+    eager, *compiled = modes(curve, *data)
+    for part, other in zip(eager, expected, strict=True):
+        np.testing.assert_allclose(part, other, atol=1e-12)
+    for result in compiled:
+        # Points of equal coverage, in the middle and at the end, are one point.
+        kept = np.append(True, np.diff(result.coverages) > 1e-12)
+        for part, other in zip(result, expected, strict=True):
+            assert part.shape == 60
+            np.testing.assert_allclose(part.numpy()[kept], other, atol=1e-12)
+        assert not np.any(np.isnan(result.thresholds))
+        assert np.all(np.diff(result.thresholds) <= 0)
+
+
+@every_function
+def test_order_of_examples_does_not_matter(name, options, rng):
+    confidences, correct, weights = make(rng)
+    order = rng.permutation(len(weights))
+    first, second = (
+        getattr(um, name)(
+            confidences=confidences[o],
+            correct=correct[o],
+            sample_weight=weights[o],
+            **options,
+        )
+        for o in (np.arange(len(order)), order)
+    )
+    assert float(first) == float(second)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_limits_that_a_share_equals_are_reached(scale, dtype):
+    confidences = np.arange(20, 0, -1).astype(dtype)
+    correct = np.arange(20) != 10
+    weights = np.full(20, scale)
+
+    def values(confidences, correct, weights):
+        data = {"confidences": confidences, "correct": correct}
+        data["sample_weight"] = weights
+        return (
+            um.coverage_at_risk(**data, risk=0.05),
+            *(um.risk_at_coverage(**data, coverage=c) for c in (0.5, 0.55, 0.7)),
+        )
+
+    for found in modes(values, confidences, correct, weights):
+        np.testing.assert_allclose(found, [1.0, 0.0, 1 / 11, 1 / 14], rtol=1e-6)
+
+
+BAD = (
+    ({}, "none of them"),
+    ({"labels": [0, 1]}, "probabilities"),
+    ({"labels": [0], "confidences": [0.5], "correct": [1]}, "confidences"),
+    ({"confidences": [0.5, 0.6]}, "correct"),
+    ({"correct": [1, 0], "probabilities": [0.5, 0.6]}, "correct"),
+    ({"confidences": [0.5], "correct": [1, 0]}, "confidences"),
+    ({"confidences": [], "correct": []}, "correct"),
+    ({"confidences": [0.5, 0.6], "correct": [1, 0], "ignore_index": 0}, "ignore_index"),
+)
+BAD_VALUES = (
+    ({"confidences": [0.5, np.nan], "correct": [1, 0]}, "confidences"),
+    ({"confidences": [0.5, np.inf], "correct": [1, 0]}, "confidences"),
+    ({"confidences": [0.5, 0.6], "correct": [1, 2]}, "correct"),
+    (
+        {"confidences": [0.5, 0.6], "correct": [1, 0], "sample_weight": [1.0, -1.0]},
+        "sample_weight",
+    ),
+)
+NAMES = [*(name for name, _ in FUNCTIONS), "risk_coverage_curve"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_data(name):
+    for arguments, word in BAD:
+        for room in (um, um_np):
+            with pytest.raises(ValueError, match=word):
+                getattr(room, name)(**arguments)
+        with pytest.raises(ValueError, match=word):
+            tf.function(functools.partial(getattr(um, name), **arguments))()
+    for arguments, word in BAD_VALUES:
+        messages = []
+        for room in (um, um_np):
+            with pytest.raises(ValueError, match=word) as raised:
+                getattr(room, name)(**arguments)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+        in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
+        assert np.all(np.isnan(tf.nest.flatten(in_graph))), arguments

@@ -1,0 +1,20 @@
+"""Rows of the tables of a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def or_inf(value: float) -> float | str:
+    """Returns what strict JSON can hold; `float` reads it back."""
+    return "inf" if value == np.inf else float(value)
+
+
+def rows(metrics: dict[str, tuple[float, str]]) -> dict[str, dict[str, Any]]:
+    """Returns values and their meanings, by the names of the metrics."""
+    return {
+        name: {"value": or_inf(value), "meaning": meaning}
+        for name, (value, meaning) in metrics.items()
+    }

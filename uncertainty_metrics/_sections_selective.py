@@ -1,0 +1,138 @@
+"""The section on selective prediction: does confidence tell right from wrong?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._sections_rows import rows
+from uncertainty_metrics._statistics import RiskCoverageCurve
+from uncertainty_metrics.numpy import _ranking
+
+# The parameters of the metrics, which stand in the options of the report.
+SELECTIVE_OPTIONS = {"risk": 0.05, "coverage": 0.8, "oracle_fraction": 0.1}
+# A curve may have a point per example.
+_MAX_POINTS = 100
+
+
+def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, Any]:
+    """Returns the section.
+
+    Args:
+      data: labels, predictions and weights, by the names of the arguments.
+      sample_size: number of examples, or the effective one of weighted examples.
+    """
+    risk, coverage, fraction = SELECTIVE_OPTIONS.values()
+    curve = um.risk_coverage_curve(**data)
+    error = float(curve.risks[-1])
+    metrics = {
+        "aurc": (
+            um.aurc(**data),
+            f"Mean error over coverages; at random {error:.4f}.",
+        ),
+        "excess_aurc": (
+            um.excess_aurc(**data),
+            "What of it a perfect order would save.",
+        ),
+        "augrc": (
+            um.augrc(**data),
+            f"Mean share decided wrong; at random {error / 2:.4f}.",
+        ),
+        "coverage_at_risk": (
+            um.coverage_at_risk(**data, risk=risk),
+            f"Share decided if the error may be {risk:.0%}.",
+        ),
+        "risk_at_coverage": (
+            um.risk_at_coverage(**data, coverage=coverage),
+            f"Error of the most confident {coverage:.0%}.",
+        ),
+        "oracle_collaborative_accuracy": (
+            um.oracle_collaborative_accuracy(**data, fraction=fraction),
+            f"If an oracle decides the least confident {fraction:.0%}.",
+        ),
+    }
+    by_chance = None
+    if error in (0, 1):
+        verdict = (
+            f"{'Every' if error else 'No'} decision is wrong, so there is nothing for "
+            "confidence to tell apart, and no AUROC."
+        )
+    else:
+        auroc = _auroc(curve)
+        metrics["auroc"] = (auroc, "P(a right decision is surer than a wrong one).")
+        by_chance = _auroc_by_chance(error, sample_size)
+        clear = abs(auroc - 0.5) > by_chance - 0.5
+        verdict = f"{_skill(auroc, by_chance, clear)} {_gain(curve, coverage, clear)}"
+    return {
+        "verdict": verdict,
+        "metrics": rows(metrics),
+        "auroc_by_chance": by_chance,
+        "curve": _thinned(curve),
+    }
+
+
+def _auroc(curve: RiskCoverageCurve) -> float:
+    """Returns the AUROC of right against wrong decisions, by their confidence."""
+    wrong = curve.coverages * curve.risks
+    right = curve.coverages - wrong
+    return _ranking.trapezoids(wrong, right) / float(wrong[-1] * right[-1])
+
+
+def _auroc_by_chance(error: float, sample_size: float) -> float:
+    """Returns what the AUROC of a confidence that tells nothing hardly exceeds.
+
+    That is 1/2 and two standard errors: those of Hanley and McNeil (1982) at 1/2, which
+    are those of the Mann-Whitney test. Ties make them smaller.
+    """
+    right, wrong = sample_size * (1 - error), sample_size * error
+    return min(0.5 + 2 * ((right + wrong + 1) / (12 * right * wrong)) ** 0.5, 1.0)
+
+
+def _skill(auroc: float, by_chance: float, clear: bool) -> str:
+    """Says in a sentence if confidence tells right from wrong, if the data show it."""
+    if not clear:
+        return (
+            "Confidence does not clearly tell right decisions from wrong ones: AUROC "
+            f"{auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} to "
+            f"{by_chance:.3f}."
+        )
+    if auroc > 0.5:
+        return (
+            f"Confidence tells right decisions from wrong ones: AUROC {auroc:.3f}, "
+            f"where chance alone gives up to about {by_chance:.3f}."
+        )
+    return (
+        "Confidence misleads, as wrong decisions tend to be the surer ones: AUROC "
+        f"{auroc:.3f}, where chance alone gives about {1 - by_chance:.3f} or more."
+    )
+
+
+def _gain(curve: RiskCoverageCurve, coverage: float, clear: bool) -> str:
+    """Says in a sentence what leaving out the least confident examples gives."""
+    reached = np.argmax(curve.coverages * _ranking.ROUND_UP >= coverage)
+    if reached == len(curve.risks) - 1:
+        tied = 1 - curve.coverages[-2] if reached else 1
+        return (
+            f"No threshold leaves out up to {1 - coverage:.0%}: the least confident "
+            f"{100 * tied:.3g}% are equally confident."
+        )
+    after, before = (f"{risk:.4f}" for risk in curve.risks[[reached, -1]])
+    if after == before:
+        change = f"leaves the error at {before}"
+    else:
+        verb = "lowers" if after < before else "raises"
+        chance = "" if clear else ", as chance alone may"
+        change = f"{verb} the error from {before} to {after}{chance}"
+    share = 100 * curve.coverages[reached]
+    return f"Deciding only the most confident {share:.3g}% {change}."
+
+
+def _thinned(curve: RiskCoverageCurve) -> dict[str, list[float]]:
+    """Returns the curve, or the points at or above even steps of the coverage."""
+    chosen = np.arange(len(curve.coverages))
+    if len(chosen) > _MAX_POINTS:
+        steps = np.arange(1, _MAX_POINTS + 1) / _MAX_POINTS / _ranking.ROUND_UP
+        chosen = np.unique(np.searchsorted(curve.coverages, steps))
+    return {name: values[chosen].tolist() for name, values in curve._asdict().items()}

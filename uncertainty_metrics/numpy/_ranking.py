@@ -1,0 +1,217 @@
+"""Scores against true or false outcomes: groups of equal scores, the best first.
+
+Every metric of selective prediction and of detection is a few lines of arithmetic on
+the masses of these groups.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+
+# Sums of weights are rounded: a share below a limit by no more than that reaches it.
+ROUND_UP = 1 + 2.0**-50
+# From here on four terms of the asymptotic series of digamma leave no error.
+_LARGE = 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Groups:
+    """Running masses over groups of equal score, the best score first.
+
+    They start with the 0 before the first group. None of them depends on the order of
+    the examples, down to the last bit. They are integers where there are no weights,
+    and float64 elsewhere.
+
+    Attributes:
+      hits: mass of the true outcomes up to and with each group, [1 + G].
+      misses: mass of the false outcomes, [1 + G].
+      unit: number of examples in a mass of 1. Weights are numbers of examples, unless
+        they are less than 1 on average: then their average is one example.
+    """
+
+    hits: np.ndarray
+    misses: np.ndarray
+    unit: float = 1.0
+
+    @functools.cached_property
+    def masses(self) -> np.ndarray:
+        return self.hits + self.misses
+
+    @property
+    def coverages(self) -> np.ndarray:
+        """Share of all mass up to and with each group, [G]."""
+        return self.masses[1:] / self.masses[-1]
+
+    @property
+    def risks(self) -> np.ndarray:
+        """Share of misses in the mass up to and with each group, [G]."""
+        return self.misses[1:] / self.masses[1:]
+
+
+def trapezoids(x: np.ndarray, y: np.ndarray) -> float:
+    """Returns the area under one running sum against another, both from 0."""
+    return float(np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1])) + x[0] * y[0]) / 2
+
+
+def digamma_step(start: Any, step: Any) -> np.ndarray:
+    """Returns `digamma(start + step + 1) - digamma(start + 1)`, without cancellation.
+
+    For integers it is the sum of 1 / k over start < k <= start + step. Both are >= 0;
+    the relative error is about 1e-15.
+    """
+    x, step = np.atleast_1d(np.asarray(start, np.float64) + 1, step)
+    small = np.flatnonzero(x < _LARGE)
+    near, its_step, total = x[small], step[small], 0.0
+    for k in range(_LARGE if len(small) else 0):  # digamma(x + 1) = digamma(x) + 1 / x
+        total += its_step / (near + k) / (near + its_step + k)
+    x[small] += _LARGE
+    # digamma(u + 1/2) = log u + 1/24 u^-2 - 7/960 u^-4 + 31/8064 u^-6 - ...
+    a, b = 1 / (x - 0.5), 1 / (x - 0.5 + step)
+    p, q = a * a, b * b
+    series = (
+        1 / 24
+        - 7 / 960 * (p + q)
+        + 31 / 8064 * (p * p + p * q + q * q)
+        - 127 / 30720 * (p + q) * (p * p + q * q)
+    )
+    result = np.log1p(step * a) - step * a * b * (a + b) * series
+    result[small] += total
+    return result
+
+
+def _sums(values: np.ndarray, ends: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
+    """Returns the sums of the integers before each end."""
+    running = np.zeros(len(values) + 1, dtype)
+    np.cumsum(values, out=running[1:])
+    return running.take(ends)
+
+
+def _weight_sums(weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Returns the sums of the weights before each end, in whatever order they are.
+
+    A weight is held by two integers, and integers add without rounding.
+    """
+    exponent = np.frexp(np.max(weights))[1]
+    bits = 62 - len(weights).bit_length()
+    low, high = np.modf(np.ldexp(weights, bits - exponent))
+    low = np.ceil(np.ldexp(low, bits))
+    high, low = (_sums(part.astype(np.int64), ends, np.int64) for part in (high, low))
+    return np.ldexp(high + np.ldexp(low.astype(np.float64), -bits), exponent - bits)
+
+
+def _keys(scores: np.ndarray) -> np.ndarray | None:
+    """Returns unsigned integers in the order of the scores, the best first, with a bit
+    to spare at the top; None for float64 of both signs, which leave no bit.
+    """
+    bits = (scores + 0.0).view(f"i{scores.itemsize}")  # No -0.0.
+    largest = np.iinfo(bits.dtype).max
+    if np.min(bits) < 0:
+        if scores.itemsize > 4:
+            return None
+        # Negative floats sort backwards by their bits.
+        bits = (bits ^ (bits >> 31 & largest)).astype(np.int64)
+    np.subtract(largest, bits, out=bits)
+    return bits.view(f"u{bits.itemsize}")
+
+
+def floating(scores: np.ndarray) -> np.ndarray:
+    """Returns float32 scores where that holds them exactly, else float64."""
+    single = np.can_cast(scores.dtype, np.float32)
+    return scores.astype(np.float32 if single else np.float64, copy=False)
+
+
+def groups(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None = None
+) -> Groups:
+    """Groups examples by score.
+
+    Args:
+      scores: finite float32 or float64 [N], N >= 1; larger is better.
+      outcomes: boolean [N].
+      weights: float64 [N], positive; None for ones.
+    """
+    keys = _keys(scores) if weights is None else None
+    missed = ~outcomes
+    if keys is not None:
+        # One integer holds score and outcome: sorting values is far faster than
+        # argsort, and there is nothing to gather.
+        keys <<= 1
+        keys |= missed
+        keys.sort()
+        missed = (keys & 1).view(f"i{keys.itemsize}")
+        keys >>= 1
+    else:
+        order = np.argsort(-scores)
+        keys, missed = scores[order], missed[order]
+    bounds = np.ones(len(keys) + 1, bool)
+    np.not_equal(keys[1:], keys[:-1], out=bounds[1:-1])
+    ends = np.flatnonzero(bounds)
+    if weights is None:
+        # Small integers, of which two have a sum, take the least memory.
+        dtype = np.promote_types(missed.dtype, np.min_scalar_type(-2 * len(keys)))
+        misses = _sums(missed, ends, dtype)
+        ends -= misses
+        return Groups(ends, misses)
+    weights = weights[order]
+    exponent = np.frexp(np.max(weights))[1] - 1
+    weights = np.ldexp(weights, -exponent)  # So that no product of masses overflows.
+    hits = _weight_sums(np.where(missed, 0.0, weights), ends)
+    misses = _weight_sums(np.where(missed, weights, 0.0), ends)
+    return Groups(hits, misses, max(2.0**exponent, len(order) / (hits + misses)[-1]))
+
+
+def examples(
+    outcomes_name: str,
+    outcomes: Any,
+    scores_name: str,
+    scores: Any,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, boolean outcomes and weights [N], the arguments of `groups`.
+
+    Examples of weight 0 and of the ignored label are left out before anything else is
+    asked of them.
+    """
+    outcomes = _inputs.as_array(outcomes_name, outcomes)
+    scores = _inputs.as_array(scores_name, scores)
+    _checks.paired(scores_name, scores.shape, outcomes_name, outcomes.shape)
+    shape, outcomes, scores = outcomes.shape, outcomes.reshape(-1), scores.reshape(-1)
+    weights = kept = None
+    if sample_weight is not None:
+        weights = _inputs.sample_weights(sample_weight, shape)
+        kept = weights > 0
+    if ignore_index is not None:
+        labelled = outcomes != ignore_index
+        kept = labelled if kept is None else kept & labelled
+    if kept is not None:
+        if not np.any(kept):
+            raise _checks.error(
+                outcomes_name,
+                "at least one example of positive weight that is not ignored",
+                "none",
+            )
+        outcomes, scores = outcomes[kept], scores[kept]
+        weights = None if weights is None else weights[kept]
+
+    positive = outcomes == 1
+    bad = ~(positive | (outcomes == 0))
+    if np.any(bad):
+        fractional = _inputs.is_floating(outcomes) and np.any(
+            outcomes != np.floor(outcomes)
+        )
+        if fractional and np.all((scores == 0) | (scores == 1)):
+            raise ValueError(
+                f"{_checks.SWAPPED} Received: fractions as `{outcomes_name}`, zeros "
+                f"and ones as `{scores_name}`"
+            )
+        raise _checks.error(outcomes_name, "0 or 1", _inputs.first(bad, outcomes))
+    scores = _inputs.finite(scores_name, floating(scores), single=True)
+    return scores, positive, weights

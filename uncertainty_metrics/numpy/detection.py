@@ -1,0 +1,166 @@
+"""Detection: how well a score tells positive examples from negative ones.
+
+Exact, by sorting: no thresholds are chosen, and any real scores will do, such as the
+uncertainty of a classifier on data it was trained for (0) and on other data (1).
+
+Arguments that all functions share:
+
+  labels: 0, or 1 for the positive class; integers, booleans or floating, shape [...].
+  scores: finite real numbers of the shape of the labels, larger where an example is
+    more likely positive.
+  sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
+    twice, weight 0 the example left out.
+  ignore_index: examples with this label are left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _ranking
+
+__all__ = ["aupr", "auroc", "fpr_at_tpr"]
+
+
+def _groups(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    sample_weight: ArrayLike | None,
+    ignore_index: int | None,
+    negatives: bool = True,
+) -> _ranking.Groups:
+    """Returns the groups; raises ValueError where a class that is needed is absent."""
+    groups = _ranking.groups(
+        *_ranking.examples(
+            "labels", labels, "scores", scores, sample_weight, ignore_index
+        )
+    )
+    needed = (1, groups.hits), (0, groups.misses)
+    for label, masses in needed if negatives else needed[:1]:
+        if masses[-1] == 0:
+            raise _checks.error("labels", f"{label} for at least one example", "none")
+    return groups
+
+
+def auroc(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the receiver operating characteristic curve.
+
+    The probability that a positive example has a larger score than a negative one:
+
+      AUROC = P(score of a positive > score of a negative)
+              + 1/2 P(score of a positive = score of a negative)
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+      0.875
+
+    References:
+      Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+      Operating Characteristic (ROC) Curve.
+    """
+    groups = _groups(labels, scores, sample_weight, ignore_index)
+    hits, misses = groups.hits, groups.misses
+    return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
+
+
+def aupr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the precision-recall curve, as the average precision.
+
+    Over the distinct scores t_1 > t_2 > ..., with recall R_i and precision P_i of the
+    examples of score >= t_i:
+
+      AUPR = sum_i (R_i - R_{i-1}) P_i
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in (0, 1]; the share of positive examples where scores tell nothing.
+      Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described, or no example is positive.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> round(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+      0.833333
+
+    References:
+      Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
+      Curves.
+    """
+    groups = _groups(labels, scores, sample_weight, ignore_index, negatives=False)
+    precisions = groups.hits[1:] / groups.masses[1:]
+    return float(np.sum(np.diff(groups.hits) * precisions) / groups.hits[-1])
+
+
+def fpr_at_tpr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    tpr: float = 0.95,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """False positive rate at a true positive rate.
+
+    The least share of the negative examples with score >= t, over the thresholds t that
+    at least a share `tpr` of the positive examples reach.
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      tpr: true positive rate, in (0, 1].
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in [0, 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95)
+      0.5
+
+    References:
+      Liang, Li and Srikant (2018), Enhancing the Reliability of Out-of-Distribution
+      Image Detection in Neural Networks.
+    """
+    tpr = _checks.share("tpr", tpr, zero=False)
+    groups = _groups(labels, scores, sample_weight, ignore_index)
+    enough = groups.hits / groups.hits[-1] * _ranking.ROUND_UP >= tpr
+    return float(groups.misses[np.argmax(enough)] / groups.misses[-1])

@@ -1,0 +1,618 @@
+"""Selective prediction: how well confidence tells right decisions from wrong ones.
+
+A selective classifier decides only where its confidence reaches a threshold. Its
+coverage is the share of examples that it decides, its risk the share of errors among
+them. Exact, by sorting; equal confidences are never told apart, so the order of the
+examples does not matter.
+
+Arguments that all functions share:
+
+  labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
+  probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], the probability of
+    class 1 of two, read as `[1 - p, p]`. The confidence is the largest, the decision
+    its class (the lowest of equals).
+  logits: instead of `probabilities`, their logarithms up to a constant; of class 1
+    against class 0 where the class axis is absent. Confidences keep their order where
+    probabilities would all be rounded to 1.
+  confidences: instead of `labels` and predictions: finite real numbers, larger where
+    the decision is more likely right.
+  correct: with `confidences`: booleans, or 0 and 1, of the same shape.
+  sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
+    twice, weight 0 the example left out.
+  ignore_index: examples with this label are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import RiskCoverageCurve
+from uncertainty_metrics.numpy import _inputs, _ranking
+
+__all__ = [
+    "accuracy",
+    "area_under_generalized_risk_coverage_curve",
+    "area_under_risk_coverage_curve",
+    "augrc",
+    "aurc",
+    "coverage_at_risk",
+    "e_aurc",
+    "excess_aurc",
+    "oracle_collaborative_accuracy",
+    "risk_at_coverage",
+    "risk_coverage_curve",
+]
+
+
+# Groups at a time: few enough for their temporaries to stay in the cache.
+_BLOCK = 2**16
+
+
+def is_classifier(
+    labels: Any,
+    probabilities: Any,
+    logits: Any,
+    confidences: Any,
+    correct: Any,
+    ignore_index: Any = None,
+) -> bool:
+    """Says if labels were passed (True) or `confidences` with `correct` (False).
+
+    Raises:
+      ValueError: neither or both were, or there are no labels to ignore.
+    """
+    if labels is not None and confidences is None and correct is None:
+        return True
+    given = {
+        "labels": labels,
+        "probabilities": probabilities,
+        "logits": logits,
+        "confidences": confidences,
+        "correct": correct,
+    }
+    names = [f"`{name}`" for name, value in given.items() if value is not None]
+    if names != ["`confidences`", "`correct`"]:
+        raise ValueError(
+            "Either `labels` with one of `probabilities` and `logits`, or "
+            "`confidences` with `correct` must be given. Received: "
+            + (" and ".join(names) or "none of them")
+        )
+    if ignore_index is not None:
+        raise _checks.error(
+            "ignore_index", "None where there are no `labels`", ignore_index
+        )
+    return False
+
+
+def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the argmax of each row of logits [N, K], and the logit of its probability
+    in float64, which no probability near 1 can hold.
+    """
+    z = _inputs.below_maximum(logits)
+    rows, decided = np.arange(len(z)), np.argmax(z, axis=-1)
+    z[rows, decided] = -np.inf
+    second = z.max(axis=-1)
+    z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
+    with np.errstate(divide="ignore"):  # To inf where no other class is possible.
+        return decided, -(second + np.log(np.exp(z).sum(axis=-1)))
+
+
+def _decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the decision of each example, and scores that rank their confidences."""
+    if examples.name == "logits":
+        return _margins(examples.predictions)
+    return _inputs.decisions(examples.predictions, examples.name)
+
+
+def _ranked(
+    labels: ArrayLike | None,
+    probabilities: ArrayLike | None,
+    logits: ArrayLike | None,
+    confidences: ArrayLike | None,
+    correct: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    ignore_index: int | None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    given = (labels, probabilities, logits, confidences, correct)
+    if is_classifier(*given, ignore_index):
+        examples = _inputs.examples(
+            labels,
+            probabilities,
+            logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+        decided, scores = _decisions(examples)
+        correct = decided == examples.labels
+        return _ranking.floating(scores), correct, examples.weights
+    return _ranking.examples(
+        "correct", correct, "confidences", confidences, sample_weight
+    )
+
+
+def _groups(*arguments: Any) -> _ranking.Groups:
+    return _ranking.groups(*_ranked(*arguments))
+
+
+def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
+    """Returns the sum of the expected risks over the examples of a group, of the mass
+    and misses before it and its own.
+    """
+    # Rounding may leave a group without a mass.
+    rate = np.minimum(errors / np.maximum(size, np.finfo(np.float64).tiny), 1)
+    return errors + (misses - rate * mass) * _ranking.digamma_step(mass, size)
+
+
+def _mean_risk(groups: _ranking.Groups) -> float:
+    """Returns the mean over k of the expected risk of the k most confident examples."""
+    total = 0.0
+    for start in range(0, len(groups.hits) - 1, _BLOCK):
+        block = slice(start, start + _BLOCK + 1)
+        misses = groups.unit * groups.misses[block]
+        masses = groups.unit * groups.hits[block] + misses
+        sizes = masses[1:] - masses[:-1]
+        risks = misses[1:] / masses[1:]  # That is all for groups of one example.
+        tied = np.flatnonzero(sizes != 1)
+        errors = misses[tied + 1] - misses[tied]
+        risks[tied] = _tied_risks(masses[tied], misses[tied], sizes[tied], errors)
+        total += risks.sum()
+    return float(total / masses[-1])
+
+
+def _least_mean_risk(groups: _ranking.Groups) -> float:
+    """Returns the same if all right decisions were more confident than the wrong."""
+    right, wrong = groups.unit * groups.hits[-1], groups.unit * groups.misses[-1]
+    return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
+
+
+def area_under_risk_coverage_curve(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the risk-coverage curve (AURC): the mean risk over all coverages.
+
+    The mean over k = 1, ..., n of the share of errors among the k most confident of n
+    examples; examples of equal confidence come in random order, and their expected
+    share counts. With e_g errors among the c_g examples of the group g of equal
+    confidence, and E_g errors among the C_g examples of higher confidence:
+
+      AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
+                              (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in [0, 1]. Smaller is better; the error rate where confidence tells
+      nothing.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      0.2708333333333333
+
+    References:
+      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+      Neural Classifiers.
+    """
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    return _mean_risk(groups)
+
+
+def excess_aurc(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Excess AURC: the AURC less that of the best order of the same examples.
+
+    The best order has all right decisions first. With e errors among n examples:
+
+      E-AURC = AURC - 1/n [e - (n - e) (digamma(n + 1) - digamma(n - e + 1))]
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      sample_weight: finite and >= 0, broadcastable to the labels; as in `aurc`.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in [0, 1]. Smaller is better; 0 where every right decision is more
+      confident than every wrong one.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.excess_aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 1, 1, 0])
+      0.0
+      >>> um.excess_aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      0.20833333333333331
+
+    References:
+      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+      Neural Classifiers.
+    """
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
+
+
+def area_under_generalized_risk_coverage_curve(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the generalized risk-coverage curve (AUGRC).
+
+    The generalized risk of a threshold is the share of all n examples that are decided
+    and wrong. Its area over the coverage, linear within a group of equal confidence,
+    with c_g, e_g and E_g as in `aurc`:
+
+      AUGRC = 1/n^2 sum_g c_g (E_g + e_g / 2)
+            = (1 - AUROC) acc (1 - acc) + (1 - acc)^2 / 2
+
+    where AUROC is that of the confidence for right against wrong decisions.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in [0, 1/2], the probability that a random example is wrong and more
+      confident than another one. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.augrc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      0.15625
+
+    References:
+      Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
+      Classification Systems.
+    """
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    area = _ranking.trapezoids(groups.masses, groups.misses)
+    return area / float(groups.masses[-1]) ** 2
+
+
+def risk_coverage_curve(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> RiskCoverageCurve:
+    """Risk and coverage at every threshold on the confidence.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A named tuple `(coverages, risks, thresholds)` of float64 arrays with an entry for
+      each distinct confidence, the highest first: the share of the examples with this
+      confidence or more, in (0, 1]; the share of errors among them, in [0, 1]; and the
+      confidence, a probability unless `confidences` were passed.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.risk_coverage_curve([0, 1, 1, 1], [0.1, 0.8, 0.2, 0.7])
+      >>> curve.coverages.tolist(), curve.thresholds.tolist()
+      ([0.25, 0.75, 1.0], [0.9, 0.8, 0.7])
+      >>> curve.risks.round(6).tolist()
+      [0.0, 0.333333, 0.25]
+
+    References:
+      El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
+      Classification.
+    """
+    scores, outcomes, weights = _ranked(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    groups = _ranking.groups(scores, outcomes, weights)
+    thresholds = np.unique(scores)[::-1].astype(np.float64)
+    if logits is not None:
+        thresholds = 1 / (1 + np.exp(-thresholds))
+    return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
+
+
+def coverage_at_risk(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    risk: float = 0.05,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Largest coverage whose risk is at most `risk`.
+
+    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+    The risk need not grow with the coverage: the largest coverage counts.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      risk: largest share of errors among the examples that are decided, in [0, 1].
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
+      >>> um.coverage_at_risk(**data, risk=0.05), um.coverage_at_risk(**data, risk=0.25)
+      (0.5, 1.0)
+
+    References:
+      Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
+    """
+    risk = _checks.share("risk", risk)
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    fits = groups.risks <= risk * _ranking.ROUND_UP
+    return float(np.max(groups.coverages, where=fits, initial=0.0))
+
+
+def risk_at_coverage(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    coverage: float = 0.8,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Risk at the smallest coverage that is at least `coverage`.
+
+    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      coverage: least share of the examples that is decided, in (0, 1].
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in [0, 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
+      >>> um.risk_at_coverage(**data, coverage=0.5), um.risk_at_coverage(**data)
+      (0.0, 0.25)
+
+    References:
+      Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
+    """
+    coverage = _checks.share("coverage", coverage, zero=False)
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    reached = groups.coverages * _ranking.ROUND_UP >= coverage
+    return float(groups.risks[np.argmax(reached)])
+
+
+def oracle_collaborative_accuracy(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    fraction: float = 0.01,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Accuracy where an oracle decides the least confident `fraction` of the examples.
+
+    The oracle is always right, and its share is exact: of a group of equal confidence
+    it may take a part, which has the errors of that part on average.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      fraction: share of the examples that the oracle decides, in [0, 1].
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in [0, 1], at least the accuracy and at least `fraction`. Larger is
+      better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 0]}
+      >>> um.oracle_collaborative_accuracy(**data, fraction=0.25)
+      0.75
+
+    References:
+      Kivlichan et al. (2021), Measuring and Improving Model-Moderator Collaboration
+      using Uncertainty Estimation.
+    """
+    fraction = _checks.share("fraction", fraction)
+    groups = _groups(
+        labels,
+        probabilities,
+        logits,
+        confidences,
+        correct,
+        sample_weight,
+        ignore_index,
+    )
+    total = groups.masses[-1]
+    misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
+    return float(1 - misses / total)
+
+
+def accuracy(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Accuracy: the share of right decisions.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      labels_predicted: decision labels, shape of the labels; by default the argmax, the
+        lowest of equals.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in [0, 1]. Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6])
+      0.75
+    """
+    examples = _inputs.examples(
+        labels,
+        probabilities,
+        logits,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    decided, _ = _decisions(examples)
+    if examples.predicted is not None:
+        decided = examples.predicted
+    return float(np.average(decided == examples.labels, weights=examples.weights))
+
+
+aurc = area_under_risk_coverage_curve
+e_aurc = excess_aurc
+augrc = area_under_generalized_risk_coverage_curve

@@ -1,0 +1,302 @@
+"""Groups of equal scores, best first, and what is read off them.
+
+Risk-coverage curves and ROC curves are sums over such groups. Exact functions make them
+by sorting, streaming metrics by counting in the cells of a sketch; the arithmetic is
+the same. Sizes are static: groups without weight change nothing.
+
+An outcome is a hit (the decision was right, the label is positive) or a miss. What is
+not defined, for lack of weight, of hits or of misses, is 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.numpy import _ranking as np_ranking
+from uncertainty_metrics.tensorflow import _inputs, _sums
+
+
+class Ranking(NamedTuple):
+    """Groups of equal scores, in numbers of examples; a better one is before a worse.
+
+    Attributes:
+      hits: float [G], weight of the hits of each group.
+      misses: float [G], weight of its misses.
+      hits_before: float [G], weight of the hits of the groups before it.
+      misses_before: float [G], weight of their misses.
+      total_hits: float scalar, weight of all hits.
+      total_misses: float scalar, weight of all misses.
+    """
+
+    hits: tf.Tensor
+    misses: tf.Tensor
+    hits_before: tf.Tensor
+    misses_before: tf.Tensor
+    total_hits: tf.Tensor
+    total_misses: tf.Tensor
+
+    @property
+    def mass(self) -> tf.Tensor:
+        return self.hits + self.misses
+
+    @property
+    def mass_before(self) -> tf.Tensor:
+        return self.hits_before + self.misses_before
+
+    @property
+    def total(self) -> tf.Tensor:
+        return self.total_hits + self.total_misses
+
+    @property
+    def coverages(self) -> tf.Tensor:
+        """Share of the weight up to and with each group."""
+        return _ratio(self.mass_before + self.mass, self.total)
+
+    @property
+    def risks(self) -> tf.Tensor:
+        """Share of misses up to and with each group."""
+        covered = self.mass_before + self.mass
+        return _ratio(self.misses_before + self.misses, covered)
+
+
+_ratio = tf.math.divide_no_nan
+
+
+def _from_integers(
+    masses: tf.Tensor, unit: tf.Tensor, worst_first: bool = False
+) -> Ranking:
+    """Returns the ranking of int64 masses and masses of hits [2, G], in units.
+
+    With `worst_first` they ascend, and so do the groups.
+    """
+    # Integers have one sum in any order, and neither drift nor cancel.
+    mass, hits = tf.unstack(masses)
+    masses = tf.stack([hits, mass - hits])
+    before = tf.cumsum(masses, axis=1, exclusive=True, reverse=worst_first)
+    totals = tf.reduce_sum(masses, axis=1)
+    return Ranking(
+        *(
+            part
+            for values in (masses, before, totals)
+            for part in tf.unstack(tf.cast(values, unit.dtype) * unit)
+        )
+    )
+
+
+def from_sums(sums: _sums.Sums, dtype: tf.DType) -> Ranking:
+    """Returns the ranking of cells [2, G], the worst first: weight and that of hits."""
+    units, unit = tf.cond(
+        tf.reduce_any(sums.hi != 0),
+        lambda: _sums.integers(_sums.totals(sums, dtype), 1),
+        lambda: (sums.units, tf.ones([], dtype)),  # Most metrics never see a weight.
+    )
+    return _from_integers(units, unit, worst_first=True)
+
+
+def counted(ranking: Ranking, examples: tf.Tensor) -> Ranking:
+    """Returns the ranking in weights of an average of at least 1, for the number of
+    examples of positive weight.
+    """
+    examples = tf.cast(examples, ranking.total.dtype)
+    scale = tf.maximum(_ratio(examples, ranking.total), 1)
+    return Ranking(*(part * scale for part in ranking))
+
+
+class Ranked(NamedTuple):
+    """Examples to rank.
+
+    Attributes:
+      scores: float [N], finite.
+      hits: boolean [N].
+      weights: float [N], 0 for what is left out, or None for ones.
+      valid: boolean scalar, False if an example of positive weight was wrong.
+    """
+
+    scores: tf.Tensor
+    hits: tf.Tensor
+    weights: tf.Tensor | None
+    valid: tf.Tensor
+
+    def ranking(self) -> Ranking:
+        """Returns the ranking, of weights that are at least 1 on average."""
+        if tf.executing_eagerly() and self.valid:
+            return _from_numpy(*self[:3])
+        return _from_scores(*self[:3])
+
+
+def _from_numpy(
+    scores: tf.Tensor, hits: tf.Tensor, weights: tf.Tensor | None
+) -> Ranking:
+    """Ranks in NumPy, which sorts several times as fast."""
+    dtype = _inputs.sum_dtype(scores)
+    scores, hits = scores.numpy(), hits.numpy()
+    if weights is not None:
+        weights = weights.numpy().astype(np.float64)
+        live = weights > 0
+        if not np.any(live):
+            return Ranking(*tf.zeros([4, 1], dtype), *tf.zeros([2], dtype))
+        scores, hits, weights = scores[live], hits[live], weights[live]
+    groups = np_ranking.groups(scores, hits, weights)
+    running = np.stack([groups.hits, groups.misses]) * groups.unit
+    parts = (*np.diff(running), *running[:, :-1], *running[:, -1])
+    return Ranking(*(tf.constant(part, dtype) for part in parts))
+
+
+def _from_scores(
+    scores: tf.Tensor, hits: tf.Tensor, weights: tf.Tensor | None
+) -> Ranking:
+    """Ranks examples as N groups, of which the last are empty."""
+    dtype = _inputs.sum_dtype(scores)
+    order, group = _sorted(scores)
+    hits = tf.cast(tf.gather(hits, order), dtype)
+    if weights is None:
+        weights = tf.ones_like(hits)
+    else:
+        weights = tf.cast(tf.gather(weights, order), dtype)
+    masses, unit = _sums.integers(tf.stack([weights, weights * hits], axis=1), 1)
+    masses = tf.math.unsorted_segment_sum(masses, group, tf.size(scores))
+    ranking = _from_integers(tf.transpose(masses), unit)
+    return counted(ranking, tf.math.count_nonzero(weights))
+
+
+def _sorted(scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the order of scores [N], best first, and the group of each in it."""
+    order = tf.argsort(scores, direction="DESCENDING")
+    scores = tf.gather(scores, order)
+    differs = tf.cast(scores[1:] != scores[:-1], tf.int32)
+    first = tf.zeros_like(order[:1])
+    return order, tf.cumsum(tf.concat([first, differs], axis=0))
+
+
+def settled(batch: Ranked) -> Ranked:
+    """Gives examples of weight 0 the worst score of the others."""
+    if batch.weights is None:
+        return batch
+    scores, live = batch.scores, batch.weights > 0
+    worst = tf.reduce_min(tf.where(live, scores, scores.dtype.max))
+    return batch._replace(scores=tf.where(live, scores, worst))
+
+
+def group_scores(scores: tf.Tensor) -> tf.Tensor:
+    """Returns the score of each of N groups, the worst for those that are empty."""
+    order, group = _sorted(scores)
+    scores = tf.gather(scores, order)
+    groups = tf.minimum(tf.range(tf.size(scores)), tf.reduce_max(group))
+    scores = tf.math.unsorted_segment_max(scores, group, tf.size(scores))
+    return tf.gather(scores, groups)
+
+
+_ROW = 1024
+
+
+def _total(values: tf.Tensor) -> tf.Tensor:
+    """Returns the sum of [G], by rows: one long float32 sum would drift."""
+    values = tf.pad(values, [[0, -tf.size(values) % _ROW]])
+    return tf.reduce_sum(tf.reduce_sum(tf.reshape(values, [-1, _ROW]), axis=1))
+
+
+# digamma(x + 1/2) = log(x) + c_1 / x^2 + c_2 / x^4 + ...
+_SERIES = (1 / 24, -7 / 960, 31 / 8064, -127 / 30720)
+
+
+def _harmonic(before: tf.Tensor, mass: tf.Tensor) -> tf.Tensor:
+    """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers: the
+    difference of two digammas, without its cancellation.
+    """
+    terms = 16 if before.dtype == tf.float64 else 6  # Then the series is exact enough.
+    total = tf.zeros_like(before)
+    for i in range(1, terms + 1):
+        total += mass / ((before + i) * (before + mass + i))
+    x = before + (terms + 0.5)
+
+    def series(x):
+        inverse_square = 1 / (x * x)
+        value = tf.zeros_like(x)
+        for coefficient in reversed(_SERIES):
+            value = (value + coefficient) * inverse_square
+        return value
+
+    return total + tf.math.log1p(mass / x) + series(x + mass) - series(x)
+
+
+def risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+    """Returns the mean over k = 1, 2, ... of the expected risk of the k best."""
+    rate = _ratio(ranking.misses, ranking.mass)
+    excess = ranking.misses_before - rate * ranking.mass_before
+    sums = ranking.misses + excess * _harmonic(ranking.mass_before, ranking.mass)
+    return _ratio(_total(sums), ranking.total)
+
+
+def excess_risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+    """Returns the same less that of the perfect order, hits first."""
+    hits, misses = ranking.total_hits, ranking.total_misses
+    best = _ratio(misses - hits * _harmonic(hits, misses), ranking.total)
+    return tf.maximum(risk_coverage_area(ranking) - best, 0)
+
+
+def generalized_risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+    """Returns the area under misses against coverage, both as shares of all."""
+    misses = ranking.misses_before + ranking.misses / 2
+    return _total(_ratio(ranking.mass, ranking.total) * _ratio(misses, ranking.total))
+
+
+def coverage_at_risk(ranking: Ranking, risk: float) -> tf.Tensor:
+    """Returns the largest coverage whose risk is at most `risk`; 0 if none is."""
+    coverages = ranking.coverages
+    within = ranking.risks <= risk * _round_up(coverages)
+    return tf.reduce_max(tf.where(within, coverages, tf.zeros_like(coverages)))
+
+
+def risk_at_coverage(ranking: Ranking, coverage: float) -> tf.Tensor:
+    """Returns the risk at the smallest coverage that is at least `coverage`."""
+    coverages, risks = ranking.coverages, ranking.risks
+    reached = coverages * _round_up(coverages) >= coverage
+    # Coverages ascend; empty groups have the coverage and risk of those before them.
+    least = tf.reduce_min(tf.where(reached, coverages, 2.0 * tf.ones_like(coverages)))
+    return tf.reduce_max(tf.where(coverages == least, risks, tf.zeros_like(risks)))
+
+
+def collaborative_accuracy(ranking: Ranking, fraction: float) -> tf.Tensor:
+    """Returns the share of hits if those of the worst `fraction` all are."""
+    kept = (1 - fraction) * ranking.total
+    share = tf.clip_by_value(_ratio(kept - ranking.mass_before, ranking.mass), 0, 1)
+    misses = _total(share * ranking.misses)
+    return _ratio(ranking.total - misses, ranking.total)
+
+
+def roc_area(ranking: Ranking) -> tf.Tensor:
+    """Returns the probability that a hit is before a miss, half of it where equal."""
+    after = ranking.total_misses - ranking.misses_before - ranking.misses / 2
+    return _total(
+        _ratio(ranking.hits, ranking.total_hits) * _ratio(after, ranking.total_misses)
+    )
+
+
+def average_precision(ranking: Ranking) -> tf.Tensor:
+    """Returns the mean, over hits, of the share of hits up to and with their group."""
+    covered = ranking.mass_before + ranking.mass
+    precisions = _ratio(ranking.hits_before + ranking.hits, covered)
+    return _total(_ratio(ranking.hits, ranking.total_hits) * precisions)
+
+
+def miss_rate_at_hit_rate(ranking: Ranking, hit_rate: float) -> tf.Tensor:
+    """Returns the least share of the misses that comes with `hit_rate` of the hits."""
+    hits = _ratio(ranking.hits_before + ranking.hits, ranking.total_hits)
+    misses = _ratio(ranking.misses_before + ranking.misses, ranking.total_misses)
+    reached = hits * _round_up(hits) >= hit_rate
+    least = tf.reduce_min(tf.where(reached, misses, 2.0 * tf.ones_like(misses)))
+    return tf.where(tf.reduce_any(reached), least, tf.zeros_like(least))
+
+
+def _round_up(values: tf.Tensor) -> float:
+    """Returns what makes a share that a limit equals but for rounding reach it."""
+    return 1 + 4 * float(np.finfo(values.dtype.as_numpy_dtype).eps)
+
+
+def roc_area_within_groups(ranking: Ranking) -> tf.Tensor:
+    """Returns how much of the area is not known without an order within the groups."""
+    hits = _ratio(ranking.hits, ranking.total_hits)
+    return _total(hits * _ratio(ranking.misses, ranking.total_misses)) / 2

@@ -1,0 +1,90 @@
+"""What plots of several models or sets of data share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.visualization import _axes
+
+_COLORS = ("#4477aa", "#cc3311", "#228833", "#aa3377", "#ccbb44", "#66ccee")
+
+
+def color(i: int) -> str:
+    """Returns the color of the i-th model."""
+    return _COLORS[i % len(_COLORS)]
+
+
+def plain(name: str) -> str:
+    """Keeps matplotlib from reading mathematics between two dollars."""
+    return name.replace("$", r"\$")
+
+
+def label(name: str, text: str) -> str:
+    """Returns the legend's entry of a model; a single model has no name."""
+    return ": ".join(part for part in (plain(name), text) if part)
+
+
+def each_model(function: Callable[..., Any], **arguments: Any) -> dict[str, Any]:
+    """Returns the value of a function for each model by its name; "" if there is one.
+
+    Args:
+      function: takes the arguments of one model.
+      **arguments: each the value for one model, or a mapping from the names of some
+        models to their values. What is no mapping is common to all models.
+
+    Raises:
+      ValueError: a mapping is empty, or two of them have different names; or the
+        function raises it. Its errors start with the name of the model.
+    """
+    mappings = {k: v for k, v in arguments.items() if isinstance(v, Mapping)}
+    if not mappings:
+        return {"": function(**arguments)}
+    first, *others = mappings
+    names = list(mappings[first])
+    if not names:
+        raise _checks.error(first, "a mapping of at least one model", "{}")
+    for other in others:
+        if set(mappings[other]) != set(names):
+            raise _checks.error(
+                other,
+                f"a mapping from the same names as `{first}`, {names}",
+                list(mappings[other]),
+            )
+    results = {}
+    for name in names:
+        own = {k: values[name] for k, values in mappings.items()}
+        try:
+            results[str(name)] = function(**{**arguments, **own})
+        except (TypeError, ValueError) as wrong:
+            raise type(wrong)(f"{name}: {wrong}") from wrong
+    return results
+
+
+def axes(ax: Any, width: float, height: float) -> tuple[Any, bool]:
+    """Returns Axes to draw in, and whether they are those of a new figure."""
+    if ax is None:
+        return _axes.new_figure(width, height).add_subplot(), True
+    _axes.check(ax)
+    return ax, False
+
+
+def finish(
+    ax: Any,
+    own: bool,
+    title: str | None,
+    *,
+    legend_title: str | None = None,
+    columns: int = 1,
+) -> None:
+    """Adds the title, and a legend: below Axes of a new figure, else inside them."""
+    if title is not None:
+        ax.set_title(title)
+    if not ax.get_legend_handles_labels()[1]:
+        return
+    options = {"title": legend_title, "fontsize": "small", "title_fontsize": "small"}
+    if own:
+        ax.get_figure().legend(loc="outside lower center", ncols=columns, **options)
+    else:
+        ax.legend(**options)

@@ -1,0 +1,584 @@
+"""Plots of selective prediction: what is gained where low confidence is not decided.
+
+The arguments are those of `risk_coverage_curve`. In the diagrams `probabilities`,
+`logits`, `confidences` and `correct` may each be a mapping from the names of some
+models to their arrays. What is no mapping, as the labels often are, is common to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import RiskCoverageCurve
+from uncertainty_metrics.numpy import _inputs, _ranking, selective
+from uncertainty_metrics.visualization import _axes, _series
+
+__all__ = [
+    "AccuracyConfidenceCurve",
+    "RejectionCurve",
+    "accuracy_confidence_curve",
+    "accuracy_confidence_diagram",
+    "rejection_curve",
+    "rejection_diagram",
+    "risk_coverage_diagram",
+]
+
+_BEST = {"color": "0.3", "linestyle": "--", "linewidth": 0.8}
+_RANDOM = {"linestyle": ":", "linewidth": 1.2}
+# A mean over a smaller share of the examples is noise.
+_FEW = 0.05
+# Room below and above the curves, and the room that a legend inside the Axes needs
+# beyond the line of random order, as shares of the height.
+_MARGIN, _LEGEND_ROOM = 0.05, 0.35
+
+# The thresholds on a probability, if none are given.
+_PERCENT = np.arange(101) / 100
+_NO_ARGUMENTS = dict.fromkeys(
+    (
+        *("labels", "probabilities", "logits", "confidences", "correct"),
+        *("sample_weight", "ignore_index"),
+    )
+)
+
+
+class AccuracyConfidenceCurve(NamedTuple):
+    """Accuracy of the examples that are at least as confident as each threshold.
+
+    Attributes:
+      thresholds: the thresholds, shape [T].
+      accuracies: share of right decisions among the examples of this confidence or
+        more, NaN where there is none, shape [T].
+      shares: share of all examples that these are, in [0, 1], shape [T].
+    """
+
+    thresholds: np.ndarray
+    accuracies: np.ndarray
+    shares: np.ndarray
+
+
+class RejectionCurve(NamedTuple):
+    """Accuracy of what is kept of n examples, as the least confident are rejected.
+
+    Attributes:
+      rejected: share of the examples that are rejected, k / n for k = 0, ..., n - 1.
+      accuracies: expected share of right decisions among those that are kept, [n].
+      maximum: the largest that it can be: what is wrong is rejected first, [n].
+    """
+
+    rejected: np.ndarray
+    accuracies: np.ndarray
+    maximum: np.ndarray
+
+    @property
+    def rejection_ratio(self) -> float:
+        """Prediction rejection ratio (PRR): 1 is the best order, 0 is random order.
+
+        The area between the share of errors that are kept and that of random
+        rejection, by the area for the best order. It equals `2 AUROC - 1` for telling
+        right decisions from all others. NaN if all examples are right, or all wrong.
+        """
+        gain, best = (
+            np.sum((1 - self.rejected) * (curve - self.accuracies[0]))
+            for curve in (self.accuracies, self.maximum)
+        )
+        return float(gain / best) if best > 0 else np.nan
+
+
+def accuracy_confidence_curve(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> AccuracyConfidenceCurve:
+    """Accuracy of the examples that are at least as confident as each threshold.
+
+    Where examples of unknown classes are to count as errors, pass `confidences` and
+    `correct`, which is 0 for them.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
+        largest.
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
+        the distinct `confidences`, ascending. They are compared in the precision of the
+        probabilities or confidences.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      An `AccuracyConfidenceCurve(thresholds, accuracies, shares)`, float64.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"confidences": [0.9, 0.8, 0.6, 0.6], "correct": [1, 1, 0, 1]}
+      >>> curve = um.accuracy_confidence_curve(**data, thresholds=[0.5, 0.7])
+      >>> curve.accuracies.tolist(), curve.shares.tolist()
+      ([0.75, 1.0], [1.0, 0.5])
+
+    References:
+      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
+      Uncertainty Estimation using Deep Ensembles.
+    """
+    coverages, risks, distinct = selective.risk_coverage_curve(
+        labels,
+        probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    if thresholds is None:
+        thresholds = _PERCENT if confidences is None else distinct[::-1]
+    thresholds = _inputs.finite("thresholds", thresholds)
+    if thresholds.ndim != 1 or thresholds.size == 0:
+        raise _checks.error(
+            "thresholds", "of shape [T], T >= 1", f"shape {list(thresholds.shape)}"
+        )
+    compared = thresholds
+    if logits is None:  # So that 0.9 in float32 reaches the threshold 0.9.
+        scores = np.asarray(probabilities if confidences is None else confidences)
+        if _inputs.is_floating(scores):
+            compared = thresholds.astype(scores.dtype).astype(np.float64)
+    kept = np.searchsorted(-distinct, -compared, side="right")
+    return AccuracyConfidenceCurve(
+        thresholds,
+        np.append(np.nan, 1 - risks)[kept],
+        np.append(0.0, coverages)[kept],
+    )
+
+
+def _unlabelled(
+    labels: ArrayLike | None, name: str, known: ArrayLike | None, unknown: ArrayLike
+) -> np.ndarray:
+    """Returns the scores [n] of out-of-distribution examples, which have no labels.
+
+    Args:
+      labels: those of the examples in distribution.
+      name: what `known` is called.
+      known: predictions or confidences in distribution.
+      unknown: the same out of distribution.
+    """
+    if known is None:
+        raise _checks.error(f"ood_{name}", f"None without `{name}`", "an array")
+    known = _inputs.as_array(name, known)
+    unknown = _inputs.as_array(f"ood_{name}", unknown)
+    shape = unknown.shape
+    if name == "confidences":
+        arguments = {name: unknown, "correct": np.zeros(shape)}
+    else:
+        # Without a class axis, predictions are P(class 1) and have the shape of labels.
+        binary = _checks.layout(np.shape(labels), known.shape, name) is None
+        if not binary or (known.ndim > 1 and known.shape[-1] == 1):
+            classes, shape = known.shape[-1:], shape[:-1]
+        else:
+            classes = ()
+        if unknown.ndim != known.ndim or unknown.shape[len(shape) :] != classes:
+            raise _checks.error(
+                f"ood_{name}",
+                f"of the shape of `{name}`, {list(known.shape)}, but for the number of "
+                "examples",
+                f"shape {list(unknown.shape)}",
+            )
+        arguments = {name: unknown, "labels": np.zeros(shape)}
+    try:
+        return selective._ranked(**{**_NO_ARGUMENTS, **arguments})[0]
+    except (TypeError, ValueError) as wrong:
+        raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
+
+
+def rejection_curve(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    ood_probabilities: ArrayLike | None = None,
+    ood_logits: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    ood_confidences: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> RejectionCurve:
+    """Accuracy of what is kept, as ever more of the least confident is rejected.
+
+    Examples in and out of distribution come together. Every example out of distribution
+    that is kept counts as an error, so a model does well that is unsure both of those
+    and of its errors. Of n examples, R of them decided right, and R_k expected right
+    among the k most confident (equal confidences in random order),
+
+      accuracy(k) = R_k / k
+      maximum(k) = min(1, R / k)
+
+    which without examples out of distribution is one less the risk at coverage k / n.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      ood_probabilities: with `probabilities`, those out of distribution; any number of
+        examples, otherwise the same shape.
+      ood_logits: with `logits`, those out of distribution.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      ood_confidences: with `confidences`, those out of distribution, of any shape.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A `RejectionCurve(rejected, accuracies, maximum)`, float64 of shape [n], with the
+      property `rejection_ratio`.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.rejection_curve(
+      ...     confidences=[0.9, 0.8], correct=[1, 1], ood_confidences=[0.85, 0.3]
+      ... )
+      >>> curve.accuracies.round(3).tolist(), curve.maximum.round(3).tolist()
+      ([0.5, 0.667, 0.5, 1.0], [0.5, 0.667, 1.0, 1.0])
+
+    References:
+      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
+      Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
+      (2020), Ensemble Distribution Distillation.
+    """
+    scores, right, _ = selective._ranked(
+        labels, probabilities, logits, confidences, correct, None, ignore_index
+    )
+    for name, known, unknown in (
+        ("probabilities", probabilities, ood_probabilities),
+        ("logits", logits, ood_logits),
+        ("confidences", confidences, ood_confidences),
+    ):
+        if unknown is not None:  # At most one, as one at most is known.
+            unlabelled = _unlabelled(labels, name, known, unknown)
+            scores = np.append(scores, unlabelled)
+            right = np.append(right, np.zeros(len(unlabelled), bool))
+    groups = _ranking.groups(scores, right)
+    rejected = np.arange(len(scores))
+    kept = len(scores) - rejected
+    expected = np.interp(kept, groups.masses, groups.hits)
+    return RejectionCurve(
+        rejected / len(scores),
+        expected / kept,
+        np.minimum(1.0, groups.hits[-1] / kept),
+    )
+
+
+def risk_coverage_diagram(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Risk-coverage diagram: errors among what is decided, against how much that is.
+
+    The height of a curve at coverage c is `risk_at_coverage(..., coverage=c)`; the
+    legend has the AURC of each model. The dotted lines are the risk of deciding
+    everything, which is what random confidences would give at any coverage. For a
+    single model, a dashed line is the risk of the perfect order of the same decisions.
+    Heights that are means over less than 5% of the examples are noise, and may be
+    beyond the limits of the axis.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
+        names of some models to theirs, as any of the arrays may be.
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 1]}
+      >>> ax = um.risk_coverage_diagram(**data, ax=Figure().subplots())
+      >>> ax.get_legend().get_texts()[0].get_text()
+      'AURC = 0.271'
+
+    References:
+      El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
+      Classification. Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty
+      Estimation for Deep Neural Classifiers.
+    """
+    curves = _series.each_model(
+        _risks_and_area,
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    ax, own = _series.axes(ax, 6, 4.5)
+    for i, (name, (curve, area)) in enumerate(curves.items()):
+        ax.plot(
+            np.append(0.0, curve.coverages),
+            np.append(curve.risks[0], curve.risks),
+            drawstyle="steps-pre",
+            color=_series.color(i),
+            label=_series.label(name, f"AURC = {area:.3g}"),
+        )
+    _draw_random(ax, [curve.risks[-1] for curve, _ in curves.values()])
+    if len(curves) == 1:
+        right = 1 - curve.risks[-1]  # From this coverage on there are errors.
+        coverages = np.union1d(np.linspace(0.005, 1, 200), right or 1.0)
+        risks = np.maximum(1 - right / coverages, 0)
+        ax.plot(coverages, risks, label="Perfect order", **_BEST)
+    ax.set(xlabel="Coverage", ylabel="Risk", xlim=(0, 1))
+    _fit(
+        ax,
+        [(curve.coverages, curve.risks) for curve, _ in curves.values()],
+        least=0.0,
+        above=_MARGIN if own else _LEGEND_ROOM,
+    )
+    _series.finish(ax, own, title)
+    return ax
+
+
+def _risks_and_area(**arguments: Any) -> tuple[RiskCoverageCurve, float]:
+    return (
+        selective.risk_coverage_curve(**arguments),
+        selective.area_under_risk_coverage_curve(**arguments),
+    )
+
+
+def _draw_random(ax: Any, heights: list[float]) -> None:
+    """Draws what random confidences would give each model."""
+    for i, height in enumerate(heights):
+        ax.axhline(height, color=_series.color(i), **_RANDOM)
+    ax.plot([], [], color="0.3", label="Random order", **_RANDOM)
+
+
+def _marker(points: np.ndarray) -> str:
+    """Returns the marker of a line: none, unless it is a point."""
+    return "o" if len(points) == 1 else ""
+
+
+def _fit(
+    ax: Any,
+    curves: list[tuple[np.ndarray, np.ndarray]],
+    *,
+    least: float = 1.0,
+    largest: float = 0.0,
+    below: float = _MARGIN,
+    above: float = _MARGIN,
+) -> None:
+    """Sets the limits of the height, where they are not to be noise.
+
+    Args:
+      ax: the Axes.
+      curves: of each, shares of the examples and the heights that are means over them.
+      least: a height that is to be seen, too. Heights are in [0, 1]: 1 changes nothing.
+      largest: another; 0 changes nothing.
+      below: room below the lowest, as a share of the height.
+      above: room above the highest.
+    """
+    shown = np.concatenate([heights[shares >= _FEW] for shares, heights in curves])
+    # Sorted, for thresholds that nothing reaches.
+    low, high = sorted([np.min(shown, initial=least), np.max(shown, initial=largest)])
+    height = high - low or 1.0
+    ax.set_ylim(low - below * height, high + above * height)
+
+
+def accuracy_confidence_diagram(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Diagram of the accuracy of the examples that are at least so confident.
+
+    The lines are those of `accuracy_confidence_curve`. The strip on top is the share of
+    the examples that each accuracy is of.
+    Heights that are means over less than 5% of the examples are noise, and may be
+    beyond the limits of the axis.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
+        names of some models to theirs, as any of the arrays may be.
+      logits: instead of `probabilities`, floating of the same shape.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      thresholds: as in `accuracy_confidence_curve`.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+
+    Returns:
+      The matplotlib Axes of the accuracies.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> models = {"small": [0.6, 0.7, 0.9], "large": [0.2, 0.9, 0.9]}
+      >>> ax = um.accuracy_confidence_diagram([0, 1, 1], models, ax=Figure().subplots())
+      >>> [text.get_text() for text in ax.get_legend().get_texts()]
+      ['small', 'large']
+
+    References:
+      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
+      Uncertainty Estimation using Deep Ensembles.
+    """
+    curves = _series.each_model(
+        accuracy_confidence_curve,
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        thresholds=thresholds,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    ax, own = _series.axes(ax, 6, 4.5)
+    strip = _axes.strip(ax, 1.0)
+    strip.set_ylabel("Share", fontsize="small")
+    for i, (name, curve) in enumerate(curves.items()):
+        style = {"color": _series.color(i), "marker": _marker(curve.thresholds)}
+        label = _series.label(name, "")
+        ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
+        strip.plot(curve.thresholds, curve.shares, clip_on=False, **style)
+    ax.set(xlabel="Confidence threshold", ylabel="Accuracy")
+    _fit(ax, [(curve.shares, curve.accuracies) for curve in curves.values()])
+    _series.finish(ax, own, title, columns=3)
+    return ax
+
+
+def rejection_diagram(
+    labels: ArrayLike | None = None,
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ood_probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ood_logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ood_confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ignore_index: int | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Diagram of the accuracy of what is kept against the share that is rejected.
+
+    The lines are those of `rejection_curve`; the legend has the prediction rejection
+    ratio (PRR) of each model: 1 for the best order, 0 for random order. The dotted
+    lines are the accuracy if what is rejected is random, the dashed ones the largest
+    accuracy that the decisions allow.
+    Heights that are means over less than 5% of the examples are noise, and may be
+    beyond the limits of the axis.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
+        names of some models to theirs, as any of the arrays may be.
+      logits: instead of `probabilities`, floating of the same shape.
+      ood_probabilities: with `probabilities`, those out of distribution.
+      ood_logits: with `logits`, those out of distribution.
+      confidences: instead of `labels`, finite; larger is more confident.
+      correct: with `confidences`, 0 or 1, of the same shape.
+      ood_confidences: with `confidences`, those out of distribution.
+      ignore_index: examples with this label are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> data = {"probabilities": [0.1, 0.8, 0.4], "ood_probabilities": [0.5]}
+      >>> ax = um.rejection_diagram([0, 1, 1], **data, ax=Figure().subplots())
+      >>> ax.get_legend().get_texts()[0].get_text()
+      'PRR = 1.000'
+
+    References:
+      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+    """
+    curves = _series.each_model(
+        rejection_curve,
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        ood_probabilities=ood_probabilities,
+        ood_logits=ood_logits,
+        confidences=confidences,
+        correct=correct,
+        ood_confidences=ood_confidences,
+        ignore_index=ignore_index,
+    )
+    ax, own = _series.axes(ax, 6, 4.5)
+    for i, (name, curve) in enumerate(curves.items()):
+        label = _series.label(name, f"PRR = {curve.rejection_ratio:.3f}")
+        style = {"color": _series.color(i), "marker": _marker(curve.rejected)}
+        ax.plot(curve.rejected, curve.accuracies, label=label, **style)
+    _draw_random(ax, [curve.accuracies[0] for curve in curves.values()])
+    for i, curve in enumerate(curves.values()):
+        style = _BEST if len(curves) == 1 else {**_BEST, "color": _series.color(i)}
+        label = "_" if i > 0 else "Maximum"
+        ax.plot(curve.rejected, curve.maximum, label=label, **style)
+    ax.set(xlabel="Share rejected", ylabel="Accuracy of the rest", xlim=(0, 1))
+    _fit(
+        ax,
+        [(1 - curve.rejected, curve.accuracies) for curve in curves.values()],
+        largest=1.0,
+        below=_MARGIN if own else _LEGEND_ROOM,
+    )
+    _series.finish(ax, own, title)
+    return ax
