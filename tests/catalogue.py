@@ -51,6 +51,7 @@ class Row:
       scale_free: whether weights of any one scale give the same value; else only those
         of less than 1 do.
       sketched: whether the metric joins scores that hardly differ.
+      slow: whether its graphs are so large that few of them are built.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Row:
     zeros: bool = True
     scale_free: bool = True
     sketched: bool = False
+    slow: bool = False
 
     def takes(self, option):
         return option in inspect.signature(getattr(um_np, self.name)).parameters
@@ -504,6 +506,7 @@ ROWS = (
         cases=({"num_bins": 5}, {"num_bins": 4, "threshold": 0.3}),
         array=_grid_array,
         bad_options=(({"num_bins": -1}, "num_bins"),),
+        slow=True,
     ),
     Row(
         # The same statistic under the arguments of another package.

@@ -68,7 +68,7 @@ def predictions(probabilities: Any, logits: Any, probs: Any) -> tuple[str, Any]:
     return name, arguments[name]
 
 
-def _compatible(shape: Shape, other: Shape) -> bool:
+def compatible(shape: Shape, other: Shape) -> bool:
     return len(shape) == len(other) and all(
         a is None or b is None or a == b for a, b in zip(shape, other, strict=True)
     )
@@ -76,12 +76,12 @@ def _compatible(shape: Shape, other: Shape) -> bool:
 
 def _is_binary(labels: Shape, predictions: Shape) -> bool | None:
     """Says if predictions are P(class 1) rather than [..., K]; None if neither."""
-    if _compatible(labels, predictions):
+    if compatible(labels, predictions):
         # Sizes known of one side only may hide [..., K] behind [..., None].
         if len(labels) < 2 or labels[-1] == predictions[-1]:
             return True
         return None
-    if len(predictions) > 0 and _compatible(labels, predictions[:-1]):
+    if len(predictions) > 0 and compatible(labels, predictions[:-1]):
         return predictions[-1] == 1
     if len(labels) > 0 and labels[-1] == 1:  # Keras passes labels as [..., 1].
         return _is_binary(labels[:-1], predictions)
@@ -205,7 +205,7 @@ def same_shape(name: str, shape: Shape, labels: Shape) -> None:
     longer, shorter = sorted((given, expected), key=len, reverse=True)
     if longer[len(shorter) :] == [1]:
         longer = longer[:-1]
-    if given and not _compatible(longer, shorter):
+    if given and not compatible(longer, shorter):
         raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
 
 
@@ -219,7 +219,7 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
     longer, shorter = sorted((shape, outcomes), key=len, reverse=True)
     if longer[len(shorter) :] == [1]:
         longer = longer[:-1]
-    if not _compatible(longer, shorter):
+    if not compatible(longer, shorter):
         raise error(
             name, f"of the shape of `{outcomes_name}`, {outcomes}", f"shape {shape}"
         )
@@ -230,7 +230,7 @@ def _extends(shape: Shape, labels: Shape) -> bool:
     if not shape:
         return False
     squeezed = labels[:-1] if labels[-1:] == [1] else labels
-    return _compatible(shape[:-1], labels) or _compatible(shape[:-1], squeezed)
+    return compatible(shape[:-1], labels) or compatible(shape[:-1], squeezed)
 
 
 def last_axis(
@@ -268,7 +268,7 @@ def last_axis(
 def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
     """Raises ValueError unless labels are [..., d] and samples [..., m, d]."""
     shape, labels = list(shape), list(labels)
-    if not labels or len(shape) < 2 or not _compatible(shape[:-2] + shape[-1:], labels):
+    if not labels or len(shape) < 2 or not compatible(shape[:-2] + shape[-1:], labels):
         swapped = len(labels) == len(shape) + 1
         raise error(
             name,

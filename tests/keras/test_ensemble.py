@@ -174,7 +174,7 @@ def test_config_holds_the_arguments_of_the_constructor(name, rng):
 
 
 @keras.utils.register_keras_serializable("tests")
-def constant_loss(y_true, y_pred):
+def constant_loss_of_members(y_true, y_pred):
     return 0 * tf.reduce_mean(y_pred, axis=[1, 2])
 
 
@@ -186,7 +186,7 @@ def test_in_compile_and_after_reload(rng, tmp_path):
     outputs = keras.layers.Softmax()(outputs)
     model = keras.Model(inputs, outputs)
     metrics = [getattr(um, name)(name=name) for name in OF_MEMBERS]
-    model.compile("sgd", constant_loss, metrics=metrics)
+    model.compile("sgd", constant_loss_of_members, metrics=metrics)
     model.save(tmp_path / "model.keras")
     reloaded = keras.models.load_model(tmp_path / "model.keras")
     predictions = reloaded.predict(features, verbose=0)

@@ -116,7 +116,7 @@ def check_same(
     first: str, shape: _checks.Shape, second: str, other: _checks.Shape
 ) -> None:
     """Raises ValueError unless the two shapes are the same."""
-    if not _checks._compatible(shape, other):
+    if not _checks.compatible(shape, other):
         raise _checks.error(
             second, f"of the shape of `{first}`, {list(shape)}", f"shape {list(other)}"
         )
@@ -131,7 +131,7 @@ def check_labels(
     labels, shape, leading = list(labels), list(shape), list(leading)
     if labels[len(leading) :] == [1]:
         labels = labels[:-1]
-    if not _checks._compatible(labels, leading):
+    if not _checks.compatible(labels, leading):
         raise _checks.error(
             "labels",
             f"of shape {leading}, for `{name}` of shape {shape}",
@@ -766,7 +766,7 @@ def ensemble_cross_entropy(
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
         scores = -(top[:, 0] + np.log(np.exp(log_p - top).mean(axis=-1))) + 0.0
-    return scoring_rules._reduced(examples, scores, aggregate)
+    return scoring_rules.reduced(examples, scores, aggregate)
 
 
 def gibbs_cross_entropy(
@@ -820,7 +820,7 @@ def gibbs_cross_entropy(
         sample_weight,
         ignore_index,
     )
-    return scoring_rules._reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
+    return scoring_rules.reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
 
 
 def _scores_of_two(

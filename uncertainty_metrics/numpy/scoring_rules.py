@@ -55,7 +55,7 @@ def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
     return probabilities.astype(np.float64)
 
 
-def _reduced(
+def reduced(
     examples: _inputs.Examples, scores: np.ndarray, aggregate: bool
 ) -> float | np.ndarray:
     """Returns the weighted mean of scores [N], or all of them, weighted."""
@@ -127,7 +127,7 @@ def brier_score(
         scores = np.einsum("nk,nk->n", p, p)
     else:
         scores = np.einsum("nk,nk->n", p, p) - 2 * _at_label(p, examples.labels)
-    return _reduced(examples, scores, aggregate)
+    return reduced(examples, scores, aggregate)
 
 
 def negative_log_likelihood(
@@ -182,7 +182,7 @@ def negative_log_likelihood(
         with np.errstate(divide="ignore"):
             p = _at_label(_checked_probabilities(examples), examples.labels)
             scores = -np.log(p) + 0.0  # No -0.0.
-    return _reduced(examples, scores, aggregate)
+    return reduced(examples, scores, aggregate)
 
 
 def _rows_of_decisions(

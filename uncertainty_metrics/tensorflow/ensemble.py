@@ -99,17 +99,11 @@ class Members:
     @property
     def right(self) -> tf.Tensor:
         """Boolean [N], whether all predictions of an example are in their range."""
-        if self.from_logits:
-            right = _usable(self.classes)
-        else:
-            right = _inputs.rows_in_range(self.predictions)
-        return tf.reduce_all(right, axis=-1)
-
-    def right_unless_nan(self, sums: tf.Tensor) -> tf.Tensor:
-        """Returns `right` without another pass over logits, given sums [N] that are NaN
-        where the softmax of a member is.
-        """
-        return ~tf.math.is_nan(sums) if self.from_logits else self.right
+        if not self.from_logits:
+            return tf.reduce_all(_inputs.rows_in_range(self.predictions), axis=-1)
+        if "probabilities" in self.__dict__:  # The softmax of wrong logits is NaN.
+            return ~tf.math.is_nan(tf.reduce_sum(self.probabilities, axis=[1, 2]))
+        return tf.reduce_all(_usable(self.classes), axis=-1)
 
     @property
     def count(self) -> tf.Tensor:
@@ -117,11 +111,10 @@ class Members:
         return tf.cast(tf.shape(self.predictions)[1], self.classes.dtype)
 
 
-# Returns scores [..., N] and which are right [N].
-_Score = Callable[[Members], tuple[tf.Tensor, tf.Tensor]]
+_Score = Callable[[Members], tf.Tensor]
 
 
-def _members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.Tensor:
+def members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.Tensor:
     """Returns the predictions as [..., M, K]."""
     axis = np_ensemble.check_members(name, predictions.shape, axis)
     rank = predictions.shape.rank
@@ -131,7 +124,7 @@ def _members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.
     return tf.transpose(predictions, [*others, axis, rank - 1])
 
 
-def _rows(predictions: tf.Tensor) -> tf.Tensor:
+def flat_members(predictions: tf.Tensor) -> tf.Tensor:
     """Returns predictions [..., M, K] as [N, M, K]."""
     members, classes = predictions.shape[-2:]
     if members is None:
@@ -142,14 +135,15 @@ def _rows(predictions: tf.Tensor) -> tf.Tensor:
 def _in_blocks(score: _Score, members: Members) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the scores [..., N] of all examples and which of them are right."""
     if not tf.executing_eagerly():
-        return score(members)
+        return score(members), members.right
     rows = members.predictions
     step = max(1, _BLOCK // (rows.shape[1] * rows.shape[2] * rows.dtype.size))
-    parts = [
-        score(Members(rows[i : i + step], members.from_logits))
-        for i in range(0, rows.shape[0], step)
-    ]
-    return tuple(tf.concat(part, axis=-1) for part in zip(*parts, strict=True))
+    parts = []
+    for i in range(0, rows.shape[0], step):  # One block at a time is in memory.
+        block = Members(rows[i : i + step], members.from_logits)
+        parts.append((score(block), block.right))
+    scores, right = zip(*parts, strict=True)
+    return tf.concat(scores, axis=-1), tf.concat(right, axis=-1)
 
 
 def _scores(
@@ -170,8 +164,10 @@ def _scores(
         np_ensemble.check_shape(name, predictions.shape)
         predictions = predictions[..., None, :]
     else:
-        predictions = _members_before_classes(name, predictions, ensemble_axis)
-    scores, right = _in_blocks(score, Members(_rows(predictions), name == "logits"))
+        predictions = members_before_classes(name, predictions, ensemble_axis)
+    scores, right = _in_blocks(
+        score, Members(flat_members(predictions), name == "logits")
+    )
     shape = tf.shape(predictions)[:-2]
     if predictions.shape[:-2].is_fully_defined():
         shape = predictions.shape[:-2]
@@ -187,40 +183,21 @@ def _entropy(p: tf.Tensor) -> tf.Tensor:
     return 0 - tf.reduce_sum(tf.math.xlogy(p, p), axis=-1)  # No -0.0.
 
 
-def _total_entropies(members: Members) -> tf.Tensor:
+def total_entropies(members: Members) -> tf.Tensor:
+    """Returns the entropy of the mean of the members, [N]."""
     return _entropy(tf.reduce_mean(members.probabilities, axis=1))
 
 
-def _expected_entropies(members: Members) -> tf.Tensor:
+def expected_entropies(members: Members) -> tf.Tensor:
+    """Returns the mean of the members' entropies, [N]."""
     return tf.reduce_mean(_entropy(members.probabilities), axis=1)
 
 
-def total_entropies(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the entropy of the mean of the members [N], and which are right."""
-    entropies = _total_entropies(members)
-    return entropies, members.right_unless_nan(entropies)
-
-
-def expected_entropies(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the mean of the members' entropies [N], and which are right."""
-    entropies = _expected_entropies(members)
-    return entropies, members.right_unless_nan(entropies)
-
-
-def information(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns mutual information, total and expected entropy [3, N], and which are
-    right.
-    """
-    total, expected = _total_entropies(members), _expected_entropies(members)
+def information(members: Members) -> tf.Tensor:
+    """Returns mutual information, total and expected entropy, [3, N]."""
+    total, expected = total_entropies(members), expected_entropies(members)
     difference = tf.where(members.count > 1, total - expected, tf.zeros_like(total))
-    parts = tf.stack([tf.maximum(difference, 0), total, expected])
-    return parts, members.right_unless_nan(total)
-
-
-def mutual_informations(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the first row of `information`, and which are right."""
-    parts, right = information(members)
-    return parts[0], right
+    return tf.stack([tf.maximum(difference, 0), total, expected])
 
 
 def _votes(decisions: tf.Tensor, num_classes: int, dtype: tf.DType) -> tf.Tensor:
@@ -238,27 +215,22 @@ def _member_votes(members: Members) -> tf.Tensor:
     return _votes(decisions, classes.shape[-1], classes.dtype)
 
 
-def disagreements(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the share of pairs of members that decide differently [N], and which are
-    right.
-    """
+def disagreements(members: Members) -> tf.Tensor:
+    """Returns the share of pairs of members that decide differently, [N]."""
     m = members.count
     different = m * m - tf.reduce_sum(_member_votes(members), axis=-1)
-    return tf.math.divide_no_nan(different, m * (m - 1)), members.right
+    return tf.math.divide_no_nan(different, m * (m - 1))
 
 
-def variation_ratios(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the share of the members not for the modal class [N], and which are
-    right.
-    """
-    modal = tf.reduce_max(_member_votes(members), axis=-1)
-    return 1 - modal / members.count, members.right
+def variation_ratios(members: Members) -> tf.Tensor:
+    """Returns the share of the members that are not for the modal class, [N]."""
+    return 1 - tf.reduce_max(_member_votes(members), axis=-1) / members.count
 
 
-def member_uncertainties(members: Members) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns one less the mean confidence of the members [N], and which are right."""
+def member_uncertainties(members: Members) -> tf.Tensor:
+    """Returns one less the mean confidence of the members, [N]."""
     confidences = tf.reduce_max(members.probabilities, axis=-1)
-    return 1 - tf.reduce_mean(confidences, axis=1), members.right
+    return 1 - tf.reduce_mean(confidences, axis=1)
 
 
 def model_uncertainty(
@@ -434,7 +406,7 @@ def mutual_information(
       Classification and Preference Learning.
     """
     return _scores(
-        mutual_informations,
+        lambda members: information(members)[0],
         logits,
         probabilities,
         ensemble_axis,
@@ -581,17 +553,12 @@ def _digamma_of_next(a: tf.Tensor) -> tf.Tensor:
     )
 
 
-def dirichlet_parts(
-    values: tf.Tensor, from_logits: bool
-) -> tuple[tf.Tensor, tf.Tensor]:
+def dirichlet_parts(values: tf.Tensor, from_logits: bool) -> tf.Tensor:
     """Returns knowledge, total and expected data uncertainty, [3, ...], of alphas or of
-    their logarithms [..., K], and which of them are right.
+    their logarithms [..., K].
 
     The twin of `numpy.ensemble._dirichlet_parts`; says how there.
     """
-    right = tf.math.is_finite(values)
-    if not from_logits:
-        right &= values > 0
     start = tf.constant(np_ensemble.SERIES_FROM, values.dtype)
     top = tf.reduce_max(values, axis=-1, keepdims=True)
     if from_logits:
@@ -619,8 +586,7 @@ def dirichlet_parts(
     tiny = total + tf.reduce_sum(shares * differences, axis=-1)
     knowledge = tf.where(total_alphas[..., 0] < start, tiny, large)
     knowledge = tf.clip_by_value(knowledge, 0, total)
-    parts = tf.stack([knowledge, total, total - knowledge])
-    return parts, tf.reduce_all(right, axis=-1)
+    return tf.stack([knowledge, total, total - knowledge])
 
 
 def knowledge_uncertainty(
@@ -663,9 +629,13 @@ def knowledge_uncertainty(
     values = _floating(name, alphas if logits is None else logits)
     np_ensemble.check_shape(name, values.shape, size=2)
     values = tf.cast(values, _inputs.sum_dtype(values))
-    parts, right = dirichlet_parts(values, name == "logits")
+    right = tf.math.is_finite(values)
+    if name == "alphas":
+        right &= values > 0
     parts = _inputs.nan_unless(
-        right, parts, lambda: np_ensemble.knowledge_uncertainty(alphas, logits)
+        tf.reduce_all(right, axis=-1),
+        dirichlet_parts(values, name == "logits"),
+        lambda: np_ensemble.knowledge_uncertainty(alphas, logits),
     )
     return KnowledgeUncertainty(*tf.unstack(parts))
 
@@ -683,33 +653,27 @@ def _at_labels(members: Members, labels: tf.Tensor) -> tf.Tensor:
     )
 
 
-def ensemble_likelihoods(
-    members: Members, labels: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns -log of the mean of p_m of labels [N], [N], and which are right."""
+def ensemble_likelihoods(members: Members, labels: tf.Tensor) -> tf.Tensor:
+    """Returns -log of the mean of p_m of the labels [N], [N]."""
     at_labels = _at_labels(members, labels)
     if members.from_logits:
         scores = tf.math.log(members.count) - tf.reduce_logsumexp(at_labels, axis=1)
     else:
         # Not by way of the logarithms: that of 0 has no useful derivative.
         scores = -tf.math.log(tf.reduce_mean(at_labels, axis=1))
-    right = members.right_unless_nan(tf.reduce_sum(at_labels, axis=1))
-    return tf.maximum(scores, 0), right
+    return tf.maximum(scores, 0)
 
 
-def gibbs_likelihoods(
-    members: Members, labels: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the mean of -log p_m of labels [N], [N], and which are right."""
+def gibbs_likelihoods(members: Members, labels: tf.Tensor) -> tf.Tensor:
+    """Returns the mean of -log p_m of the labels [N], [N]."""
     at_labels = _at_labels(members, labels)
     if not members.from_logits:
         at_labels = tf.math.log(at_labels)
-    scores = -tf.reduce_mean(at_labels, axis=1)
-    return tf.maximum(scores, 0), members.right_unless_nan(scores)
+    return tf.maximum(-tf.reduce_mean(at_labels, axis=1), 0)
 
 
 def _cross_entropy(
-    likelihoods: Callable[[Members, tf.Tensor], tuple[tf.Tensor, tf.Tensor]],
+    likelihoods: Callable[[Members, tf.Tensor], tf.Tensor],
     labels: TensorLike,
     logits: TensorLike | None,
     probabilities: TensorLike | None,
@@ -723,14 +687,15 @@ def _cross_entropy(
     predictions = _floating(name, predictions)
     y = _inputs.as_tensor("labels", labels)
     np_ensemble.check_not_swapped(y.shape, name, predictions.shape)
-    predictions = _members_before_classes(name, predictions, ensemble_axis)
+    predictions = members_before_classes(name, predictions, ensemble_axis)
     np_ensemble.check_labels(y.shape, name, predictions.shape, predictions.shape[:-2])
     # What the labels must be does not depend on the member.
     examples = _inputs.examples(y, **{name: predictions[..., 0, :]}, **options)
-    members = Members(_rows(predictions), name == "logits")
-    return scoring_rules._reduced(
+    members = Members(flat_members(predictions), name == "logits")
+    return scoring_rules.reduced(
         examples,
-        *likelihoods(members, examples.labels),
+        likelihoods(members, examples.labels),
+        members.right,
         aggregate,
         lambda: explain(
             labels,
@@ -1277,7 +1242,7 @@ def variance_bound(
     np_ensemble.check_members_first(tensor.shape, num_models)
     y = _inputs.as_tensor("labels", labels)
     np_ensemble.check_labels(y.shape, "probs", tensor.shape, tensor.shape[1:-1])
-    members = Members(_rows(_members_before_classes("probs", tensor, 0)), False)
+    members = Members(flat_members(members_before_classes("probs", tensor, 0)), False)
     y, right = _inputs.integers(tf.reshape(y, [-1]), members.classes.shape[-1])
     right &= members.right
     if num_models is not None:  # The graph may not have known.

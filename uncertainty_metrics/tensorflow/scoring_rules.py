@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     TensorLike = tf.Tensor | ArrayLike
 
 
-def _reduced(
+def reduced(
     examples: _inputs.Examples,
     scores: tf.Tensor,
     right: tf.Tensor,
@@ -157,7 +157,7 @@ def brier_score(
     _checks.boolean("zero_based", zero_based)
     options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
     examples = _inputs.examples(labels, probabilities, logits, **options)
-    return _reduced(
+    return reduced(
         examples,
         *brier_scores(examples, zero_based),
         aggregate,
@@ -207,7 +207,7 @@ def negative_log_likelihood(
     _checks.boolean("aggregate", aggregate)
     options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
     examples = _inputs.examples(labels, probabilities, logits, **options)
-    return _reduced(
+    return reduced(
         examples,
         *likelihood_scores(examples),
         aggregate,

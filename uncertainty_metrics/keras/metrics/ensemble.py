@@ -85,10 +85,10 @@ class _MembersScorer(_UncertaintyScorer):
             np_ensemble.check_shape("y_pred", y_pred.shape)
             predictions = y_pred[..., None, :]
         else:
-            predictions = ensemble._members_before_classes(
+            predictions = ensemble.members_before_classes(
                 "y_pred", y_pred, self.ensemble_axis
             )
-        return ensemble._rows(predictions), tf.shape(predictions)[:-2]
+        return ensemble.flat_members(predictions), tf.shape(predictions)[:-2]
 
     def _explain(self, rows):
         getattr(np_ensemble, self.function)(**{self._name: rows})
@@ -161,11 +161,11 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
         self, y_true: tf.Tensor, y_pred: tf.Tensor
     ) -> tuple[_scorers.Batch, tf.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
-        predictions = ensemble._members_before_classes(
+        predictions = ensemble.members_before_classes(
             "y_pred", y_pred, self.ensemble_axis
         )
         batch, labels = super().flatten(y_true, predictions[..., 0, :])
-        return _scorers.Batch(batch.labels, ensemble._rows(predictions)), labels
+        return _scorers.Batch(batch.labels, ensemble.flat_members(predictions)), labels
 
     def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
         members = ensemble.Members(batch.predictions, self.from_logits)
