@@ -256,7 +256,11 @@ def test_bad_data_raises_and_keeps_the_state(name, rng):
 def test_bad_values_in_a_graph_make_the_result_nan(name, rng):
     for arguments, _ in bad_data(name, rng)[:3]:
         metric = getattr(um, name)()
-        update = tf.function(metric.update_state)
+
+        @tf.function
+        def update(*batch, metric=metric):
+            metric.update_state(*batch)
+
         update(*(tf.constant(argument) for argument in arguments))
         assert np.isnan(read(metric))
 
