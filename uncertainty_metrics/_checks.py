@@ -193,6 +193,14 @@ def levels(name: str, values: Any) -> float | tuple[float, ...]:
     return tuple(open_unit(name, value) for value in values)
 
 
+def _alike(shape: list[int | None], other: list[int | None]) -> bool:
+    """Says if shapes are the same but for a last axis of 1 that only one may have."""
+    longer, shorter = sorted((shape, other), key=len, reverse=True)
+    if longer[len(shorter) :] == [1]:
+        longer = longer[:-1]
+    return compatible(longer, shorter)
+
+
 def same_shape(name: str, shape: Shape, labels: Shape) -> None:
     """Raises ValueError unless `shape` is that of the labels, or [].
 
@@ -202,10 +210,7 @@ def same_shape(name: str, shape: Shape, labels: Shape) -> None:
     given, expected = list(shape), list(labels)
     if 0 in expected:
         raise error("labels", "at least one example", f"shape {expected}")
-    longer, shorter = sorted((given, expected), key=len, reverse=True)
-    if longer[len(shorter) :] == [1]:
-        longer = longer[:-1]
-    if given and not compatible(longer, shorter):
+    if given and not _alike(given, expected):
         raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
 
 
@@ -216,10 +221,7 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
     shape, outcomes = list(shape), list(outcomes)
     if 0 in outcomes:
         raise error(outcomes_name, "at least one example", f"shape {outcomes}")
-    longer, shorter = sorted((shape, outcomes), key=len, reverse=True)
-    if longer[len(shorter) :] == [1]:
-        longer = longer[:-1]
-    if not compatible(longer, shorter):
+    if not _alike(shape, outcomes):
         raise error(
             name, f"of the shape of `{outcomes_name}`, {outcomes}", f"shape {shape}"
         )

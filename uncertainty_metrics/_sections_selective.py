@@ -75,8 +75,9 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
 
 def _auroc(curve: RiskCoverageCurve) -> float:
     """Returns the AUROC of right against wrong decisions, by their confidence."""
-    wrong = curve.coverages * curve.risks
-    right = curve.coverages - wrong
+    coverages = np.append(0.0, curve.coverages)
+    wrong = coverages * np.append(0.0, curve.risks)
+    right = coverages - wrong
     return _ranking.trapezoids(wrong, right) / float(wrong[-1] * right[-1])
 
 

@@ -157,12 +157,27 @@ def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     return weights
 
 
-def _check_logits(logits: np.ndarray) -> None:
+def native_floating(predictions: np.ndarray) -> np.ndarray:
+    """Returns predictions in float64, or in the narrower type that they have, with
+    bytes in the order of the machine.
+    """
+    predictions = predictions.astype(predictions.dtype.newbyteorder("="), copy=False)
+    if not is_floating(predictions) or predictions.dtype.itemsize > 8:
+        return predictions.astype(np.float64)
+    return predictions
+
+
+def check_logits(logits: np.ndarray, name: str = "logits") -> None:
+    """Raises ValueError unless logits [..., K], or those of class 1 [..., 1], are
+    finite, or -inf for some classes.
+    """
     top = logits.max(axis=-1, initial=-np.inf)
+    if logits.shape[-1] == 1:
+        top = np.maximum(top, 0)  # Class 0 has 0.
     bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
-            "logits", "finite, or -inf for some classes of a row", first(bad, top)
+            name, "finite, or -inf for some classes of a row", first(bad, top)
         )
 
 
@@ -251,10 +266,7 @@ def examples(
     shape = labels.shape
 
     # The order of the bits is read below, so the bytes are put in the machine's order.
-    predictions = predictions.astype(predictions.dtype.newbyteorder("="), copy=False)
-    predictions = np.ascontiguousarray(predictions)
-    if not is_floating(predictions) or predictions.dtype.itemsize > 8:
-        predictions = predictions.astype(np.float64)
+    predictions = np.ascontiguousarray(native_floating(predictions))
     predictions = predictions.reshape(-1, num_classes or 1)
     labels = labels.reshape(-1)
     ignored = None
@@ -296,7 +308,7 @@ def examples(
     if name == "logits":
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
-        _check_logits(predictions)
+        check_logits(predictions)
     elif num_classes is None:
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)

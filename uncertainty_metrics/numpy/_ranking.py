@@ -57,7 +57,7 @@ class Groups:
 
 def trapezoids(x: np.ndarray, y: np.ndarray) -> float:
     """Returns the area under one running sum against another, both from 0."""
-    return float(np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1])) + x[0] * y[0]) / 2
+    return float(np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
 
 
 def digamma_step(start: Any, step: Any) -> np.ndarray:

@@ -184,19 +184,10 @@ def check_number(name: str, shape: _checks.Shape) -> None:
 
 def _checked(name: str, array: np.ndarray) -> np.ndarray:
     """Returns floating predictions [..., K] whose values are in their range."""
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if not _inputs.is_floating(array) or array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
+    array = _inputs.native_floating(array)
     if not name.startswith("logits"):
         return _inputs.check_probabilities(array, name)
-    top = array.max(axis=-1)  # NaN if one is.
-    if array.shape[-1] == 1:
-        top = np.maximum(top, 0)
-    bad = ~np.isfinite(top)
-    if np.any(bad):
-        raise _checks.error(
-            name, "finite, or -inf for some classes of a row", _inputs.first(bad, top)
-        )
+    _inputs.check_logits(array, name)
     return array
 
 

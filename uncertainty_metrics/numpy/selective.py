@@ -108,7 +108,7 @@ def _decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
     return _inputs.decisions(examples.predictions, examples.name)
 
 
-def _ranked(
+def ranked(
     labels: ArrayLike | None,
     probabilities: ArrayLike | None,
     logits: ArrayLike | None,
@@ -136,7 +136,7 @@ def _ranked(
 
 
 def _groups(*arguments: Any) -> _ranking.Groups:
-    return _ranking.groups(*_ranked(*arguments))
+    return _ranking.groups(*ranked(*arguments))
 
 
 def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
@@ -385,7 +385,7 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    scores, outcomes, weights = _ranked(
+    scores, outcomes, weights = ranked(
         labels,
         probabilities,
         logits,

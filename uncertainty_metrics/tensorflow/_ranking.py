@@ -66,17 +66,20 @@ _ratio = tf.math.divide_no_nan
 
 
 def _from_integers(
-    masses: tf.Tensor, unit: tf.Tensor, worst_first: bool = False
+    masses: tf.Tensor, unit: tf.Tensor, examples: tf.Tensor, worst_first: bool = False
 ) -> Ranking:
     """Returns the ranking of int64 masses and masses of hits [2, G], in units.
 
-    With `worst_first` they ascend, and so do the groups.
+    Masses that are less than the number of examples of positive weight are scaled to
+    it. With `worst_first` they ascend, and so do the groups.
     """
     # Integers have one sum in any order, and neither drift nor cancel.
     mass, hits = tf.unstack(masses)
     masses = tf.stack([hits, mass - hits])
     before = tf.cumsum(masses, axis=1, exclusive=True, reverse=worst_first)
     totals = tf.reduce_sum(masses, axis=1)
+    total = tf.cast(tf.reduce_sum(totals), unit.dtype) * unit
+    unit *= tf.maximum(_ratio(tf.cast(examples, unit.dtype), total), 1)
     return Ranking(
         *(
             part
@@ -86,23 +89,14 @@ def _from_integers(
     )
 
 
-def from_sums(sums: _sums.Sums, dtype: tf.DType) -> Ranking:
+def from_sums(sums: _sums.Sums, examples: tf.Tensor, dtype: tf.DType) -> Ranking:
     """Returns the ranking of cells [2, G], the worst first: weight and that of hits."""
     units, unit = tf.cond(
         tf.reduce_any(sums.hi != 0),
         lambda: _sums.integers(_sums.totals(sums, dtype), 1),
         lambda: (sums.units, tf.ones([], dtype)),  # Most metrics never see a weight.
     )
-    return _from_integers(units, unit, worst_first=True)
-
-
-def counted(ranking: Ranking, examples: tf.Tensor) -> Ranking:
-    """Returns the ranking in weights of an average of at least 1, for the number of
-    examples of positive weight.
-    """
-    examples = tf.cast(examples, ranking.total.dtype)
-    scale = tf.maximum(_ratio(examples, ranking.total), 1)
-    return Ranking(*(part * scale for part in ranking))
+    return _from_integers(units, unit, examples, worst_first=True)
 
 
 class Ranked(NamedTuple):
@@ -158,8 +152,8 @@ def _from_scores(
         weights = tf.cast(tf.gather(weights, order), dtype)
     masses, unit = _sums.integers(tf.stack([weights, weights * hits], axis=1), 1)
     masses = tf.math.unsorted_segment_sum(masses, group, tf.size(scores))
-    ranking = _from_integers(tf.transpose(masses), unit)
-    return counted(ranking, tf.math.count_nonzero(weights))
+    examples = tf.math.count_nonzero(weights)
+    return _from_integers(tf.transpose(masses), unit, examples)
 
 
 def _sorted(scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -198,7 +198,7 @@ def _unlabelled(
             )
         arguments = {name: unknown, "labels": np.zeros(shape)}
     try:
-        return selective._ranked(**{**_NO_ARGUMENTS, **arguments})[0]
+        return selective.ranked(**{**_NO_ARGUMENTS, **arguments})[0]
     except (TypeError, ValueError) as wrong:
         raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
 
@@ -259,7 +259,7 @@ def rejection_curve(
       Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
       (2020), Ensemble Distribution Distillation.
     """
-    scores, right, _ = selective._ranked(
+    scores, right, _ = selective.ranked(
         labels, probabilities, logits, confidences, correct, None, ignore_index
     )
     for name, known, unknown in (

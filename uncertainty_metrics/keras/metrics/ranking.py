@@ -162,24 +162,22 @@ class _RankingMetric(_base.SumsMetric):
             explain()
         self._add_sums(sums, valid)
 
-    def _read_ranking(self) -> tuple[_ranking.Ranking, tf.Tensor, tf.Tensor]:
-        """Returns the ranking of the cells, the number of examples of positive weight,
-        and whether both can be trusted.
-        """
+    def _read_ranking(self) -> tuple[_ranking.Ranking, tf.Tensor]:
+        """Returns the ranking of the cells, and whether it can be trusted."""
         sums, valid = self._read_sums()
         dtype = self._result_dtype
         last = tf.cast(sums.hi[0, -1], dtype) + tf.cast(sums.lo[0, -1], dtype)
         examples = tf.cast(tf.reduce_sum(sums.units[0]), dtype) + last
         cells = _sums.Sums(*(part[:, :-1] for part in sums))
-        return _ranking.from_sums(cells, dtype), examples, valid
+        return _ranking.from_sums(cells, examples, dtype), valid
 
     def result(self) -> tf.Tensor:
         """Returns the value of all batches; 0.0 where there is none yet."""
-        ranking, examples, valid = self._read_ranking()
-        value = self._value(ranking, examples)
+        ranking, valid = self._read_ranking()
+        value = self._value(ranking)
         return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
 
-    def _value(self, ranking: _ranking.Ranking, examples: tf.Tensor) -> tf.Tensor:
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
@@ -298,8 +296,8 @@ class AURC(_SelectiveMetric):
 
     _function = "area_under_risk_coverage_curve"
 
-    def _value(self, ranking, examples):
-        return _ranking.risk_coverage_area(_ranking.counted(ranking, examples))
+    def _value(self, ranking):
+        return _ranking.risk_coverage_area(ranking)
 
 
 @_base.register
@@ -334,8 +332,8 @@ class ExcessAURC(_SelectiveMetric):
 
     _function = "excess_aurc"
 
-    def _value(self, ranking, examples):
-        return _ranking.excess_risk_coverage_area(_ranking.counted(ranking, examples))
+    def _value(self, ranking):
+        return _ranking.excess_risk_coverage_area(ranking)
 
 
 @_base.register
@@ -370,7 +368,7 @@ class AUGRC(_SelectiveMetric):
 
     _function = "augrc"
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.generalized_risk_coverage_area(ranking)
 
 
@@ -432,7 +430,7 @@ class CoverageAtRisk(_SelectiveMetric):
         )
         self.risk = risk
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.coverage_at_risk(ranking, self.risk)
 
     def get_config(self) -> dict[str, Any]:
@@ -495,7 +493,7 @@ class RiskAtCoverage(_SelectiveMetric):
         )
         self.coverage = coverage
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.risk_at_coverage(ranking, self.coverage)
 
     def get_config(self) -> dict[str, Any]:
@@ -558,7 +556,7 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
         )
         self.fraction = fraction
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.collaborative_accuracy(ranking, self.fraction)
 
     def get_config(self) -> dict[str, Any]:
@@ -659,12 +657,12 @@ class AUROC(_DetectionMetric):
 
     _function = "auroc"
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.roc_area(ranking)
 
     @property
     def error_bound(self) -> tf.Tensor:
-        ranking, _, _ = self._read_ranking()
+        ranking, _ = self._read_ranking()
         return _ranking.roc_area_within_groups(ranking)
 
 
@@ -699,7 +697,7 @@ class AUPR(_DetectionMetric):
 
     _function = "aupr"
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.average_precision(ranking)
 
 
@@ -749,7 +747,7 @@ class FPRAtTPR(_DetectionMetric):
         super().__init__(ignore_index, name, dtype, sketch_bits=sketch_bits)
         self.tpr = tpr
 
-    def _value(self, ranking, examples):
+    def _value(self, ranking):
         return _ranking.miss_rate_at_hit_rate(ranking, self.tpr)
 
     def get_config(self) -> dict[str, Any]:
