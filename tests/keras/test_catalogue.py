@@ -14,8 +14,14 @@ from tests import catalogue
 keras = tf.keras
 pytestmark = pytest.mark.keras
 
-CASES = [case[:3] for case in catalogue.metric_cases()]
-IDS = [case[3] for case in catalogue.metric_cases()]
+# Under tf_keras one case of each metric: all of them update the same tensors.
+WANTED = [
+    case
+    for case in catalogue.metric_cases()
+    if hasattr(keras, "ops") or case[1] is case[0].metric_cases[0][0]
+]
+CASES = [case[:3] for case in WANTED]
+IDS = [case[3] for case in WANTED]
 every_case = pytest.mark.parametrize(("row", "options", "case"), CASES, ids=IDS)
 
 
@@ -109,6 +115,8 @@ def test_weight_is_repetition(row, options, case, rng):
 @every_case
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_equals_eager(row, options, case, jit_compile, rng):
+    if jit_compile and row.sketched and options != row.metric_cases[0][0]:
+        pytest.skip("XLA takes 10 s for each, and their graphs differ by a constant")
     data = row.lattice(rng)
     metric = make_for_graph(row, options)
 

@@ -204,6 +204,29 @@ def test_bad_shapes_raise_while_a_graph_is_built(row, rng):
             function()
 
 
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [("crps_normal_score", ()), ("interval_score", (0.1,)), ("pinball_loss", (0.5,))],
+)
+def test_lengths_that_only_the_graph_knows_do_not_broadcast(name, more):
+    count = 2 if name == "pinball_loss" else 3
+    spec = tf.TensorSpec([None])
+
+    @tf.function(input_signature=[spec] * count, autograph=False)
+    def function(*arguments):
+        return getattr(um, name)(*arguments, *more)
+
+    pair = [1.0, 2.0]
+    assert np.all(np.isfinite(function(*[pair] * count)))
+    for short in range(count):
+        arguments = [pair if i != short else [1.0] for i in range(count)]
+        try:
+            result = function(*arguments)
+        except tf.errors.InvalidArgumentError:
+            continue
+        assert np.all(np.isnan(result))
+
+
 def bad_values(row, rng):
     good = row.arguments(rng, [4])
     changes = [(name, value) for name in good for value in (np.nan, np.inf)]

@@ -316,4 +316,8 @@ def like_labels(name: str, tensor: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     tensor = tf.cast(tensor, labels.dtype)
     if tensor.shape.rank == 0:
         return tf.broadcast_to(tensor, tf.shape(labels))
+    if tensor.shape.num_elements() is None or labels.shape.num_elements() is None:
+        # The graph optimizer may drop the reshape, and a single value would broadcast.
+        alike = tf.size(tensor) == tf.size(labels)
+        tensor = tf.where(alike, tensor, tf.constant(np.nan, tensor.dtype))
     return tf.reshape(tensor, tf.shape(labels))
