@@ -12,6 +12,7 @@ VERSION = re.search(
 ).group(1)
 
 PLOT = ["matplotlib>=3.8"]
+PROGRESS = ["tqdm>=4.60"]
 
 setup(
     name="uncertainty_metrics",
@@ -34,8 +35,10 @@ setup(
     ],
     extras_require={
         "plot": PLOT,
+        "progress": PROGRESS,
         "test": [
             *PLOT,
+            *PROGRESS,
             "arviz>=0.20,<1",
             "mpmath>=1.3",
             "properscoring>=0.1",

@@ -488,6 +488,29 @@ def _mutual_information(from_logits: bool) -> Case:
     )
 
 
+def _former(name: str, alias: str, data: str, examples: int, **options: float) -> Case:
+    """Calibration errors of smoothed outcomes, against the package of 2020.
+
+    The folds differ, and so do the values, by a part of their standard error.
+    """
+    return Case(
+        f"{alias}-{examples}",
+        f"{alias.upper()}: {examples} examples",
+        (
+            _baseline(
+                f"uncertainty_metrics 0.0.81 {name}",
+                "former_package",
+                name=name,
+                **options,
+            ),
+            *_ours(alias, **options),
+        ),
+        (examples,),
+        data,
+        tolerance=0.1,
+    )
+
+
 _SAMPLE_SIZES = ((1000, 100), (1000, 1000), (10000, 100))
 _SCORING_RULES = (
     *(_crps("nrg", "qd", *size) for size in _SAMPLE_SIZES),
@@ -601,6 +624,8 @@ CASES = (
     *_SCORING_RULES,
     *_RANKINGS,
     *_ENSEMBLES,
+    _former("semiparametric_calibration_error", "spce", "forecasts", 2000),
+    _former("censored_calibration_error", "cce", "survival", 1000, end_time=1.0),
     *(_bayesian(bins, mode) for bins in (15, 100) for mode in ("NumPy", *_MODES)),
     Case(
         "import",

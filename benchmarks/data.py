@@ -83,6 +83,23 @@ class LogLikelihoods(NamedTuple):
     logp: np.ndarray
 
 
+class Forecasts(NamedTuple):
+    """Probabilities of class 1 of two, float64, and labels, 0.0 or 1.0; [N]."""
+
+    probs: np.ndarray
+    labels: np.ndarray
+
+
+class Survival(NamedTuple):
+    """Probabilities of an event before the time 1, observed times, and whether the
+    event (1.0) or the end of the observation (0.0) came then; float64 [N].
+    """
+
+    probs: np.ndarray
+    times: np.ndarray
+    event: np.ndarray
+
+
 Data = (
     Predictions
     | Logits
@@ -94,6 +111,8 @@ Data = (
     | Ensemble
     | EnsembleLogits
     | LogLikelihoods
+    | Forecasts
+    | Survival
 )
 
 
@@ -225,3 +244,23 @@ def log_likelihoods(instances: int, draws: int, seed: int = 0) -> LogLikelihoods
     noise = np.float32(0.3) * rng.standard_normal((instances, draws), np.float32)
     z = ((labels - means) / stddevs)[:, None] - noise
     return LogLikelihoods(-z * z / 2 - np.log(stddevs)[:, None])
+
+
+def forecasts(examples: int, seed: int = 0) -> Forecasts:
+    """Returns uniform probabilities p, and labels that are 1 with probability p^1.5."""
+    rng = np.random.default_rng([seed, examples])
+    probs = rng.uniform(size=examples)
+    return Forecasts(probs, (rng.uniform(size=examples) < probs**1.5).astype(float))
+
+
+def survival(examples: int, seed: int = 0) -> Survival:
+    """Returns probabilities for events whose hazard is 1.5 times what they say.
+
+    A third of the times, about, is censored.
+    """
+    rng = np.random.default_rng([seed, examples])
+    probs = rng.uniform(0.05, 0.9, size=examples)
+    failures = rng.exponential(size=examples) / (-1.5 * np.log1p(-probs))
+    censored = rng.exponential(2.0, size=examples)
+    times = np.minimum(failures, censored)
+    return Survival(probs, times, (failures <= censored).astype(float))

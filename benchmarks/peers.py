@@ -5,6 +5,7 @@ Packages that few cases need are imported by these.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import math
@@ -19,12 +20,14 @@ from data import (
     Decisions,
     Ensemble,
     EnsembleLogits,
+    Forecasts,
     Logits,
     LogLikelihoods,
     Normals,
     Predictions,
     Samples,
     Scores,
+    Survival,
 )
 from harness import Timed
 from torchmetrics import Metric
@@ -162,8 +165,11 @@ def _torch_uncertainty(path: str) -> ModuleType:
     """Imports one file of the package, which as a whole needs PyTorch Lightning,
     torchvision and timm.
     """
-    package = importlib.metadata.distribution("torch-uncertainty")
-    file = package.locate_file(f"torch_uncertainty/{path}")
+    return _file_of("torch-uncertainty", f"torch_uncertainty/{path}")
+
+
+def _file_of(distribution: str, path: str) -> ModuleType:
+    file = importlib.metadata.distribution(distribution).locate_file(path)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -375,3 +381,16 @@ def psis_loo(data: LogLikelihoods) -> Timed:
         return values.mean(), values.std(ddof=1) / math.sqrt(len(values)), pareto_k
 
     return _one_shot(lambda: np.asarray([np.mean(part) for part in compute()]))
+
+
+def former_package(data: Forecasts | Survival, name: str, **options: Any) -> Timed:
+    """A function of the package of 2020, of which only one file is imported."""
+    vars(np)["float"] = float  # As in the NumPy of its time.
+    module = _file_of("uncertainty-metrics", f"uncertainty_metrics/numpy/{name}.py")
+
+    def compute():
+        with contextlib.redirect_stdout(None):  # It prints its folds.
+            squared = getattr(module, name)(*data, **options)
+        return np.sqrt(max(squared, 0))  # As its own intervals report it.
+
+    return _one_shot(lambda: np.asarray(compute()))

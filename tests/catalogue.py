@@ -170,6 +170,7 @@ class RealRow:
     bad_metric_options: tuple[Mapping[str, Any], ...] = ()
     bad_values: Mapping[str, float] = dataclasses.field(default_factory=dict)
     scale = 10.0
+    sketched = False
     activation = None
     good_labels = (0.5, 1.0, -1.0, 2.0)
 
@@ -235,6 +236,7 @@ class DetectionRow(RealRow):
     """A metric of scores that tell positive examples from negative ones."""
 
     scale = 1.0
+    sketched = True
     good_labels = (0.0, 1.0, 1.0, 0.0)
 
     def labels(self, rng, n):
@@ -866,6 +868,32 @@ OTHERS = {
         ),
         "tests/np/test_information_criteria.py",
     ),
+    **dict.fromkeys(
+        (
+            *("SPCE", "SemiparametricCalibrationError", "spce", "spce_conf_int"),
+            "semiparametric_calibration_error",
+            "semiparametric_calibration_error_conf_int",
+        ),
+        "tests/np/test_semiparametric.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("CCE", "CensoredCalibrationError", "cce", "cce_conf_int"),
+            "censored_calibration_error",
+            "censored_calibration_error_conf_int",
+        ),
+        "tests/np/test_censored.py",
+    ),
+    **dict.fromkeys(
+        ("TemperatureScaling", "calibrated_negative_log_likelihood"),
+        "tests/np/test_recalibration.py",
+    ),
+    **dict.fromkeys(
+        ("bootstrap", "bootstrap_difference"), "tests/np/test_resampling.py"
+    ),
+    "calibration_test": "tests/np/test_calibration_tests.py",
+    "debiased_calibration_error": "tests/np/test_debiased_calibration.py",
+    "regression": "tests/np/test_regression.py",
     "BinStatistics": "tests/parity/test_bin_statistics.py",
     "bayesian_expected_calibration_error": "tests/np/test_bayesian_calibration.py",
     "numpy": "tests/repo/test_imports.py",
@@ -881,6 +909,8 @@ KERAS_ONLY = {
     "AUC": "tests/keras/test_ranking.py",
     "BayesianExpectedCalibrationError": "tests/keras/test_bayesian_calibration.py",
     "BrierLoss": "tests/keras/test_losses.py",
+    "DebiasedCalibrationError": "tests/keras/test_debiased_calibration.py",
+    "TemperatureScalingLayer": "tests/keras/test_layers.py",
     "CRPSNormalLoss": "tests/keras/test_losses.py",
     "CRPSSampleLoss": "tests/keras/test_losses.py",
     "GaussianNLLLoss": "tests/keras/test_losses.py",
@@ -894,6 +924,39 @@ KERAS_ONLY = {
     ),
     "IntervalLoss": "tests/keras/test_losses.py",
     "PinballLoss": "tests/keras/test_losses.py",
+}
+
+# Those of `um.regression`.
+REGRESSION = {
+    **dict.fromkeys(
+        (
+            *("TemperatureScaling", "calibration_error", "compute_calibration_curve"),
+            *("ence", "evaluate_calibration", "expected_calibration_error"),
+            *("expected_normalized_calibration_error", "interval_coverage"),
+            *("interval_width", "negative_log_likelihood", "pit_calibration_curve"),
+            *("pit_calibration_error", "pit_histogram", "quantile_pit", "sample_pit"),
+            *("probability_integral_transform", "root_mean_squared_error", "sharpness"),
+        ),
+        "tests/np/test_regression.py",
+    ),
+    **dict.fromkeys(
+        (
+            *("create_calibration_report", "plot_calibration_comparison"),
+            *("plot_pit_histogram", "plot_reliability_diagram"),
+            "plot_uncertainty_vs_error",
+        ),
+        "tests/np/test_regression_plots.py",
+    ),
+}
+REGRESSION_TENSORFLOW_ONLY = {
+    "distribution_pit": "tests/parity/test_regression.py",
+    **dict.fromkeys(
+        (
+            *("ExpectedCalibrationError", "IntervalCoverage", "IntervalWidth"),
+            *("NegativeLogLikelihood", "RootMeanSquaredError", "Sharpness"),
+        ),
+        "tests/keras/test_regression.py",
+    ),
 }
 
 FUNCTIONS = tuple(row for row in ROWS if row.cases)

@@ -22,12 +22,17 @@ _KERAS_RANKING = "uncertainty_metrics.keras.metrics.ranking"
 _TF_CRITERIA = "uncertainty_metrics.tensorflow.information_criteria"
 _TF_ENSEMBLE = "uncertainty_metrics.tensorflow.ensemble"
 _KERAS_ENSEMBLE = "uncertainty_metrics.keras.metrics.ensemble"
+_TF_RECALIBRATION = "uncertainty_metrics.tensorflow.recalibration"
+_SEMIPARAMETRIC = "uncertainty_metrics.numpy.semiparametric"
+_CENSORED = "uncertainty_metrics.numpy.censored"
+_RESAMPLING = "uncertainty_metrics.numpy.resampling"
 _RELIABILITY = "uncertainty_metrics.visualization.reliability"
 _PLOT_ENSEMBLE = "uncertainty_metrics.visualization.ensemble"
 _PLOT_SELECTIVE = "uncertainty_metrics.visualization.selective"
 
 _HOMES = {
     "numpy": "uncertainty_metrics.numpy",
+    "regression": "uncertainty_metrics.regression",
     # Calibration errors.
     "ace": _TF_CALIBRATION,
     "adaptive_calibration_error": _TF_CALIBRATION,
@@ -46,6 +51,30 @@ _HOMES = {
     "tace": _TF_CALIBRATION,
     "thresholded_adaptive_calibration_error": _TF_CALIBRATION,
     "BinStatistics": "uncertainty_metrics.tensorflow._binning",
+    "debiased_calibration_error": (
+        "uncertainty_metrics.tensorflow.debiased_calibration"
+    ),
+    # Calibration errors of smoothed outcomes.
+    "CCE": _CENSORED,
+    "CensoredCalibrationError": _CENSORED,
+    "cce": _CENSORED,
+    "cce_conf_int": _CENSORED,
+    "censored_calibration_error": _CENSORED,
+    "censored_calibration_error_conf_int": _CENSORED,
+    "SPCE": _SEMIPARAMETRIC,
+    "SemiparametricCalibrationError": _SEMIPARAMETRIC,
+    "semiparametric_calibration_error": _SEMIPARAMETRIC,
+    "semiparametric_calibration_error_conf_int": _SEMIPARAMETRIC,
+    "spce": _SEMIPARAMETRIC,
+    "spce_conf_int": _SEMIPARAMETRIC,
+    # Recalibration.
+    "TemperatureScaling": _TF_RECALIBRATION,
+    "TemperatureScalingLayer": "uncertainty_metrics.keras.layers",
+    "calibrated_negative_log_likelihood": _TF_RECALIBRATION,
+    # Intervals and tests.
+    "bootstrap": _RESAMPLING,
+    "bootstrap_difference": _RESAMPLING,
+    "calibration_test": "uncertainty_metrics.numpy.calibration_tests",
     # Bayesian calibration error.
     "bayesian_expected_calibration_error": _TF_BAYESIAN,
     "probability_of_lower_calibration_error": _TF_BAYESIAN,
@@ -112,6 +141,9 @@ _HOMES = {
     "ThresholdedAdaptiveCalibrationError": _KERAS_CALIBRATION,
     "BayesianExpectedCalibrationError": (
         "uncertainty_metrics.keras.metrics.bayesian_calibration"
+    ),
+    "DebiasedCalibrationError": (
+        "uncertainty_metrics.keras.metrics.debiased_calibration"
     ),
     "BrierDecomposition": _KERAS_SCORING,
     "BrierScore": _KERAS_SCORING,

@@ -13,6 +13,11 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._predictions import Predictions, ReportError
 from uncertainty_metrics._sections_ensemble import averaged, ensemble
+from uncertainty_metrics._sections_intervals import (
+    INTERVAL_LEVEL,
+    differences,
+    intervals,
+)
 from uncertainty_metrics._sections_rows import rows
 from uncertainty_metrics._sections_selective import (
     SELECTIVE_OPTIONS,
@@ -27,7 +32,6 @@ _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
 # Every report draws alike, so it can be repeated. One seed for both models of a
 # comparison: their draws are compared in all pairs, so they need not be independent.
 _SEED = 0
-_LEVEL = 0.95
 # Above, a weighted sum of scores may overflow.
 _MAX_TOTAL_WEIGHT = 1e300
 # The probability from which on a comparison names a winner.
@@ -80,7 +84,7 @@ def build(
     Returns:
       The report, ready for strict JSON: `package`, `version`, `options`, `source`,
       `data`, `notes` and the sections `calibration`, `bayesian_ece`, `scoring_rules`,
-      `selective_prediction`; of an ensemble `ensemble`; and, with `other`,
+      `intervals`, `selective_prediction`; of an ensemble `ensemble`; and, with `other`,
       `comparison`, which holds all that of the other model, too.
 
     Raises:
@@ -150,12 +154,12 @@ def _of_model(predictions: Predictions, num_bins: int) -> dict[str, Any]:
         }
         ece = report["calibration"]["metrics"]["ece"]["value"]
         report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
+        chance = report["bayesian_ece"]["ece_by_chance"]
         report["scoring_rules"] = _scoring_rules(data)
+        report["intervals"] = intervals(data, num_bins, _is_by_chance(ece, chance))
         report["selective_prediction"] = selective_prediction(data, _sample_size(data))
         if predictions.members > 1:
-            report["ensemble"] = ensemble(
-                predictions, report["bayesian_ece"]["ece_by_chance"], num_bins
-            )
+            report["ensemble"] = ensemble(predictions, chance, num_bins)
         return report
 
 
@@ -287,14 +291,14 @@ def _bayesian_ece(
 ) -> dict[str, Any]:
     """Returns the section of the posterior of the ECE."""
     draws = ece_draws(predictions, num_bins)
-    tail = (1 - _LEVEL) / 2
+    tail = (1 - INTERVAL_LEVEL) / 2
     low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
     mean = float(draws.mean())
     chance = _ece_by_chance(arguments_of(predictions), num_bins)
     verdict = (
         f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
-        f"{100 * _LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the data is "
-        f"{ece:.4f}. By chance alone a calibrated model would show up to about "
+        f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
+        f"data is {ece:.4f}. By chance alone a calibrated model would show up to about "
         f"{chance:.4f} on such data: "
     ) + (
         "this one may be calibrated, and the interval, which never holds 0, is too "
@@ -305,7 +309,7 @@ def _bayesian_ece(
     return {
         "mean": mean,
         "median": median,
-        "interval": {"level": _LEVEL, "low": low, "high": high},
+        "interval": {"level": INTERVAL_LEVEL, "low": low, "high": high},
         "ece_by_chance": chance,
         "verdict": verdict,
     }
@@ -403,6 +407,11 @@ def _comparison(
         "same_examples": same_examples,
         "examples": examples,
         "numbers": numbers,
+        "differences": differences(
+            *(arguments_of(model) for model in (predictions, other)), num_bins
+        )
+        if same_examples
+        else {},
         "probability_of_lower_calibration_error": lower,
         "verdict": _verdict_of_two(lower, by_chance, numbers["examples"]),
         "quality": _quality(numbers, same_examples),

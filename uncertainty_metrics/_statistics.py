@@ -172,3 +172,17 @@ class KnowledgeUncertainty(NamedTuple):
     knowledge_uncertainty: Any
     total_uncertainty: Any
     expected_data_uncertainty: Any
+
+
+class ConfidenceInterval(NamedTuple):
+    """An estimate and the interval around it.
+
+    Attributes:
+      lower: lower end of the interval.
+      estimate: the estimate from the data as they are.
+      upper: upper end of the interval.
+    """
+
+    lower: Any
+    estimate: Any
+    upper: Any

@@ -9,15 +9,18 @@ The sections:
   calibration           the calibration errors and the reliability diagram
   bayesian_ece          the posterior of the ECE: its mean, median and 95% interval
   scoring_rules         Brier score, its parts, and negative log-likelihood
+  intervals             95% bootstrap intervals of accuracy, ECE and scoring rules
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
   ensemble              only where a file holds the predictions of several members, the
                         mean of which is what all other sections are of
-  comparison            only where a second file is given: both models side by side
+  comparison            only where a second file is given: both models side by side,
+                        and the intervals of the difference, of the same examples
 
 The files, written on every run: `reliability_diagram.png`; `risk_coverage_diagram.png`
 and `posteriors.png`, the posterior of the ECE, of both models where there are two; and
 `report.json`, the dict.
-The JSON is strict: an infinite number is the string "inf", a mean of nothing is null.
+The JSON is strict: an infinite number is the string "inf" or "-inf", and null is what
+is not defined, such as the mean of nothing.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ from uncertainty_metrics._sections import (
     ece_draws,
     errors_naming,
 )
+from uncertainty_metrics._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 SHIPPED = "digits_predictions.npz"
@@ -69,6 +73,8 @@ def render(report: dict[str, Any]) -> str:
         _render_calibration(report["calibration"], report["options"]["num_bins"]),
         _filled(report["bayesian_ece"]["verdict"]),
         *_render_scoring_rules(report["scoring_rules"]),
+        _filled(report["intervals"]["verdict"]),
+        *_render_intervals("", report["intervals"]["metrics"]),
         _filled(report["selective_prediction"]["verdict"]),
         _table("selective prediction", report["selective_prediction"]["metrics"]),
     ]
@@ -143,6 +149,19 @@ def _render_scoring_rules(section: dict[str, Any]) -> Iterator[list[str]]:
     ]
 
 
+def _render_intervals(
+    title: str, rows: dict[str, dict[str, Any]]
+) -> Iterator[list[str]]:
+    if rows:
+        yield [
+            _cells(title, ("value", "from", "to")),
+            *(
+                _cells(name, (_number(row[k]) for k in ("estimate", "low", "high")))
+                for name, row in rows.items()
+            ),
+        ]
+
+
 def _render_ensemble(section: dict[str, Any]) -> Iterator[list[str]]:
     yield _filled(section["verdict"])
     columns = ("mean", "lowest", "highest", "ensemble")
@@ -177,13 +196,21 @@ def _render_comparison(report: dict[str, Any]) -> Iterator[list[str]]:
         ),
     ]
     yield _filled(f"{section['verdict']} {section['quality']}")
+    if section["differences"]:
+        yield _filled(
+            "The first less the second, with intervals by the bootstrap of the same "
+            "examples for both. Where one holds 0, either may be better."
+        )
+        yield from _render_intervals("first - second", section["differences"])
 
 
 def _cells(name: str, cells: Iterable[str]) -> str:
     return "  ".join([f"  {name:<23}", *(f"{cell:>8}" for cell in cells)]).rstrip()
 
 
-def _number(value: float | str) -> str:
+def _number(value: float | str | None) -> str:
+    if value is None:
+        return "-"
     return str(value) if isinstance(value, int | str) else f"{value:.4f}"
 
 
@@ -235,6 +262,8 @@ def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
     ax = um.reliability_diagram(
         **arguments_of(predictions),
         num_bins=num_bins,
+        error_bars=INTERVAL_LEVEL,
+        consistency_band=INTERVAL_LEVEL,
         title="Reliability diagram",
         ax=figure.add_subplot(),
     )
@@ -374,10 +403,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reports the calibration of a classifier: calibration errors, the posterior\n"
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
-        "parts, negative log-likelihood, and how well confidence tells right\n"
-        "decisions from wrong ones; of an ensemble, what averaging gives. Writes\n"
+        "parts, negative log-likelihood, bootstrap intervals, and how well\n"
+        "confidence tells right decisions from wrong ones; of an ensemble, what\n"
+        "averaging gives. Writes\n"
         "\n"
-        "  reliability_diagram.png    accuracy against confidence\n"
+        "  reliability_diagram.png    accuracy against confidence, with error bars,\n"
+        "                             and where chance leaves a calibrated model\n"
         "  risk_coverage_diagram.png  the error of the most confident, against their\n"
         "                             share; of both models of --compare\n"
         "  posteriors.png             the posterior of the ECE; of both models of\n"

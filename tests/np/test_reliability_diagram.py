@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import figure as mpl_figure
+from scipy import stats
 from sklearn import calibration as sklearn_calibration
 
 import uncertainty_metrics.numpy as um
@@ -330,6 +331,23 @@ def test_a_class_that_is_never_decided_draws_no_bar():
     panels[1].get_figure().draw_without_rendering()
 
 
+@pytest.mark.parametrize("options", [{}, {"error_bars": 0.9, "consistency_band": 0.9}])
+def test_a_panel_without_examples_is_as_wide_as_the_others(options):
+    panels = um.reliability_diagram(
+        [0, 1, 2],
+        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
+        class_conditional=True,
+        **options,
+    )
+    panels[0].get_figure().draw_without_rendering()
+    widths = [panel.get_window_extent().width for panel in panels]
+    np.testing.assert_allclose(widths, widths[0])
+    assert widths[0] > 100
+    ax = um.reliability_diagram([1], {"a": [0.7]}, threshold=0.9, **options)
+    ax.get_figure().draw_without_rendering()
+    assert ax.get_window_extent().width > 300
+
+
 def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
     rng = np.random.default_rng(0)
     probabilities = rng.dirichlet(np.ones(7), 100)  # Rows of four and three.
@@ -368,6 +386,12 @@ def test_annotation_of_another_metric(ax):
         ({"classes": [0]}, "`classes` must be None unless class_conditional=True"),
         ({"class_names": ["a"]}, "`class_names` must be None unless"),
         ({"ax": 3}, "`ax` must be matplotlib Axes. Received: int"),
+        ({"error_bars": 0.0}, r"`error_bars` must be in \(0, 1\). Received: 0.0"),
+        ({"error_bars": 95}, r"`error_bars` must be in \(0, 1\)"),
+        ({"error_bars": True}, r"`error_bars` must be in \(0, 1\)"),
+        ({"consistency_band": np.nan}, r"`consistency_band` must be in \(0, 1\)"),
+        ({"consistency_band": "wide"}, r"`consistency_band` must be in \(0, 1\)"),
+        ({"consistency_band": 0.9, "seed": -1}, "`seed` must be"),
         (
             {"class_conditional": True, "classes": [4]},
             r"`classes` must be 1 to 20 integers in \[0, 4\). Received: \[4\]",
@@ -405,6 +429,222 @@ def test_bad_data():
     axes = mpl_figure.Figure().subplots(4)
     with pytest.raises(ValueError, match="`title` must be None"):
         reliability.draw_reliability(curve, title="All", ax=axes)
+    assert plt.get_fignums() == []
+
+
+# Error bars, consistency bands and several models.
+
+
+def coin_flips(n=2000, gap=0.0, seed=0):
+    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.5, 1, n)
+    return (rng.random(n) < p - gap).astype(int), p
+
+
+def test_there_are_no_intervals_unless_asked_for(ax):
+    curve = um.reliability_curve(*coin_flips())
+    assert curve.error_bars is curve.consistency_band is None
+    um.reliability_diagram(*coin_flips(), ax=ax)
+    assert len(ax.containers) == 3
+    assert len(ax.collections) == 0
+
+
+def test_intervals_are_those_of_binomial_counts():
+    # In each bin, of the accuracy observed and of the mean confidence.
+    labels, p = coin_flips(gap=0.15)
+    curve = um.reliability_curve(
+        labels, p, num_bins=10, error_bars=0.9, consistency_band=0.8
+    )
+    held = curve.counts[0] > 0
+    n = curve.counts[0][held]
+    for intervals, level, rates in (
+        (curve.error_bars, 0.9, curve.accuracies),
+        (curve.consistency_band, 0.8, curve.confidences),
+    ):
+        assert intervals.level == level
+        assert intervals.lower.shape == intervals.upper.shape == (1, 10)
+        for ends, tail in (
+            (intervals.lower, (1 - level) / 2),
+            (intervals.upper, (1 + level) / 2),
+        ):
+            assert np.all(np.isnan(ends[0]) == ~held)
+            rate = rates[0][held]
+            expected = stats.binom.ppf(tail, n, rate) / n
+            # The noise of a quantile of 1000 draws is a tenth of the deviation.
+            deviation = np.sqrt(rate * (1 - rate) / n)
+            assert np.all(np.abs(ends[0][held] - expected) < 0.4 * deviation + 1 / n)
+
+
+def test_intervals_have_the_bins_of_the_curve():
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(
+        labels,
+        probabilities,
+        class_conditional=True,
+        y_axis="frequency",
+        binning_scheme="adaptive",
+        num_bins=5,
+        error_bars=0.95,
+        consistency_band=0.95,
+    )
+    for intervals in (curve.error_bars, curve.consistency_band):
+        assert intervals.lower.shape == (4, 5)
+        assert np.all(intervals.lower <= intervals.upper)
+    assert np.all(curve.error_bars.lower <= curve.accuracies)
+    assert np.all(curve.accuracies <= curve.error_bars.upper)
+    # Labels are drawn by the forecasts, not by the data, which are noise here.
+    middle = (curve.consistency_band.lower + curve.consistency_band.upper) / 2
+    np.testing.assert_allclose(middle, curve.confidences, atol=0.1)
+
+
+def test_the_seed_decides():
+    def band(seed):
+        curve = um.reliability_curve(*coin_flips(), consistency_band=0.9, seed=seed)
+        return curve.consistency_band.lower
+
+    np.testing.assert_array_equal(band(3), band(3))
+    assert np.nanmax(np.abs(band(3) - band(4))) > 0
+
+
+@pytest.mark.parametrize("class_conditional", [False, True])
+def test_bars_and_band_are_the_data(class_conditional):
+    labels, probabilities = multiclass(classes=3)
+    options = {
+        "class_conditional": class_conditional,
+        "num_bins": 6,
+        "error_bars": 0.9,
+        "consistency_band": 0.95,
+    }
+    curve = um.reliability_curve(labels, probabilities, **options)
+    panels = um.reliability_diagram(labels, probabilities, **options)
+    for group, panel in enumerate(np.atleast_1d(panels)):
+        held = curve.counts[group] > 0
+        lower, upper = (ends[group][held] for ends in curve.consistency_band[1:])
+        *_, fill, outline = panel.containers
+        expected = np.stack(
+            [
+                curve.edges[group, :-1][held],
+                lower,
+                np.diff(curve.edges[group])[held],
+                upper - lower,
+            ],
+            axis=-1,
+        )
+        np.testing.assert_allclose(rectangles(fill), expected)
+        np.testing.assert_allclose(rectangles(outline), expected)
+        assert fill[0].get_zorder() < panel.containers[0][0].get_zorder()
+        (bars,) = panel.collections
+        confidence = curve.confidences[group][held]
+        for segment, x, low, high in zip(
+            bars.get_segments(),
+            confidence,
+            *(ends[group][held] for ends in curve.error_bars[1:]),
+            strict=True,
+        ):
+            np.testing.assert_allclose(segment, [[x, low], [x, high]])
+        labels_shown = panel.get_legend_handles_labels()[1]
+        assert {"90% error bars", "95% band if calibrated"} < set(labels_shown)
+
+
+def test_the_band_holds_calibrated_models_and_leaves_others_out():
+    calibrated, off = (
+        um.reliability_curve(*coin_flips(gap=gap, seed=1), consistency_band=0.999)
+        for gap in (0, 0.2)
+    )
+    for curve, inside in ((calibrated, True), (off, False)):
+        _, lower, upper = curve.consistency_band
+        held = curve.counts > 100
+        within = (lower <= curve.accuracies) & (curve.accuracies <= upper)
+        assert np.all(within[held] == inside)
+
+
+def test_models_by_name(ax):
+    labels, p = coin_flips()
+    models = {"$a": p, "b$": p**2}
+    options = {"num_bins": 8, "error_bars": 0.9, "consistency_band": 0.9}
+    returned = um.reliability_diagram(labels, models, title="Two", ax=ax, **options)
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
+        *("Two", "Confidence", "Accuracy"),
+    )
+    diagonal, *lines = ax.lines
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    (strip,) = ax.child_axes
+    assert len({drawn.get_color() for drawn in lines}) == 2
+    assert len({drawn.get_marker() for drawn in lines}) == 2
+    found = []
+    for i, (name, drawn) in enumerate(zip(models, lines, strict=True)):
+        curve = um.reliability_curve(labels, models[name], **options)
+        held = curve.counts[0] > 0
+        np.testing.assert_array_equal(drawn.get_xdata(), curve.confidences[0][held])
+        np.testing.assert_array_equal(drawn.get_ydata(), curve.accuracies[0][held])
+        found.append(f"{name}: ECE = {curve.error:.3f}".replace("$", r"\$"))
+        shares = strip.patches[i].get_data()
+        np.testing.assert_array_equal(shares.values, curve.proportions[0])
+        np.testing.assert_array_equal(shares.edges, curve.edges[0])
+        band, bars = ax.collections[2 * i : 2 * i + 2]
+        lower, upper = (ends[0][held] for ends in curve.consistency_band[1:])
+        (polygon,) = band.get_paths()
+        assert {*lower, *upper} == set(polygon.vertices[:, 1])
+        ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+        assert ends == np.stack([x[0][held] for x in curve.error_bars[1:]], -1).tolist()
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert shown == [
+        *("Perfect calibration", *found),
+        *("90% band if calibrated", "90% error bars"),
+    ]
+    ax.get_figure().draw_without_rendering()
+
+
+def test_models_of_different_data():
+    labels, p = coin_flips(100)
+    other_labels, other = coin_flips(60, seed=1)
+    for given in (
+        {"probs": {"a": p, "b": other}},
+        {"logits": {"a": np.log(p / (1 - p)), "b": np.log(other / (1 - other))}},
+    ):
+        ax = um.reliability_diagram({"a": labels, "b": other_labels}, **given)
+        _, first, second = ax.lines
+        expected = um.reliability_curve(labels, p)
+        np.testing.assert_allclose(
+            first.get_ydata(), expected.accuracies[expected.counts > 0]
+        )
+        expected = um.reliability_curve(other_labels, other)
+        np.testing.assert_allclose(
+            second.get_ydata(), expected.accuracies[expected.counts > 0]
+        )
+    assert len(ax.get_figure().legends) == 1  # Below the Axes of a new figure.
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_bin_of_a_model_is_seen():
+    options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}
+    ax = um.reliability_diagram([0, 1], {"a": [0.2, 0.7]}, **options)
+    assert len(ax.lines[1].get_xdata()) == 1
+    assert ax.collections[0].get_linewidth()[0] > 0
+    ax.get_figure().draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"class_conditional": True}, "`class_conditional` must be False for several"),
+        ({"classes": [0]}, "`classes` must be None unless"),
+        ({"class_names": ["a"]}, "`class_names` must be None unless"),
+        ({"num_bins": 0}, "a: `num_bins` must be"),
+        ({"error_bars": 2}, "a: `error_bars` must be"),
+        ({"ax": 3}, "`ax` must be matplotlib Axes"),
+        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
+        ({"labels": {"b": [1]}}, "`probabilities` must be a mapping from the same"),
+        ({"labels": [2]}, "a: `labels` must be integers"),
+    ],
+)
+def test_bad_arguments_for_several_models(options, message):
+    with pytest.raises(ValueError, match=message):
+        um.reliability_diagram(
+            **{"labels": [1], "probabilities": {"a": [0.8]}, **options}
+        )
     assert plt.get_fignums() == []
 
 

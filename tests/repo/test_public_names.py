@@ -15,42 +15,53 @@ ROOT = pathlib.Path(__file__).parents[2]
 KERAS_CLASSES = {row.metric for row in catalogue.METRICS} | set(catalogue.KERAS_ONLY)
 FUNCTIONS = {name for row in catalogue.FUNCTIONS for name in (row.name, *row.aliases)}
 FUNCTIONS |= {row.name for row in catalogue.REAL_ROWS + catalogue.DETECTION_ROWS}
-TESTED_BY_FILE = {
-    **catalogue.OTHERS,
-    **catalogue.TENSORFLOW_ONLY,
-    **catalogue.KERAS_ONLY,
-}
+TESTED_BY_FILE = (
+    catalogue.OTHERS,
+    catalogue.TENSORFLOW_ONLY,
+    catalogue.KERAS_ONLY,
+    catalogue.REGRESSION,
+    catalogue.REGRESSION_TENSORFLOW_ONLY,
+)
+MODULES = (um, um_np, um.regression, um_np.regression)
 
 
 def test_every_public_name_has_a_row():
-    known = KERAS_CLASSES | FUNCTIONS | set(TESTED_BY_FILE)
+    known = KERAS_CLASSES | FUNCTIONS | set().union(*TESTED_BY_FILE[:3])
     assert set(um.__all__) == known
     # The NumPy half has the functions, and one accumulating object.
     tensorflow_only = KERAS_CLASSES | set(catalogue.TENSORFLOW_ONLY) | {"numpy"}
     assert set(um_np.__all__) == known - tensorflow_only | {"GeneralCalibrationError"}
+    assert set(um_np.regression.__all__) == set(catalogue.REGRESSION)
+    assert set(um.regression.__all__) == set().union(*TESTED_BY_FILE[3:])
 
 
 def test_every_public_name_is_there():
-    for module in (um, um_np):
+    for module in MODULES:
         for name in module.__all__:
             assert getattr(module, name) is not None
         assert set(module.__all__) <= set(dir(module))
 
 
 def test_other_names_are_tested_where_the_catalogue_says():
-    for name, path in TESTED_BY_FILE.items():
-        assert name in (ROOT / path).read_text(), name
+    for names in TESTED_BY_FILE:
+        for name, path in names.items():
+            assert name in (ROOT / path).read_text(), name
 
 
 def test_every_public_name_is_in_the_tables_of_the_readme():
     text = (ROOT / "README.md").read_text()
-    table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
-    named = set(re.findall(r"`(\w+)`", table))
-    assert set(um.__all__) | set(um_np.__all__) <= named
+
+    def named(text):
+        table = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+        return set(re.findall(r"`(\w+)`", table))
+
+    assert set(um.__all__) | set(um_np.__all__) <= named(text)
+    section = text.partition("### Regression")[2].partition("\n### ")[0]
+    assert set(um.regression.__all__) <= named(section)
 
 
 def public_objects():
-    for module in (um, um_np):
+    for module in MODULES:
         for name in module.__all__:
             value = getattr(module, name)
             if getattr(value, "__module__", "").startswith("uncertainty_metrics"):
@@ -63,9 +74,10 @@ def test_docstrings_are_complete(value):
     if value.__name__ in ("BinStatistics", "ReliabilityCurve"):
         assert "Attributes:" in text
         return
-    for section in ("Args:", "Raises:", "Example:"):
-        assert section in text, section
     signature = inspect.signature(value)
+    called = ("Args:", "Raises:") if signature.parameters else ("Attributes:",)
+    for section in (*called, "Example:"):
+        assert section in text, section
     arguments = text.partition("Args:")[2].partition("Raises:")[0]
     for name in signature.parameters:
         assert re.search(rf"\b{name}\b", arguments), f"{name} is not described"
@@ -83,10 +95,15 @@ def test_signatures_are_annotated(value):
 
 
 def test_both_rooms_have_the_same_signatures():
-    shared = set(catalogue.OTHERS) - {"numpy", "BinStatistics"}
-    for name in FUNCTIONS | shared:
-        ours = inspect.signature(getattr(um, name)).parameters
-        theirs = inspect.signature(getattr(um_np, name)).parameters
+    shared = FUNCTIONS | set(catalogue.OTHERS) - {
+        *("numpy", "regression", "BinStatistics")
+    }
+    for rooms, name in [
+        *(((um, um_np), name) for name in shared),
+        *(((um.regression, um_np.regression), name) for name in catalogue.REGRESSION),
+    ]:
+        ours, theirs = (inspect.signature(getattr(room, name)) for room in rooms)
+        ours, theirs = ours.parameters, theirs.parameters
         assert list(ours) == list(theirs), name
         for key, parameter in ours.items():
             assert parameter.default == theirs[key].default, (name, key)

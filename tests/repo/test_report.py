@@ -11,11 +11,13 @@ import sys
 import matplotlib.image
 import numpy as np
 import pytest
+from scipy import stats
 
 import uncertainty_metrics as package
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import report
+from uncertainty_metrics import _sections_intervals, report
 from uncertainty_metrics.__main__ import main
+from uncertainty_metrics.numpy import resampling
 
 PARTS = (
     "uncertainty",
@@ -73,6 +75,11 @@ def values(section):
     return {name: row["value"] for name, row in section.items()}
 
 
+def above_the_intervals(out):
+    """The lines of the text that tell the metrics and their meanings."""
+    return out.partition("95% intervals")[0].splitlines()
+
+
 def calibrated(n, low, high, seed=0, gap=0.0):
     """Labels and P(class 1) of decisions that are right with probability p - gap."""
     rng = np.random.default_rng(seed)
@@ -99,6 +106,7 @@ def fails(capsys, *arguments):
 def test_shipped_predictions(capsys):
     assert main(["report"]) == 0
     out, err = capsys.readouterr()
+    tables = above_the_intervals(out)
     assert err == ""
     path = pathlib.Path(package.__file__).parent / "data" / "digits_predictions.npz"
     with np.load(path, allow_pickle=False) as file:
@@ -116,10 +124,10 @@ def test_shipped_predictions(capsys):
     for name in METRICS:
         value = getattr(um, name)(labels, logits=logits)
         assert section["metrics"][name]["value"] == value
-        (line,) = (row for row in out.splitlines() if row.split()[:1] == [name])
+        (line,) = (row for row in tables if row.split()[:1] == [name])
         assert line.split()[1] == f"{value:.4f}"
         assert section["metrics"][name]["meaning"] in line
-    table = [row for row in out.splitlines() if row.strip().startswith(METRICS)]
+    table = [row for row in tables if row.strip().startswith(METRICS)]
     assert len({row.index(".") for row in table}) == 1  # It is aligned.
     # A modest, overconfident model, and the report says so.
     assert 0.8 < accuracy < 0.95
@@ -340,7 +348,7 @@ def test_scoring_rules(classes, weighted, capsys):
     assert section["sum_of_brier_parts"] == pytest.approx(brier - 1, rel=1e-12)
     assert section["impossible_labels"] == 0
     for name, value in values(section["metrics"]).items():
-        (line,) = (row for row in out.splitlines() if row.split()[:1] == [name])
+        (line,) = (row for row in above_the_intervals(out) if row.split()[:1] == [name])
         assert line.split()[1] == f"{value:.4f}"
     for name, row in section["brier_parts"].items():
         (line,) = (line for line in out.splitlines() if line.split()[1:2] == [name])
@@ -465,6 +473,137 @@ def test_many_bins_take_fewer_draws():
     predictions = report.read_predictions("p.npz")
     for bins, draws in ((200, 5000), (1000, 1000), (10_000, 100)):
         assert report.build(predictions, bins)["options"]["num_ece_samples"] == draws
+
+
+# Bootstrap intervals.
+
+BOOTSTRAPPED = {
+    "accuracy": (um.accuracy, {}),
+    "ece": (um.ece, {"num_bins": 15}),
+    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+    "negative_log_likelihood": (um.negative_log_likelihood, {}),
+}
+
+
+def in_the_text(out, name, row):
+    """Says if the text has the row of an interval."""
+    words = [f"{row[key]:.4f}" for key in ("estimate", "low", "high")]
+    return any(line.split() == [name, *words] for line in out.splitlines())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["binary", "probabilities", "logits"])
+def test_intervals(kind, weighted):
+    classes = 2 if kind == "binary" else 3
+    labels, probabilities = examples(classes=classes, n=80)
+    arrays = {"labels": labels, "probabilities": probabilities}
+    if kind == "binary":
+        arrays["probabilities"] = probabilities[:, 1]
+    if kind == "logits":
+        arrays["logits"] = np.log(arrays.pop("probabilities"))
+    weights = {"sample_weight": np.arange(80) % 3 + 1.0} if weighted else {}
+    np.savez("p.npz", **arrays, **weights)
+    found, out = shown("p.npz")
+    section = found["intervals"]
+    assert (section["level"], section["num_resamples"]) == (0.95, 1000)
+    assert section["verdict"] in " ".join(out.split())
+    assert list(section["metrics"]) == list(BOOTSTRAPPED)
+    for name, (metric, options) in BOOTSTRAPPED.items():
+        row = section["metrics"][name]
+        interval = resampling.bootstrap(
+            metric, **arrays, **weights, **options, alpha=0.05, seed=0
+        )
+        low, estimate, high = interval
+        assert row == approximately({"low": low, "estimate": estimate, "high": high})
+        assert in_the_text(out, name, row)
+    metrics = found["scoring_rules"]["metrics"]
+    for name in ("brier_score_zero_based", "negative_log_likelihood"):
+        assert section["metrics"][name]["estimate"] == approximately(
+            metrics[name]["value"]
+        )
+
+
+def test_intervals_agree_with_closed_forms():
+    data = calibrated(1000, 0.6, 1, gap=0.2)
+    np.savez("p.npz", **data)
+    metrics = built("p.npz")["intervals"]["metrics"]
+    labels, p = data.values()
+    wilson = stats.binomtest(int(labels.sum()), 1000).proportion_ci(method="wilson")
+    row = metrics["accuracy"]
+    assert [row["low"], row["high"]] == pytest.approx(list(wilson), abs=0.004)
+    for name, scores in (
+        ("brier_score_zero_based", 2 * (labels - p) ** 2),
+        ("negative_log_likelihood", -np.log(np.where(labels == 1, p, 1 - p))),
+    ):
+        row, error = metrics[name], stats.sem(scores)
+        mean = np.mean(scores)
+        assert row["estimate"] == pytest.approx(mean, rel=1e-12)
+        assert row["low"] == pytest.approx(mean - 1.96 * error, abs=0.4 * error)
+        assert row["high"] == pytest.approx(mean + 1.96 * error, abs=0.4 * error)
+
+
+def test_the_interval_of_an_ece_by_chance_is_said_to_be_too_high():
+    np.savez("fine.npz", **calibrated(1000, 0.5, 1))
+    np.savez("off.npz", **calibrated(1000, 0.5, 1, gap=0.2))
+    fine, off = (built(f"{name}.npz")["intervals"] for name in ("fine", "off"))
+    assert "is too high if the model is calibrated" in fine["verdict"]
+    assert "too high" not in off["verdict"]
+
+
+def test_an_example_alone_has_no_intervals():
+    np.savez("p.npz", labels=[1], probabilities=[0.7])
+    found, out = shown("p.npz", "p.npz")
+    assert found["intervals"]["metrics"] == {}
+    assert found["comparison"]["differences"] == {}
+    assert "One example alone has no intervals." in out
+    assert "from" not in out.split()
+    # Nor has one that is left beside others of weight 0.
+    np.savez("q.npz", labels=[1, 0], probabilities=[0.7, 0.2], sample_weight=[2, 0])
+    assert built("q.npz")["intervals"] == found["intervals"]
+
+
+def test_many_examples_take_fewer_resamples():
+    number = _sections_intervals._num_resamples
+    assert [number(n) for n in (2, 20_000, 40_000, 10**6)] == [1000, 1000, 500, 200]
+
+
+@pytest.mark.parametrize("shape", [[60, 1], [12, 5]])
+def test_intervals_are_of_examples_whatever_their_shape(shape):
+    labels, p = examples(classes=2)
+    np.savez("p.npz", labels=labels, probabilities=p[:, 1])
+    expected = built("p.npz")["intervals"]
+    weight = np.full(shape[0], 1e6)  # Nor does the scale of weights matter.
+    shaped = labels.reshape(shape), p[:, 1].reshape(shape)
+    np.savez("p.npz", labels=shaped[0], probabilities=shaped[1], sample_weight=weight)
+    assert built("p.npz")["intervals"] == approximately(expected)
+
+
+def test_examples_of_weight_0_are_not_drawn():
+    arrays = sure(50)
+    arrays["probabilities"][3] = np.nan
+    weight = np.ones(50)
+    weight[3] = 0
+    np.savez("all.npz", **arrays, sample_weight=weight)
+    kept = {name: np.delete(array, 3) for name, array in arrays.items()}
+    np.savez("kept.npz", **kept, sample_weight=np.ones(49))
+    assert built("all.npz")["intervals"] == built("kept.npz")["intervals"]
+
+
+def test_intervals_of_infinite_scores_are_undefined(recwarn):
+    # Of the first, all resamples without the second example are finite.
+    np.savez("a.npz", labels=[1, 0, 1], probabilities=[0.8, 1.0, 0.6])
+    np.savez("b.npz", labels=[1, 0, 1], probabilities=[0.8, 0.1, 0.6])
+    undefined = {"low": None, "estimate": "inf", "high": None}
+    found, out = shown("a.npz", "a.npz")
+    assert found["intervals"]["metrics"]["negative_log_likelihood"] == undefined
+    assert "  negative_log_likelihood       inf         -         -" in out
+    row = found["comparison"]["differences"]["negative_log_likelihood"]
+    assert row == {"low": None, "estimate": None, "high": None}
+    row = built("a.npz", "b.npz")["comparison"]["differences"]
+    assert row["negative_log_likelihood"] == undefined
+    row = shown("b.npz", "a.npz")[0]["comparison"]["differences"]
+    assert row["negative_log_likelihood"] == {**undefined, "estimate": "-inf"}
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 # Selective prediction.
@@ -965,6 +1104,43 @@ def test_compare_a_file_with_itself(capsys):
     lower = section["probability_of_lower_calibration_error"]
     assert lower == {"first": 0.5, "second": 0.5}
     assert section["quality"].endswith("are the same for both.")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_paired_differences(weighted):
+    data = calibrated(800, 0.6, 1, gap=0.1)
+    labels, p = data.values()
+    other = np.clip(p - 0.1 + 0.02 * np.sin(np.arange(800)), 0.01, 0.99)
+    weights = {"sample_weight": np.arange(800) % 3} if weighted else {}
+    np.savez("a.npz", **data, **weights)
+    np.savez("b.npz", labels=labels, logits=np.log(other / (1 - other)), **weights)
+    found, out = shown("a.npz", "b.npz")
+    rows = found["comparison"]["differences"]
+    assert list(rows) == list(BOOTSTRAPPED)
+    assert "Where one holds 0, either may be better." in " ".join(out.split())
+    for name, row in rows.items():
+        sides = found["comparison"]["numbers"][name]
+        assert row["estimate"] == pytest.approx(sides["first"] - sides["second"])
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert in_the_text(out, name, row)
+    # The models err alike: the difference is known better than either score.
+    gaps = 2 * ((labels - p) ** 2 - (labels - other) ** 2)
+    weight = weights.get("sample_weight", np.ones(800))
+    mean = np.average(gaps, weights=weight)
+    error = np.linalg.norm(weight * (gaps - mean)) / weight.sum()
+    row = rows["brier_score_zero_based"]
+    assert row["low"] == pytest.approx(mean - 1.96 * error, abs=0.4 * error)
+    assert row["high"] == pytest.approx(mean + 1.96 * error, abs=0.4 * error)
+    alone = found["intervals"]["metrics"]["brier_score_zero_based"]
+    assert row["high"] - row["low"] < 0.8 * (alone["high"] - alone["low"])
+
+
+def test_there_are_no_differences_of_other_examples():
+    np.savez("a.npz", **calibrated(50, 0.5, 1))
+    np.savez("b.npz", **calibrated(60, 0.5, 1))
+    found, out = shown("a.npz", "b.npz")
+    assert found["comparison"]["differences"] == {}
+    assert "first - second" not in out
 
 
 def test_calibrated_models_are_not_ranked_by_noise():

@@ -38,6 +38,9 @@ AUC = keras.metrics.AUC
 
 _IS_KERAS_3 = hasattr(keras, "ops")
 
+# Lets a weight keep its type under mixed precision: an argument of `add_weight`.
+KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}
+
 
 def _raw(variable: Any) -> Any:
     """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope."""

@@ -160,7 +160,7 @@ class Hits(ClassScorer):
 
 
 @dataclasses.dataclass(frozen=True)
-class _RealScorer:
+class RealScorer:
     """A score of real-valued labels; `y_pred` has one axis more."""
 
     compiled: ClassVar[bool] = True
@@ -215,7 +215,7 @@ class _RealScorer:
         raise NotImplementedError
 
 
-def _check_last(size: int | None, expected: int, axis: str) -> None:
+def check_last(size: int | None, expected: int, axis: str) -> None:
     if size not in (None, expected):
         raise _checks.error(
             "y_pred", f"of a last axis of {expected} ({axis})", f"a last axis of {size}"
@@ -249,7 +249,7 @@ def as_normal(y_pred: Any) -> tuple[tf.Tensor, tf.Tensor] | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _NormalScorer(_RealScorer):
+class _NormalScorer(RealScorer):
     scale_transform: str = "softplus"
 
     def __post_init__(self):
@@ -259,7 +259,7 @@ class _NormalScorer(_RealScorer):
         return "2 (mean and scale parameter)"
 
     def _check_size(self, size):
-        _check_last(size, 2, "mean and scale parameter")
+        check_last(size, 2, "mean and scale parameter")
 
     def _explain(self, predictions):
         if self.scale_transform == "identity":
@@ -319,7 +319,7 @@ class GaussianNLL(_NormalScorer):
 
 
 @dataclasses.dataclass(frozen=True)
-class SampleCRPS(_RealScorer):
+class SampleCRPS(RealScorer):
     estimator: str = "fair"
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
@@ -348,7 +348,7 @@ class TrainedSampleCRPS(SampleCRPS):
 
 
 @dataclasses.dataclass(frozen=True)
-class MeanPinball(_RealScorer):
+class MeanPinball(RealScorer):
     quantiles: tuple[float, ...]
 
     def __post_init__(self):
@@ -360,7 +360,7 @@ class MeanPinball(_RealScorer):
         return "quantiles"
 
     def _check_size(self, size):
-        _check_last(size, len(self.quantiles), "quantiles")
+        check_last(size, len(self.quantiles), "quantiles")
 
     def _with_axis(self, y_pred):
         # One quantile may come without an axis.
@@ -376,7 +376,7 @@ class MeanPinball(_RealScorer):
 
 
 @dataclasses.dataclass(frozen=True)
-class Interval(_RealScorer):
+class Interval(RealScorer):
     alpha: float
 
     def __post_init__(self):
@@ -386,7 +386,7 @@ class Interval(_RealScorer):
         return "2 (lower and upper)"
 
     def _check_size(self, size):
-        _check_last(size, 2, "lower and upper")
+        check_last(size, 2, "lower and upper")
 
     def _scores(self, labels, y_pred):
         lower, upper = tf.unstack(y_pred, axis=-1)

@@ -4,21 +4,36 @@ from uncertainty_metrics import _lazy
 from uncertainty_metrics.numpy import (
     bayesian_calibration,
     calibration,
+    calibration_tests,
+    censored,
+    debiased_calibration,
     detection,
     ensemble,
     information_criteria,
     member_calibration,
+    recalibration,
+    resampling,
     scoring_rules,
     selective,
+    semiparametric,
+)
+from uncertainty_metrics.numpy import (
+    regression as regression,
 )
 from uncertainty_metrics.numpy.bayesian_calibration import *  # noqa: F403
 from uncertainty_metrics.numpy.calibration import *  # noqa: F403
+from uncertainty_metrics.numpy.calibration_tests import *  # noqa: F403
+from uncertainty_metrics.numpy.censored import *  # noqa: F403
+from uncertainty_metrics.numpy.debiased_calibration import *  # noqa: F403
 from uncertainty_metrics.numpy.detection import *  # noqa: F403
 from uncertainty_metrics.numpy.ensemble import *  # noqa: F403
 from uncertainty_metrics.numpy.information_criteria import *  # noqa: F403
 from uncertainty_metrics.numpy.member_calibration import *  # noqa: F403
+from uncertainty_metrics.numpy.recalibration import *  # noqa: F403
+from uncertainty_metrics.numpy.resampling import *  # noqa: F403
 from uncertainty_metrics.numpy.scoring_rules import *  # noqa: F403
 from uncertainty_metrics.numpy.selective import *  # noqa: F403
+from uncertainty_metrics.numpy.semiparametric import *  # noqa: F403
 
 # Plots import matplotlib when they draw, and are themselves imported on first use.
 _ENSEMBLE = "uncertainty_metrics.visualization.ensemble"
@@ -40,12 +55,19 @@ __all__ = sorted(
     [
         *bayesian_calibration.__all__,
         *calibration.__all__,
+        *calibration_tests.__all__,
+        *censored.__all__,
+        *debiased_calibration.__all__,
         *detection.__all__,
         *ensemble.__all__,
         *information_criteria.__all__,
         *member_calibration.__all__,
+        *recalibration.__all__,
+        *resampling.__all__,
         *scoring_rules.__all__,
         *selective.__all__,
+        *semiparametric.__all__,
+        "regression",
         *_PLOTS,
     ]
 )

@@ -174,6 +174,21 @@ def _scored(
     return scores, predicted == labels, groups
 
 
+def scored_rows(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns scores, outcomes and groups [N, C], C being the scores of an example."""
+    if spec.positive_class or spec.max_prob:
+        scores, outcomes, groups = _scored(examples, spec)
+        groups = np.zeros(len(scores), np.int64) if groups is None else groups
+        return scores[:, None], outcomes[:, None], groups[:, None]
+    scores = checked(examples, spec)
+    classes = np.arange(scores.shape[1])
+    outcomes = classes == examples.labels[:, None]
+    groups = classes if spec.class_conditional else np.zeros_like(classes)
+    return scores, outcomes, np.broadcast_to(groups, scores.shape)
+
+
 def _groups(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
@@ -321,3 +336,23 @@ def calibration_error(statistics: BinStatistics, norm: str) -> float:
     if norm == "l1":
         return float(np.mean(shares.sum(axis=1)))
     return float(np.sqrt(np.mean((shares * per_bin).sum(axis=1))))
+
+
+def debiased_square(statistics: BinStatistics, unit: float) -> float:
+    """Returns the squared error of bins less its bias, a mean over groups.
+
+    `unit` is the number of examples in a weight of 1.
+    """
+    counts = statistics.counts
+    some = np.where(counts > 0, counts, 1.0)
+    gaps = (statistics.score_sums - statistics.outcome_sums) / some
+    accuracies = statistics.outcome_sums / some
+    examples = counts * unit
+    # One example has no variance. The limit is halfway to two, so that the rounding of
+    # weights decides nothing.
+    several = examples > 1.5
+    variances = accuracies * (1 - accuracies) / np.where(several, examples - 1, 1.0)
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.where(totals > 0, totals, 1.0)
+    squares = np.where(several, shares * (gaps**2 - variances), 0.0)
+    return float(np.mean(squares.sum(axis=1)))

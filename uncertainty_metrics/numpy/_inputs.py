@@ -98,6 +98,16 @@ def like_labels(name: str, value: Any, labels: np.ndarray) -> np.ndarray:
     return array.reshape(labels.shape)
 
 
+def generator(seed: Any) -> np.random.Generator:
+    """Returns a generator; raises ValueError for what cannot seed one."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise _checks.error(
+            "seed", "None, a non-negative integer or a sequence of them", repr(seed)
+        ) from None
+
+
 def integer_labels(
     name: str, array: np.ndarray, num_classes: int, ignored: np.ndarray | None = None
 ) -> np.ndarray:

@@ -129,15 +129,6 @@ def _posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
-def _generator(seed: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        raise _checks.error(
-            "seed", "None, a non-negative integer or a sequence of them", repr(seed)
-        ) from None
-
-
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,
@@ -217,7 +208,7 @@ def bayesian_expected_calibration_error(
     spec = spec_of(num_bins)
     num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
     prior = checked_prior(prior_alpha, spec.num_bins)
-    rng = _generator(seed)
+    rng = _inputs.generator(seed)
     with argument_names():
         if labels_true is None:
             raise _checks.error("labels", "given", None)

@@ -205,7 +205,7 @@ def _starts(values: tf.Tensor) -> tf.Tensor:
     return tf.concat([first, values[1:] != values[:-1]], axis=0)
 
 
-def _mass_index(
+def mass_index(
     keys: tf.Tensor, groups: tf.Tensor, masses: tf.Tensor, bins: tf.Tensor
 ) -> tf.Tensor:
     """Returns the int64 bin of equal mass of each sorted key, within its group."""
@@ -266,7 +266,7 @@ def _adaptive(
         masses = tf.cast(counted, tf.int64)
     else:
         masses = _sums.integer_masses(mass, bins)
-    index = _mass_index(keys, groups, masses, bins)
+    index = mass_index(keys, groups, masses, bins)
     if spec.datapoints_per_bin is not None and weights is not None:
         index = _rank(index, groups, num_groups)  # Empty bins take no slot.
 
@@ -328,3 +328,23 @@ def calibration_error(statistics: BinStatistics, norm: str) -> tf.Tensor:
     if norm == "l1":
         return tf.reduce_mean(tf.reduce_sum(shares, axis=1))
     return tf.sqrt(tf.reduce_mean(tf.reduce_sum(shares * per_bin, axis=1)))
+
+
+def debiased_square(statistics: BinStatistics, unit: tf.Tensor | float) -> tf.Tensor:
+    """Returns the squared error of bins less its bias, a mean over groups.
+
+    `unit` is the number of examples in a weight of 1. Its NumPy twin says more.
+    """
+    counts = statistics.counts
+    gaps = tf.math.divide_no_nan(
+        statistics.score_sums - statistics.outcome_sums, counts
+    )
+    accuracies = statistics.accuracies
+    examples = counts * unit
+    several = examples > 1.5
+    freedom = tf.where(several, examples - 1, tf.ones_like(examples))
+    variances = accuracies * (1 - accuracies) / freedom
+    shares = tf.math.divide_no_nan(counts, tf.reduce_sum(counts, axis=1, keepdims=True))
+    squares = shares * (gaps * gaps - variances)
+    squares = tf.where(several, squares, tf.zeros_like(squares))
+    return tf.reduce_mean(tf.reduce_sum(squares, axis=1))

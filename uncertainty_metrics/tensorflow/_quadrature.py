@@ -177,7 +177,7 @@ def _support(
     return tf.where(unknown, -infinity, lower), tf.where(unknown, infinity, upper)
 
 
-def _call(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Tensor:
+def call_method(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Tensor:
     try:
         return getattr(distribution, method)(tf.cast(z, distribution.dtype))
     except NotImplementedError as missing:
@@ -188,7 +188,7 @@ def _call(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Tensor:
         ) from missing
 
 
-def _cdf(distribution: Distribution, dtype: tf.DType) -> _Cdf:
+def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
     parts = _mixture_parts(distribution)
     if parts is not None:
         return _mixture_cdf(*parts, dtype)
@@ -204,7 +204,7 @@ def _cdf(distribution: Distribution, dtype: tf.DType) -> _Cdf:
     # TFP gives NaN or worse (Weibull: a positive number) outside of the support.
     def masked(z, method, left, right):
         inside = (z > lower) & (z < upper)
-        value = _call(distribution, method, tf.where(inside, z, some))
+        value = call_method(distribution, method, tf.where(inside, z, some))
         value = tf.cast(value, dtype)
         ends = tf.where(z >= upper, tf.constant(right, dtype), tf.constant(left, dtype))
         return tf.where(inside, value, ends)
@@ -224,7 +224,7 @@ def _mixture_cdf(
     weights = tf.cast(weights, dtype)
     weights /= tf.reduce_sum(weights, axis=-1, keepdims=True)
     if isinstance(components, list):
-        cdfs = [_cdf(component, dtype) for component in components]
+        cdfs = [cdf_and_survival(component, dtype) for component in components]
         lowers, uppers = [cdf.lower for cdf in cdfs], [cdf.upper for cdf in cdfs]
         lower, upper = lowers[0], uppers[0]
         for other_lower, other_upper in zip(lowers, uppers, strict=True):
@@ -237,7 +237,7 @@ def _mixture_cdf(
             )
 
     else:
-        cdf = _cdf(components, dtype)
+        cdf = cdf_and_survival(components, dtype)
         lower, upper = cdf.lower, cdf.upper
         if lower.shape.rank:  # Otherwise the same for all components.
             lower = tf.reduce_min(lower, axis=-1)
@@ -348,7 +348,7 @@ def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.
     dtype = y.dtype
     precision = _PRECISION[dtype]
     limits = np.finfo(dtype.as_numpy_dtype)
-    cdf = _cdf(distribution, dtype)
+    cdf = cdf_and_survival(distribution, dtype)
     fixed = tf.stop_gradient(y)
 
     below, above = cdf.below, cdf.above
@@ -462,10 +462,10 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
     fixed = tf.stop_gradient(y)
 
     def below(k):
-        return tf.cast(_call(distribution, "cdf", k), dtype)
+        return tf.cast(call_method(distribution, "cdf", k), dtype)
 
     def above(k):
-        return tf.cast(_call(distribution, "survival_function", k), dtype)
+        return tf.cast(call_method(distribution, "survival_function", k), dtype)
 
     _, median = _first_reached(
         lambda k: below(k) >= 0.5,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     TensorLike = tf.Tensor | ArrayLike
 
 
-def _unwrapped(distribution: Any) -> Distribution:
+def unwrapped(distribution: Any) -> Distribution:
     """Checks the type and the event; unwraps the output of a probabilistic layer."""
     import tensorflow_probability as tfp
 
@@ -135,7 +135,7 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
       scoringRules (the closed forms).
       Takahasi and Mori (1974), Double Exponential Formulas for Numerical Integration.
     """
-    distribution = _unwrapped(distribution)
+    distribution = unwrapped(distribution)
     name = type(distribution).__name__
     dtype = distribution.dtype if distribution.dtype.is_floating else tf.float32
     if isinstance(labels, (float, list, tuple)):
@@ -190,13 +190,13 @@ def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tens
             "of dtype float32 or float64, where there is no closed form",
             f"{type(distribution).__name__} of dtype {distribution.dtype.name}",
         )
-    _check_parameters(distribution)
+    check_parameters(distribution)
     if _quadrature.is_discrete(distribution):
         return _quadrature.discrete(y, distribution)
     return _quadrature.continuous(y, distribution)
 
 
-def _check_parameters(distribution: Distribution) -> None:
+def check_parameters(distribution: Distribution) -> None:
     """Raises, in eager execution, what the distribution itself says is wrong."""
     if not tf.executing_eagerly():
         return

@@ -9,11 +9,29 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.visualization import _axes
 
 _COLORS = ("#4477aa", "#cc3311", "#228833", "#aa3377", "#ccbb44", "#66ccee")
+_MARKERS = "os^Dv"
+# Of where chance leaves calibrated models: behind bars, and as an outline before them.
+BAND_FILL, BAND_EDGE = "#f7ead0", "#ddaa33"
 
 
 def color(i: int) -> str:
     """Returns the color of the i-th model."""
     return _COLORS[i % len(_COLORS)]
+
+
+def marker(i: int) -> str:
+    """Returns the marker of the i-th model; it still differs where colors repeat."""
+    return _MARKERS[i % len(_MARKERS)]
+
+
+def level(name: str, value: Any) -> float | None:
+    """Returns a level in (0, 1), or None; raises ValueError for anything else."""
+    return None if value is None else _checks.open_unit(name, value)
+
+
+def band_label(level: float) -> str:
+    """Returns the legend's entry of a consistency band."""
+    return f"{100 * level:.4g}% band if calibrated"
 
 
 def plain(name: str) -> str:

@@ -7,9 +7,10 @@ same two steps for whoever already holds bin statistics, as a metric does.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,11 +18,12 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _optional, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _binning, _inputs
-from uncertainty_metrics.visualization import _axes
+from uncertainty_metrics.numpy import _binning, _inputs, _resampling
+from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
     "MAX_PANELS",
+    "BinIntervals",
     "ReliabilityCurve",
     "curve_from_statistics",
     "draw_reliability",
@@ -51,6 +53,25 @@ _BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
 _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#c3d8ec", "edgecolor": "#2a4d73", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
+_BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
+_DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
+
+# Fewer resamples where each takes longer, as there are more examples.
+_MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 100_000_000
+
+
+class BinIntervals(NamedTuple):
+    """An interval of the accuracy of each bin, NaN where it is empty.
+
+    Attributes:
+      level: probability that the intervals are made for, in (0, 1), bin by bin.
+      lower: lower ends, in [0, 1], shape [groups, bins].
+      upper: upper ends, in [0, 1], shape [groups, bins].
+    """
+
+    level: float
+    lower: np.ndarray
+    upper: np.ndarray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,6 +92,9 @@ class ReliabilityCurve:
       errors: l1 calibration error of each group, `sum_b proportions |gaps|`, shape
         [groups]; 0 for a group without scores.
       error: their mean, which is the calibration error of the whole.
+      error_bars: `BinIntervals` of the accuracies, by the bootstrap; None if not asked.
+      consistency_band: `BinIntervals` of the accuracies that a calibrated model would
+        show with the same scores; None if not asked.
     """
 
     y_axis: str
@@ -82,6 +106,8 @@ class ReliabilityCurve:
     proportions: np.ndarray
     errors: np.ndarray
     error: float
+    error_bars: BinIntervals | None = None
+    consistency_band: BinIntervals | None = None
 
     @property
     def num_groups(self) -> int:
@@ -160,6 +186,9 @@ def reliability_curve(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
+    error_bars: float | None = None,
+    consistency_band: float | None = None,
+    seed: Any = 0,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -189,6 +218,11 @@ def reliability_curve(
       labels_predicted: decision labels, shape of the labels; by default the argmax.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
+        0.95; None for none.
+      consistency_band: level in (0, 1) of the intervals where a calibrated model would
+        have its accuracies: the labels are redrawn from the forecasts. None for none.
+      seed: of the resamples of both, all that `np.random.default_rng` takes.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -207,9 +241,12 @@ def reliability_curve(
     References:
       DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
       Niculescu-Mizil and Caruana (2005), Predicting Good Probabilities with Supervised
-      Learning.
+      Learning. Broecker and Smith (2007), Increasing the Reliability of Reliability
+      Diagrams.
     """
     _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
+    error_bars = _series.level("error_bars", error_bars)
+    consistency_band = _series.level("consistency_band", consistency_band)
     spec = CalibrationSpec(
         binning_scheme,
         y_axis == "accuracy",
@@ -232,12 +269,25 @@ def reliability_curve(
         # Pooling both classes would show every forecast twice, p and 1 - p.
         spec = dataclasses.replace(spec, positive_class=True)
     statistics = _binning.bin_statistics(examples, spec)
-    return curve_from_statistics(statistics, y_axis=y_axis)
+
+    size = _MAX_RESAMPLED // len(examples.labels)
+    size = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))
+
+    def intervals(function, level):
+        if level is None:
+            return None
+        return BinIntervals(level, *function(examples, spec, level, size, seed))
+
+    return dataclasses.replace(
+        curve_from_statistics(statistics, y_axis=y_axis),
+        error_bars=intervals(_resampling.bin_intervals, error_bars),
+        consistency_band=intervals(_resampling.consistency_band, consistency_band),
+    )
 
 
 def reliability_diagram(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = None,
+    labels: ArrayLike | Mapping[str, ArrayLike],
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
     binning_scheme: str = "even",
@@ -245,11 +295,14 @@ def reliability_diagram(
     y_axis: str = "accuracy",
     threshold: float = 0.0,
     datapoints_per_bin: int | None = None,
-    logits: ArrayLike | None = None,
-    probs: ArrayLike | None = None,
-    labels_predicted: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    probs: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    labels_predicted: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
+    error_bars: float | None = None,
+    consistency_band: float | None = None,
+    seed: Any = 0,
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
     title: str | None = None,
@@ -261,10 +314,17 @@ def reliability_diagram(
     and its mean confidence, and the dot is where the two meet: on the diagonal if the
     bin is calibrated, below it if it is overconfident. The strip on top is the share of
     the scores in each bin. The ECE is the mean of the gaps, weighted by those shares.
+    Of several models the means of the bins are drawn, a line for each.
+
+    Few examples in a bin make a gap by chance. The error bars say how well the data
+    determine each accuracy; a dot outside the consistency band is a gap that chance
+    alone would rarely give a calibrated model. Both hold bin by bin: a band of level
+    0.95 leaves out about one of 20 bins of a calibrated model.
 
     Args:
       labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
+        names of some models to theirs, as any of the arrays may be.
       num_bins: number of bins.
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
       class_conditional: whether to draw one panel per class: for "accuracy" of the
@@ -279,6 +339,11 @@ def reliability_diagram(
       labels_predicted: decision labels, shape of the labels; by default the argmax.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
+        0.95; None draws none.
+      consistency_band: level in (0, 1) of the band where a calibrated model would have
+        its accuracies; None draws none.
+      seed: of the resamples of both, all that `np.random.default_rng` takes.
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -307,25 +372,37 @@ def reliability_diagram(
 
     References:
       DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
+      Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
-    curve = reliability_curve(
-        labels,
-        probabilities,
-        num_bins=num_bins,
-        binning_scheme=binning_scheme,
-        class_conditional=class_conditional,
-        y_axis=y_axis,
-        threshold=threshold,
-        datapoints_per_bin=datapoints_per_bin,
+    curves = _series.each_model(
+        functools.partial(
+            reliability_curve,
+            num_bins=num_bins,
+            binning_scheme=binning_scheme,
+            class_conditional=class_conditional,
+            y_axis=y_axis,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            ignore_index=ignore_index,
+            error_bars=error_bars,
+            consistency_band=consistency_band,
+            seed=seed,
+        ),
+        labels=labels,
+        probabilities=probabilities,
         logits=logits,
         probs=probs,
         labels_predicted=labels_predicted,
         sample_weight=sample_weight,
-        ignore_index=ignore_index,
     )
+    if list(curves) != [""]:
+        if class_conditional:
+            raise _checks.error("class_conditional", "False for several models", True)
+        _check_no_grid(classes, class_names)
+        return _draw_models(curves, title, ax)
     return draw_reliability(
-        curve, classes=classes, class_names=class_names, title=title, ax=ax
+        curves[""], classes=classes, class_names=class_names, title=title, ax=ax
     )
 
 
@@ -370,9 +447,7 @@ def draw_reliability(
         if annotation is not None:
             raise _checks.error("annotation", "None for several groups", annotation)
         return _draw_grid(curve, classes, class_names, title, ax)
-    for name, value in (("classes", classes), ("class_names", class_names)):
-        if value is not None:
-            raise _checks.error(name, "None unless class_conditional=True", repr(value))
+    _check_no_grid(classes, class_names)
     own = ax is None
     if own:
         ax = _axes.new_figure(5, 6.4).add_subplot()
@@ -398,6 +473,14 @@ def draw_reliability(
     if own:
         _legend(ax.get_figure(), [ax], columns=2)
     return ax
+
+
+def _check_no_grid(
+    classes: Sequence[int] | None, class_names: Sequence[str] | None
+) -> None:
+    for name, value in (("classes", classes), ("class_names", class_names)):
+        if value is not None:
+            raise _checks.error(name, "None unless class_conditional=True", repr(value))
 
 
 def _draw_grid(
@@ -545,20 +628,88 @@ def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
     bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
     bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
-    ax.plot([0, 1], [0, 1], color="0.3", linestyle="--", label="Perfect calibration")
+    if curve.consistency_band is not None:
+        lower, upper = _bounds(curve.consistency_band, group, held)
+        place = {"bottom": lower, "align": "edge", **_BAND}
+        place |= {"height": upper - lower, "width": width}
+        fill = {"color": _series.BAND_FILL, "zorder": 0.5, "label": _band_label(curve)}
+        ax.bar(left, **place, **fill)
+        ax.bar(left, **place, fill=False)
+    ax.plot([0, 1], [0, 1], **_DIAGONAL)
+    if curve.error_bars is not None:
+        lower, upper = _bounds(curve.error_bars, group, held)
+        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(curve))
     ax.plot(
         confidence,
         accuracy,
         "o",
         color="black",
         markersize=3,
-        clip_on=False,
+        clip_on=_clips(confidence),
         label="Mean of a bin",
     )
-    ticks = np.linspace(0, 1, 6)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
+    _set_limits(ax)
 
     shares = curve.proportions[group]
     strip = _axes.strip(ax, np.max(shares))
     strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
     return strip
+
+
+def _clips(points: np.ndarray) -> bool:
+    """Says if a line is to be clipped: layouts make room for one that is not, and one
+    without points would be in the corner of the figure.
+    """
+    return len(points) == 0
+
+
+def _set_limits(ax: Any) -> None:
+    ticks = np.linspace(0, 1, 6)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
+
+
+def _bounds(
+    intervals: BinIntervals, group: int, held: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    return intervals.lower[group][held], intervals.upper[group][held]
+
+
+def _bar_label(curve: ReliabilityCurve) -> str:
+    return f"{100 * curve.error_bars.level:.4g}% error bars"
+
+
+def _band_label(curve: ReliabilityCurve) -> str:
+    return _series.band_label(curve.consistency_band.level)
+
+
+def _draw_models(
+    curves: dict[str, ReliabilityCurve], title: str | None, ax: Any
+) -> Any:
+    """Draws the means of the bins of each model, with its shares above."""
+    ax, own = _series.axes(ax, 5, 6.4)
+    strip = _axes.strip(ax, max(np.max(curve.proportions) for curve in curves.values()))
+    strip.set_ylabel("Share", fontsize="small")
+    ax.plot([0, 1], [0, 1], **_DIAGONAL)
+    for i, (name, curve) in enumerate(curves.items()):
+        held = curve.counts[0] > 0
+        x, color = curve.confidences[0][held], _series.color(i)
+        label = _series.label(name, _annotation(curve, 0))
+        style = {"color": color, "marker": _series.marker(i), "markersize": 4}
+        style |= {"label": label, "clip_on": _clips(x)}
+        ax.plot(x, curve.accuracies[0][held], **style)
+        if curve.consistency_band is not None:
+            # The outline keeps a single bin in sight.
+            bounds = _bounds(curve.consistency_band, 0, held)
+            ax.fill_between(x, *bounds, color=color, alpha=0.15)
+        if curve.error_bars is not None:
+            ax.vlines(x, *_bounds(curve.error_bars, 0, held), color=color)
+        strip.stairs(curve.proportions[0], curve.edges[0], color=color)
+    # Entries of the legend, for all models.
+    if curve.consistency_band is not None:
+        ax.fill_between([], [], color="0.3", alpha=0.15, label=_band_label(curve))
+    if curve.error_bars is not None:
+        ax.vlines([], [], [], color="0.3", label=_bar_label(curve))
+    _set_limits(ax)
+    _label(ax, curve)
+    _series.finish(ax, own, title)
+    return ax

@@ -27,11 +27,34 @@ if TYPE_CHECKING:
     TensorLike = tf.Tensor | ArrayLike
 
 
+def _with_totals(
+    sums: _sums.Sums, weights: tf.Tensor | None, n: tf.Tensor
+) -> _sums.Sums:
+    """Appends a cell: the examples of positive weight as its counts, and their weight
+    as its outcomes.
+    """
+
+    def append(cells, count, total):
+        column = tf.stack([count, tf.zeros_like(count), total])
+        return tf.concat([cells, column[:, None]], axis=1)
+
+    if weights is None:
+        n = tf.cast(n, tf.int64)
+        return sums._replace(units=append(sums.units, n, n))
+    weights = tf.cast(weights, tf.float32)
+    live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
+    hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
+    return sums._replace(
+        hi=append(sums.hi, live, hi), lo=append(sums.lo, tf.zeros_like(lo), lo)
+    )
+
+
 def _batch_sums(
     spec: CalibrationSpec,
     sketch_bits: int | None,
     predictions: str,
     ignore_index: int | None,
+    totals: bool,
     labels: tf.Tensor,
     y_pred: tf.Tensor,
     sample_weight: tf.Tensor | None,
@@ -52,6 +75,8 @@ def _batch_sums(
         cells = _sketch.num_cells(sketch_bits)
         index = _sketch.index(scored.scores, sketch_bits)
     sums = _binning.cell_sums(scored, index, cells, num_groups, spec, tf.float32)
+    if totals:
+        sums = _with_totals(sums, examples.weights, tf.size(examples.labels))
     return sums, scored.valid
 
 
@@ -61,6 +86,7 @@ def _compiled(
     sketch_bits: int | None,
     predictions: str,
     ignore_index: int | None,
+    totals: bool,
     columns: int,
 ) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
     """Returns `_batch_sums` as a graph: eager updates then cost one call, not sixty.
@@ -70,7 +96,9 @@ def _compiled(
     """
     del columns
     return tf.function(
-        functools.partial(_batch_sums, spec, sketch_bits, predictions, ignore_index),
+        functools.partial(
+            _batch_sums, spec, sketch_bits, predictions, ignore_index, totals
+        ),
         autograph=False,
         reduce_retracing=True,
     )
@@ -140,6 +168,9 @@ class GeneralCalibrationError(_base.SumsMetric):
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
+    # Whether a last cell of the state counts the examples, which weights do not tell.
+    _totals = False
+
     def __init__(
         self,
         binning_scheme: str,
@@ -197,7 +228,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
-        self._build_sums((3, self._num_groups * cells), units=True)
+        self._build_sums((3, self._num_groups * cells + self._totals), units=True)
         if self._num_groups > 1:
             self._classes = num_classes
 
@@ -228,6 +259,7 @@ class GeneralCalibrationError(_base.SumsMetric):
             self._bits(self.spec.num_groups(rows.classes)),
             "logits" if self.from_logits else "probabilities",
             self.ignore_index,
+            self._totals,
         )
         eager = tf.executing_eagerly()
         if eager:
@@ -254,27 +286,44 @@ class GeneralCalibrationError(_base.SumsMetric):
                 ignore_index=self.ignore_index,
             )
 
-    def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
+    def _read_cells(self) -> tuple[_sums.Sums, _sums.Sums, tf.Tensor]:
+        """Returns the sums in the cells of the bins, those of the last cell (nothing
+        without `_totals`), and whether they can be trusted.
+        """
         sums, valid = self._read_sums()
+        end = sums.hi.shape[1] - self._totals
+        cells, last = (
+            _sums.Sums(*(part[:, where] for part in sums))
+            for where in (slice(None, end), slice(end, None))
+        )
+        return cells, last, valid
+
+    def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
+        sums, _, valid = self._read_cells()
+        return self._statistics(sums, dtype), valid
+
+    def _statistics(self, sums: _sums.Sums, dtype: tf.DType) -> BinStatistics:
         bits = self._bits(self._num_groups)
         if bits is None:
-            statistics = _binning.even_statistics(
+            return _binning.even_statistics(
                 _sums.totals(sums, dtype), self._num_groups, self.spec.num_bins
             )
-        else:
-            statistics = _sketch.adaptive_statistics(
-                sums, self._num_groups, self.spec.num_bins, bits, dtype
-            )
-        return statistics, valid
+        return _sketch.adaptive_statistics(
+            sums, self._num_groups, self.spec.num_bins, bits, dtype
+        )
 
     def result(self) -> tf.Tensor:
         """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
         dtype = self._result_dtype
         if self._units is None:
             return tf.zeros([], dtype)
-        statistics, valid = self._read_statistics(dtype)
-        error = _binning.calibration_error(statistics, self.spec.norm)
+        sums, last, valid = self._read_cells()
+        error = self._error(self._statistics(sums, dtype), last)
         return tf.where(valid, error, tf.constant(float("nan"), dtype))
+
+    def _error(self, statistics: BinStatistics, last: _sums.Sums) -> tf.Tensor:
+        del last
+        return _binning.calibration_error(statistics, self.spec.norm)
 
     @property
     def bin_statistics(self) -> BinStatistics | None:

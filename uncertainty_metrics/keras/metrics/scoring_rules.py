@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
     TensorLike = tf.Tensor | ArrayLike
 
+_Reduce = Callable[[Any, tf.Tensor, tf.Tensor], _sums.Sums]
+
+
+def _mean_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+    """Returns the weight and the weighted sum of the scores."""
+    del scorer
+    hi, lo = _sums.total_pair(tf.stack([weights, scores * weights], axis=1))
+    return _sums.Sums(None, hi, lo)
+
 
 def _batch_sums(
-    scorer: Any, batch: _scorers.Batch, weights: tf.Tensor | None
+    reduce: _Reduce, scorer: Any, batch: _scorers.Batch, weights: tf.Tensor | None
 ) -> tuple[_sums.Sums, tf.Tensor]:
-    """Returns the weight and the weighted sum of the scores, and if all was right."""
+    """Returns the sums of the scores and their weights, and if all was right."""
     scores, right, kept = scorer.scores(batch)
     usable = tf.constant(True)
     if weights is None:
@@ -40,14 +49,13 @@ def _batch_sums(
         weights = tf.where(kept, weights, tf.zeros_like(weights))
     live = weights > 0
     valid = usable & tf.reduce_all(right | ~live)
-    weighted = tf.where(right & live, scores * weights, tf.zeros_like(scores))
-    hi, lo = _sums.total_pair(tf.stack([weights, weighted], axis=1))
-    return _sums.Sums(None, hi, lo), valid
+    scores = tf.where(right & live, scores, tf.zeros_like(scores))
+    return reduce(scorer, scores, weights), valid
 
 
 @functools.lru_cache(maxsize=64)
 def _compiled(
-    scorer: Any, shape: tuple[int, ...]
+    reduce: _Reduce, scorer: Any, shape: tuple[int, ...]
 ) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
     """Returns `_batch_sums` as a graph: eager updates then cost one call, not thirty.
 
@@ -56,12 +64,19 @@ def _compiled(
     """
     del shape
     return tf.function(
-        functools.partial(_batch_sums, scorer), autograph=False, reduce_retracing=True
+        functools.partial(_batch_sums, reduce, scorer),
+        autograph=False,
+        reduce_retracing=True,
     )
 
 
-class MeanScore(_base.MeanMetric):
-    """A metric made of a scorer, whose options are arguments of the constructor."""
+class ScoreMetric(_base.SumsMetric):
+    """A metric made of a scorer, whose options are arguments of the constructor.
+
+    Subclasses say in `_reduce` what is summed of the scores, and make the state.
+    """
+
+    _reduce: _Reduce
 
     def __init__(self, scorer: Any, name: str | None, dtype: Any):
         super().__init__(name=name, dtype=dtype)
@@ -97,9 +112,10 @@ class MeanScore(_base.MeanMetric):
         weights = _labels.flat_weights(sample_weight, mask, labels)
         eager = tf.executing_eagerly()
         if eager and scorer.compiled:
-            add = _compiled(scorer, tuple(batch.predictions.shape[1:]))
+            shape = tuple(batch.predictions.shape[1:])
+            add = _compiled(self._reduce, scorer, shape)
         else:
-            add = functools.partial(_batch_sums, scorer)
+            add = functools.partial(_batch_sums, self._reduce, scorer)
         sums, valid = add(batch, weights)
         if eager and not valid:
             _labels.check_weights(weights)
@@ -110,6 +126,12 @@ class MeanScore(_base.MeanMetric):
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
         return {**super().get_config(), **dataclasses.asdict(self._scorer)}
+
+
+class MeanScore(ScoreMetric, _base.MeanMetric):
+    """The mean of the scores."""
+
+    _reduce = staticmethod(_mean_sums)
 
 
 @_base.register

@@ -1,0 +1,472 @@
+"""The streaming metrics of predicted means and variances."""
+
+import inspect
+import json
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special, stats
+
+from uncertainty_metrics.keras import losses
+from uncertainty_metrics.keras.metrics import regression
+from uncertainty_metrics.numpy import regression as np_regression
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+LEGACY = not hasattr(keras, "ops")
+
+
+def ece(y, mean, variance, weights):
+    return np_regression.expected_calibration_error(
+        mean, variance, y, 7, sample_weight=weights
+    )
+
+
+def coverage(y, mean, variance, weights):
+    inside = np.abs(y - mean) <= stats.norm.ppf(0.9) * np.sqrt(variance)
+    return np.average(inside, weights=weights)
+
+
+def width(y, mean, variance, weights):
+    return 2 * stats.norm.ppf(0.9) * np.average(np.sqrt(variance), weights=weights)
+
+
+def deviation(y, mean, variance, weights):
+    return np.average(np.sqrt(variance), weights=weights)
+
+
+def likelihood(y, mean, variance, weights):
+    scores = -stats.norm.logpdf(y, mean, np.sqrt(variance))
+    return np.average(scores, weights=weights)
+
+
+def rmse(y, mean, variance, weights):
+    return math.sqrt(np.average((y - mean) ** 2, weights=weights))
+
+
+METRICS = {
+    "ExpectedCalibrationError": ({"n_bins": 7}, ece),
+    "IntervalCoverage": ({"level": 0.8}, coverage),
+    "IntervalWidth": ({"level": 0.8}, width),
+    "Sharpness": ({}, deviation),
+    "NegativeLogLikelihood": ({}, likelihood),
+    "RootMeanSquaredError": ({}, rmse),
+}
+every_metric = pytest.mark.parametrize("name", METRICS)
+every_variance_metric = pytest.mark.parametrize(
+    "name", [name for name in METRICS if name != "RootMeanSquaredError"]
+)
+
+
+def make(metric, **more):
+    return getattr(regression, metric)(**METRICS[metric][0], **more)
+
+
+def expected(name, y, y_pred, weights=None):
+    y, y_pred = np.float64(y).reshape(-1), np.float64(y_pred).reshape(-1, 2)
+    return METRICS[name][1](y, y_pred[:, 0], y_pred[:, 1], weights)
+
+
+def forecasts(rng, shape=(60,), dtype=np.float32):
+    """Targets, and means and variances that float16 holds exactly."""
+    mean = np.round(rng.normal(size=shape) * 16) / 16
+    variance = np.round(rng.uniform(0.25, 3, shape) * 16) / 16
+    y = mean + np.sqrt(1.5 * variance) * rng.normal(size=shape)
+    return y.astype(dtype), np.stack([mean, variance], axis=-1).astype(dtype)
+
+
+def close(result, value, rtol=1e-6):
+    np.testing.assert_allclose(float(result), value, rtol=rtol, atol=rtol)
+
+
+@every_metric
+def test_batches_equal_the_whole(name, rng):
+    y, y_pred = forecasts(rng)
+    for batches in (1, 3):
+        metric = make(name)
+        assert float(metric.result()) == 0
+        for part in np.array_split(np.arange(60), batches):
+            metric.update_state(y[part], y_pred[part])
+        close(metric.result(), expected(name, y, y_pred))
+        close(metric.result(), expected(name, y, y_pred))  # Reading changes nothing.
+    metric.reset_state()
+    assert float(metric.result()) == 0
+
+
+@every_metric
+def test_weights(name, rng):
+    y, y_pred = forecasts(rng)
+    weights = rng.integers(0, 4, 60)
+    y[weights == 0] = np.nan
+    y_pred[weights == 0] = [np.inf, -1]
+    live = weights > 0
+    value = expected(name, y[live], y_pred[live], weights[live])
+    metric, repeated = make(name), make(name)
+    for part in np.array_split(np.arange(60), 3):
+        metric.update_state(y[part], y_pred[part], weights[part])
+        times = np.repeat(part, weights[part])
+        repeated.update_state(y[times], y_pred[times])
+    close(metric.result(), value)
+    close(repeated.result(), value)
+    mixed = make(name)
+    mixed.update_state(y[live], y_pred[live])
+    mixed.update_state(y[live], y_pred[live], weights[live])
+    both = 1 + weights[live]
+    close(mixed.result(), expected(name, y[live], y_pred[live], both))
+
+
+@every_metric
+def test_masks(name, rng):
+    y, y_pred = forecasts(rng, [5, 4])
+    mask = rng.uniform(size=[5, 4]) < 0.6
+    mask[0, 0] = True
+    y[~mask] = np.nan
+    masked = tf.constant(y_pred)
+    masked._keras_mask = tf.constant(mask)
+    metric = make(name)
+    metric.update_state(y, masked)
+    close(metric.result(), expected(name, y[mask], y_pred[mask]))
+    image_weights = np.arange(5.0)
+    weights = np.broadcast_to(image_weights[:, None], [5, 4])[mask]
+    if np.any(weights > 0):
+        metric.reset_state()
+        metric.update_state(y, masked, image_weights)
+        live = weights > 0
+        close(
+            metric.result(),
+            expected(name, y[mask][live], y_pred[mask][live], weights[live]),
+        )
+
+
+@every_metric
+def test_shapes(name, rng):
+    y, y_pred = forecasts(rng, [3, 4])
+    value = expected(name, y, y_pred)
+    for targets in (y, y[..., None]):
+        metric = make(name)
+        metric.update_state(targets, y_pred)
+        close(metric.result(), value)
+    metric = make(name)
+    metric.update_state(y[0, 0], y_pred[0, 0])
+    close(metric.result(), expected(name, y[0, 0], y_pred[0, 0]))
+    with pytest.raises(ValueError, match=r"`y_pred` must be of a last axis of 2"):
+        metric.update_state(y, np.ones([3, 4, 3]))
+    with pytest.raises(ValueError, match=r"`y_pred` must be of the shape of `y_true`"):
+        metric.update_state(y, np.ones([4, 4, 2]))
+    with pytest.raises(ValueError, match="swapped"):
+        metric.update_state(y_pred, y)
+    with pytest.raises(ValueError, match="`y_true` must be at least one example"):
+        metric.update_state(np.ones([0]), np.ones([0, 2]))
+    with pytest.raises(TypeError, match="`y_true` must hold numbers"):
+        metric.update_state(["a"], y_pred[0, :1])
+    close(metric.result(), expected(name, y[0, 0], y_pred[0, 0]))
+
+
+@every_metric
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_other_precisions(name, dtype, rng):
+    y, y_pred = forecasts(rng, dtype=np.float64)
+    if dtype != "float64":
+        y_pred = np.round(y_pred * 4) / 4 + [0, 0.25]
+    value = expected(name, y, y_pred)
+    metric = make(name, dtype="float64")
+    for part in np.array_split(np.arange(60), 3):
+        metric.update_state(y[part], tf.cast(y_pred[part], dtype))
+    assert metric.result().dtype == tf.float64
+    close(metric.result(), value, 1e-13 if dtype == "float64" else 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "jit_compile"),
+    [(name, False) for name in METRICS]
+    + [(name, True) for name in ("ExpectedCalibrationError", "NegativeLogLikelihood")],
+)
+def test_compiled_equals_eager_and_is_nan_after_wrong_values(name, jit_compile, rng):
+    y, y_pred = forecasts(rng)
+    weights = rng.integers(0, 3, 60).astype(np.float32)
+    metric = make(name)
+
+    @tf.function(
+        jit_compile=jit_compile,
+        input_signature=[
+            tf.TensorSpec([None]),
+            tf.TensorSpec([None, 2]),
+            tf.TensorSpec([None]),
+        ],
+    )
+    def update(y, y_pred, weights):
+        metric.update_state(y, y_pred, weights)
+
+    update(y[:30], y_pred[:30], weights[:30])
+    update(y[30:], y_pred[30:], weights[30:])
+    close(metric.result(), expected(name, y, y_pred, weights))
+    update(y[:1], [[np.nan, 1.0]], [0.0])
+    close(metric.result(), expected(name, y, y_pred, weights))
+    for bad in ((y[:1], [[np.nan, 1.0]], [1.0]), (y[:1], y_pred[:1], [-1.0])):
+        metric.reset_state()
+        update(*bad)
+        update(y, y_pred, weights)
+        assert np.isnan(metric.result())
+
+
+@every_metric
+def test_wrong_values_raise_and_keep_the_state(name, rng):
+    y, y_pred = forecasts(rng)
+    metric = make(name)
+    metric.update_state(y, y_pred)
+    before = [tf.convert_to_tensor(variable) for variable in metric.variables]
+    cases = [
+        (r"`y_true` must be finite. Received: nan at \[1\]", [0.0, np.nan], [0.0, 1.0]),
+        (r"`y_pred` must be finite. Received: inf", [0.0, 0.0], [np.inf, 1.0]),
+    ]
+    if name != "RootMeanSquaredError":
+        cases += [
+            (r"`y_pred` must be variances > 0. Received: 0.0", [0.0, 0.0], [0.0, 0.0]),
+            (r"`y_pred` must be variances > 0. Received: -1.0", [0.0] * 2, [0.0, -1]),
+            (r"`y_pred` must be finite. Received: nan", [0.0] * 2, [0.0, np.nan]),
+        ]
+    for message, targets, row in cases:
+        with pytest.raises(ValueError, match=message):
+            metric.update_state(targets, [row, row])
+    with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
+        metric.update_state(y[:2], y_pred[:2], [1.0, -1.0])
+    for variable, old in zip(metric.variables, before, strict=True):
+        np.testing.assert_array_equal(variable, old)
+
+
+@every_variance_metric
+def test_variance_transforms(name, rng):
+    y, y_pred = forecasts(rng)
+    y_pred[:, 1] = rng.normal(size=60)
+    for transform, function in (("exp", np.exp), ("softplus", special.softplus)):
+        metric = make(name, variance_transform=transform)
+        metric.update_state(y, y_pred)
+        variances = function(np.float64(y_pred[:, 1]))
+        given = np.stack([y_pred[:, 0], variances], axis=-1)
+        close(metric.result(), expected(name, y, given), 2e-6)
+        metric.update_state([0.5], [[0.5, -1000.0]])  # The variance underflows.
+        assert np.isfinite(metric.result())
+    with pytest.raises(ValueError, match="`variance_transform` must be one of"):
+        make(name, variance_transform="square")
+
+
+def test_wrong_options():
+    with pytest.raises(ValueError, match="`n_bins` must be an integer of at least 1"):
+        regression.ExpectedCalibrationError(n_bins=0)
+    for metric in (regression.IntervalCoverage, regression.IntervalWidth):
+        with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):
+            metric(level=95)
+
+
+@pytest.mark.parametrize("name", ["ExpectedCalibrationError", "IntervalCoverage"])
+def test_counts_are_exact(name):
+    metric = make(name)
+    y = tf.constant([0.0] * 3 + [9.0])
+    y_pred = tf.tile([[0.0, 1.0]], [4, 1])
+    metric.update_state(y, y_pred, tf.fill([4], 2.0**25))
+    for _ in range(3):
+        metric.update_state(y[:1], y_pred[:1])  # A float32 count would miss them.
+    inside = (3 * 2**25 + 3) / (4 * 2**25 + 3)
+    parts = [np.float64(variable) for variable in metric.variables[1:]]
+    assert sum(part.sum() for part in parts) == 4 * 2**25 + 3
+    levels = np.linspace(0.1, 0.99, 7)
+    gap = np.mean(np.abs(inside - levels))
+    close(metric.result(), gap if name == "ExpectedCalibrationError" else inside, 2e-7)
+
+
+# Distributions.
+
+
+def tfd():
+    from tensorflow_probability import distributions
+
+    return distributions
+
+
+@every_metric
+def test_normal_distributions(name, rng):
+    y, y_pred = forecasts(rng, [6, 2])
+    normal = tfd().Normal(y_pred[..., 0], np.sqrt(y_pred[..., 1]))
+    value = expected(name, y, y_pred)
+    for distribution in (normal, tfd().Independent(normal, 1)):
+        metric = make(name)
+        metric.update_state(y[:4], distribution[:4])
+        metric.update_state(y[4:], distribution[4:])
+        close(metric.result(), value, 2e-6)
+    weights = np.array([[1.0], [0], [2], [0], [1], [3]])
+    y[1] = np.nan
+    metric = make(name)
+    metric.update_state(y, normal, weights)
+    live = np.broadcast_to(weights > 0, [6, 2])
+    counted = np.broadcast_to(weights, [6, 2])[live]
+    close(metric.result(), expected(name, y[live], y_pred[live], counted), 2e-6)
+
+
+@every_metric
+def test_distributions_of_other_families(name, rng):
+    loc, scale = np.float32(rng.normal(size=[2, 40]))
+    scale = np.exp(scale)
+    y = np.float32(rng.normal(size=40))
+    frozen = stats.laplace(np.float64(loc), np.float64(scale))
+    distances = np.abs(2 * frozen.cdf(y) - 1)
+    levels = np.linspace(0.1, 0.99, 7)
+    shares = np.mean(distances[:, None] <= levels, axis=0)
+    values = {
+        "ExpectedCalibrationError": np.mean(np.abs(shares - levels)),
+        "IntervalCoverage": np.mean(distances <= 0.8),
+        "IntervalWidth": np.mean(frozen.ppf(0.9) - frozen.ppf(0.1)),
+        "Sharpness": np.mean(frozen.std()),
+        "NegativeLogLikelihood": -np.mean(frozen.logpdf(y)),
+        "RootMeanSquaredError": np.sqrt(np.mean((y - loc) ** 2)),
+    }
+    for targets, laplace in (
+        (y, tfd().Laplace(loc, scale)),
+        (y[:, None], tfd().Laplace(loc, scale)),
+        (y, tfd().Laplace(loc[:, None], scale[:, None])),
+    ):
+        metric = make(name)
+        metric.update_state(targets, laplace)
+        close(metric.result(), values[name], 3e-6)
+    mixture = tfd().MixtureSameFamily(
+        tfd().Categorical(probs=[0.5, 0.5]), tfd().Normal([-1.0, 1.0], [0.5, 0.5])
+    )
+    metric = make(name)
+    if name == "IntervalWidth":
+        with pytest.raises(ValueError, match=r"`y_pred` .*with a `quantile`"):
+            metric.update_state(y, mixture)
+    else:
+        metric.update_state(y, mixture)  # Of batch shape [].
+        if name == "Sharpness":
+            close(metric.result(), math.sqrt(1.25))
+        if name == "RootMeanSquaredError":
+            close(metric.result(), math.sqrt(np.mean(np.square(y))))
+
+
+def test_discrete_distributions(rng):
+    rates = np.float32(rng.uniform(1, 5, 30))
+    y = rng.poisson(rates)
+    poisson = tfd().Poisson(rates)
+    metric = regression.NegativeLogLikelihood()
+    metric.update_state(y, poisson)
+    close(metric.result(), -np.mean(stats.poisson.logpmf(y, rates)), 3e-6)
+    middle = stats.poisson.cdf(y, rates) - 0.5 * stats.poisson.pmf(y, rates)
+    metric = regression.IntervalCoverage(0.6)
+    metric.update_state(y, poisson)
+    close(metric.result(), np.mean(np.abs(2 * middle - 1) <= 0.6))
+
+
+@every_metric
+def test_wrong_distributions(name):
+    metric = make(name)
+    with pytest.raises(ValueError, match=r"`y_true` must be finite. Received: nan"):
+        metric.update_state([0.0, np.nan], tfd().Normal([0.0, 0.0], 1.0))
+    with pytest.raises(ValueError, match="`y_pred` must be a distribution whose param"):
+        metric.update_state([0.0, 1.0], tfd().Normal([0.0, np.nan], [1.0, np.nan]))
+    if name != "RootMeanSquaredError":
+        with pytest.raises(ValueError, match="`y_pred` must be a distribution whose p"):
+            metric.update_state([0.0, 1.0], tfd().Normal([0.0, 1.0], [1.0, -1.0]))
+    with pytest.raises(ValueError, match="`y_pred` must be of scalar events"):
+        metric.update_state([0.0], tfd().MultivariateNormalDiag([[0.0, 1.0]]))
+    with pytest.raises(ValueError, match="`y_pred` must be of the shape of `y_true`"):
+        metric.update_state([0.0] * 3, tfd().Normal([0.0, 1.0], 1.0))
+    assert float(metric.result()) == 0
+
+    @tf.function
+    def update(scale):
+        metric.update_state(tf.zeros([2]), tfd().Normal([0.0, np.nan], scale))
+
+    update([1.0, np.nan])
+    assert np.isnan(metric.result())
+
+
+@pytest.mark.skipif(not LEGACY, reason="TFP layers need tf_keras")
+@every_metric
+def test_models_whose_output_is_a_distribution(name, rng):
+    import tensorflow_probability as tfp
+
+    y, y_pred = forecasts(rng)
+    layer = tfp.layers.DistributionLambda(
+        lambda x: tfd().Normal(x[..., :1], tf.sqrt(x[..., 1:]))
+    )
+    inputs = keras.Input([2])
+    model = keras.Model(inputs, layer(inputs))
+    model.compile(
+        loss=lambda y, normal: -normal.log_prob(y), metrics=[make(name, name="metric")]
+    )
+    logs = model.evaluate(y_pred, y, batch_size=20, verbose=0, return_dict=True)
+    close(logs["metric"], expected(name, y, y_pred), 3e-6)
+
+
+# Configuration and saving.
+
+
+@every_metric
+def test_config_round_trip(name, rng):
+    options = {} if name == "RootMeanSquaredError" else {"variance_transform": "exp"}
+    metric = make(name, name="other", dtype="float64", **options)
+    config = metric.get_config()
+    parameters = set(inspect.signature(type(metric).__init__).parameters)
+    assert set(config) == parameters - {"self"}
+    for key, value in {**METRICS[name][0], **options, "name": "other"}.items():
+        assert config[key] == value
+    y, y_pred = forecasts(rng)
+    metric.update_state(y, y_pred)
+    serialized = json.loads(json.dumps(keras.metrics.serialize(metric)))
+    for again in (
+        type(metric).from_config(config),
+        keras.metrics.deserialize(serialized),
+    ):
+        assert type(again) is type(metric)
+        assert again.get_config() == config
+        again.update_state(y, y_pred)
+        np.testing.assert_array_equal(again.result(), metric.result())
+        again.merge_state([metric])
+        np.testing.assert_allclose(again.result(), metric.result(), rtol=1e-12)
+    with pytest.raises(ValueError, match="same metric and options"):
+        metric.merge_state([make(name)] if options else [keras.metrics.Mean()])
+
+
+def test_the_name_of_a_class_is_not_that_of_a_classifier():
+    from uncertainty_metrics.keras.metrics import calibration
+
+    for name in METRICS:
+        registered = keras.utils.get_registered_name(getattr(regression, name))
+        assert registered == f"uncertainty_metrics>regression.{name}"
+    other = keras.utils.get_registered_name(calibration.ExpectedCalibrationError)
+    assert other == "uncertainty_metrics>ExpectedCalibrationError"
+
+
+def test_saved_in_a_compiled_model(tmp_path, rng):
+    y, y_pred = forecasts(rng)
+    model = keras.Sequential([keras.Input([2]), keras.layers.Activation("linear")])
+    model.compile(
+        loss=losses.GaussianNLLLoss("identity"),
+        metrics=[make(name, name=name) for name in METRICS],
+    )
+    path = tmp_path / "model.keras"
+    logs = model.evaluate(y_pred, y, batch_size=20, verbose=0, return_dict=True)
+    model.save(path)
+    loaded = keras.models.load_model(path)
+    again = loaded.evaluate(y_pred, y, batch_size=20, verbose=0, return_dict=True)
+    for name in METRICS:
+        close(logs[name], expected(name, y, y_pred), 2e-6)
+        close(again[name], logs[name])
+
+
+@pytest.mark.parametrize("name", ["ExpectedCalibrationError", "RootMeanSquaredError"])
+def test_two_replicas(name, rng):
+    y, y_pred = forecasts(rng)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with strategy.scope():
+        metric = make(name)
+    data = tf.data.Dataset.from_tensor_slices((y, y_pred)).batch(20)
+
+    @tf.function
+    def step(batch):
+        strategy.run(metric.update_state, batch)
+
+    for batch in strategy.experimental_distribute_dataset(data):
+        step(batch)
+    close(metric.result(), expected(name, y, y_pred))

@@ -1,0 +1,442 @@
+"""Plots of regression: what is drawn against the data and independent references."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import colors as mpl_colors
+from matplotlib import figure as mpl_figure
+from scipy import stats
+
+from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.visualization import regression as plots
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+pytestmark = pytest.mark.usefixtures("close_figures")
+
+# The plots that draw one model in one Axes.
+SINGLE = [plots.plot_reliability_diagram, plots.plot_uncertainty_vs_error]
+PLOTS = [*SINGLE, plots.create_calibration_report]
+
+
+def forecasts(rng, n=200, scale=1.0):
+    """Means, variances and targets, calibrated if the scale is 1."""
+    deviations = rng.uniform(0.5, 2, n)
+    means = rng.normal(size=n)
+    targets = means + scale * deviations * rng.normal(size=n)
+    return means, deviations**2, targets
+
+
+def coverages(means, variances, targets, levels):
+    z = np.abs(targets - means) / np.sqrt(variances)
+    return [np.mean(z <= stats.norm.ppf((1 + level) / 2)) for level in levels]
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def line(ax, label):
+    (found,) = (line for line in ax.lines if line.get_label() == label)
+    return found.get_xydata()
+
+
+# The reliability diagram.
+
+
+def test_reliability_line_is_the_coverage(rng, ax):
+    data = forecasts(rng, scale=1.5)
+    returned = plots.plot_reliability_diagram(*data, n_bins=7, ax=ax, color="black")
+    assert returned is ax
+    levels = np.linspace(0.1, 0.99, 7)
+    observed = coverages(*data, levels)
+    label = f"ECE = {np.mean(np.abs(observed - levels)):.3f}"
+    np.testing.assert_allclose(line(ax, label), np.stack([levels, observed], axis=-1))
+    np.testing.assert_array_equal(line(ax, "Perfect calibration"), [[0, 0], [1, 1]])
+    assert ax.lines[0].get_color() == "black"
+    assert ax.get_title() == "Reliability Diagram"
+
+
+@pytest.mark.parametrize(
+    ("scale", "shaded", "absent"),
+    [(2, "Overconfident", "Underconfident"), (0.5, "Underconfident", "Overconfident")],
+)
+def test_shades_say_which_way_the_variances_are_off(rng, ax, scale, shaded, absent):
+    plots.plot_reliability_diagram(*forecasts(rng, 1000, scale), ax=ax, show_ece=False)
+    assert {shaded, "Observed", "Perfect calibration"} == set(legend(ax))
+    (area,) = ax.collections
+    (polygon,) = area.get_paths()
+    x, y = polygon.vertices.T
+    beyond = y < x if shaded == "Overconfident" else y > x
+    assert np.all(beyond | np.isclose(x, y))
+    assert absent not in legend(ax)
+
+
+def test_calibrated_forecasts_shade_nothing(ax):
+    # z-scores such that every level of 1/2 covers half of them.
+    z = stats.norm.ppf((1 + (np.arange(100) + 0.5) / 100) / 2)
+    plots.plot_reliability_diagram(0 * z, 1 + 0 * z, z, n_bins=1, ax=ax)
+    assert "ECE = 0.000" in legend(ax)
+    assert len(ax.collections) == 0
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_mask_leaves_out(plot, rng):
+    means, variances, targets = forecasts(rng)
+    mask = rng.random(200) < 0.7
+    hidden = [np.where(mask, array, np.nan) for array in (means, variances, targets)]
+    drawn = plot(*hidden, mask=mask)
+    expected = plot(means[mask], variances[mask], targets[mask])
+    for masked, of_rest in zip(all_axes(drawn), all_axes(expected), strict=True):
+        for a, b in zip(masked.lines, of_rest.lines, strict=True):
+            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+        for a, b in zip(masked.collections, of_rest.collections, strict=True):
+            np.testing.assert_array_equal(a.get_offsets(), b.get_offsets())
+        for a, b in zip(masked.patches, of_rest.patches, strict=True):
+            np.testing.assert_array_equal(a.get_path().vertices, b.get_path().vertices)
+
+
+def all_axes(drawn):
+    return drawn.axes if hasattr(drawn, "axes") and drawn.figure is drawn else [drawn]
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_columns_are_rows(plot, rng):
+    data = forecasts(rng)
+    expected = plot(*data)
+    drawn = plot(data[0][:, None], data[1], data[2][:, None])
+    for ax, of_rows in zip(all_axes(drawn), all_axes(expected), strict=True):
+        for a, b in zip(ax.lines, of_rows.lines, strict=True):
+            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+
+
+# The comparison.
+
+
+def test_comparison_draws_every_model(rng):
+    results = {
+        "a": forecasts(rng),
+        "$b$": forecasts(rng, scale=2),
+        3: list(forecasts(rng, scale=0.5)),
+    }
+    figure = plots.plot_calibration_comparison(results, n_bins=5, figsize=(8, 3))
+    assert isinstance(figure, mpl_figure.Figure)
+    assert figure.get_size_inches().tolist() == [8, 3]
+    left, right = figure.axes
+    levels = np.linspace(0.1, 0.99, 5)
+    names = ["a", r"\$b\$", "3"]
+    errors = []
+    for name, drawn, data in zip(names, left.lines, results.values(), strict=False):
+        observed = coverages(*data, levels)
+        np.testing.assert_allclose(drawn.get_ydata(), observed)
+        assert drawn.get_label() == name
+        errors.append(np.mean(np.abs(observed - levels)))
+    bars = right.containers[0]
+    np.testing.assert_allclose([bar.get_width() for bar in bars], errors)
+    assert [text.get_text() for text in right.texts] == [f"{e:.3f}" for e in errors]
+    assert [tick.get_text() for tick in right.get_yticklabels()] == names
+    assert right.yaxis_inverted()
+    colors = [mpl_colors.to_hex(bar.get_facecolor()) for bar in bars]
+    assert colors == [drawn.get_color() for drawn in left.lines[:3]]
+    assert len(set(colors)) == len({x.get_marker() for x in left.lines[:3]}) == 3
+    (box,) = figure.legends
+    assert [text.get_text() for text in box.get_texts()] == [
+        *names,
+        "Perfect calibration",
+    ]
+    figure.draw_without_rendering()
+
+
+def test_comparison_in_colors_of_the_user(rng):
+    results = {"a": forecasts(rng), "b": forecasts(rng)}
+    colors = {"b": "red", "a": "#00ff00", "c": "blue"}
+    left, right = plots.plot_calibration_comparison(results, colors=colors).axes
+    assert [drawn.get_color() for drawn in left.lines[:2]] == ["#00ff00", "red"]
+    bars = right.containers[0]
+    found = [mpl_colors.to_hex(bar.get_facecolor()) for bar in bars]
+    assert found == ["#00ff00", "#ff0000"]
+
+
+def test_comparison_of_one_model_without_error():
+    figure = plots.plot_calibration_comparison({"a": ([0] * 10, [1] * 10, [9] * 10)})
+    observed = figure.axes[0].lines[0].get_ydata()
+    np.testing.assert_array_equal(observed, np.zeros(10))
+    # A tenth of the z-scores within the level 0.1: no error.
+    z = [0.0] + 9 * [9.0]
+    data = np.zeros(10), np.ones(10), z
+    figure = plots.plot_calibration_comparison({"a": np.stack(data)}, n_bins=1)
+    (bar,) = figure.axes[1].containers[0]
+    assert bar.get_width() == 0
+    figure.draw_without_rendering()
+
+
+TRIPLE = ([0.0, 1.0], [1.0, 1.0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"results": {}}, "`results` must be a mapping of at least one model"),
+        ({"results": [TRIPLE]}, "`results` must be a dict .* Received: list"),
+        ({"results": TRIPLE}, "`results` must be a dict"),
+        ({"results": {"a": TRIPLE[:2]}}, "a: `results` must .* Received: 2 of them"),
+        ({"results": {"a": 4}}, "a: `results` must be .* Received: int"),
+        ({"results": {"a": "abc"}}, "a: `results` must be .* Received: str"),
+        ({"results": {"a": (*TRIPLE[:2], [1.0])}}, "a: `.*` must be of the shape"),
+        ({"results": {"a": (*TRIPLE[:2], [1.0, np.nan])}}, "a: `targets` must be fin"),
+        ({"results": {"a": ([0.0], [-1.0], [0.0])}}, "a: `uncertainties` must be"),
+        ({"n_bins": 0}, "`n_bins` must be an integer of at least 1"),
+        ({"n_bins": 2.5}, "`n_bins` must be"),
+        ({"colors": {"b": "red"}}, r"`colors` must be .* Received: none for \['a'\]"),
+        ({"colors": "red"}, "`colors` must be None, or a dict"),
+        ({"colors": {"a": "colour"}}, r"`colors\['a'\]` must be a matplotlib color"),
+        ({"figsize": (3, 0)}, r"`figsize` must be \(width, height\) in inches"),
+        ({"figsize": 3}, "`figsize` must be"),
+        ({"figsize": (3, 4, 5)}, "`figsize` must be"),
+        ({"figsize": (3, np.nan)}, "`figsize` must be"),
+    ],
+)
+def test_bad_comparisons(options, message):
+    with pytest.raises(ValueError, match=message):
+        plots.plot_calibration_comparison(**{"results": {"a": TRIPLE}, **options})
+    assert plt.get_fignums() == []
+
+
+# Uncertainty against error.
+
+
+def test_points_are_the_data(rng, ax):
+    means, variances, targets = forecasts(rng)
+    returned = plots.plot_uncertainty_vs_error(means, variances, targets, ax=ax)
+    assert returned is ax
+    points, entry = ax.collections
+    x, y = np.sqrt(variances), np.abs(targets - means)
+    np.testing.assert_allclose(points.get_offsets(), np.stack([x, y], axis=-1))
+    assert len(entry.get_offsets()) == 0
+    r = stats.pearsonr(x, y).statistic
+    assert legend(ax) == [f"Correlation = {r:.3f}", "Error = deviation"]
+    assert ax.get_xlim()[1] > x.max()
+    assert ax.get_ylim()[1] > y.max()
+    (start, end) = line(ax, "Error = deviation")
+    assert start.tolist() == [0, 0]
+    assert end[0] == end[1] >= max(ax.get_xlim()[1], ax.get_ylim()[1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ([0.0, 1.0, 2.0], [0.1, 0.1, 0.1], [0.5, 2.0, 2.5]),  # One deviation.
+        ([0.0, 1.0], [0.1, 0.2], [0.0, 1.0]),  # No error.
+        ([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], [1.1, 1.2, 1.3]),  # One, but for rounding.
+        ([0.0], [1.0], [1.0]),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_correlation_of_a_constant_is_undefined(data):
+    ax = plots.plot_uncertainty_vs_error(*data)
+    ax.get_figure().draw_without_rendering()
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels == ["Correlation undefined", "Error = deviation"]
+
+
+def test_correlation_can_be_left_out(rng, ax):
+    plots.plot_uncertainty_vs_error(*forecasts(rng), ax=ax, show_correlation=False)
+    assert legend(ax) == ["Examples", "Error = deviation"]
+
+
+def test_many_points_are_faint_and_rasterized(rng):
+    few = plots.plot_uncertainty_vs_error(*forecasts(rng, 50)).collections[0]
+    many = plots.plot_uncertainty_vs_error(*forecasts(rng, 20_000)).collections[0]
+    assert few.get_alpha() > 5 * many.get_alpha() > 0
+    assert many.get_rasterized()
+    assert not few.get_rasterized()
+
+
+# The report.
+
+
+def test_report_has_four_panels(rng):
+    data = forecasts(rng, scale=1.3)
+    figure = plots.create_calibration_report(
+        *data, model_name="$5 model$", figsize=(9, 7)
+    )
+    assert figure.get_size_inches().tolist() == [9, 7]
+    reliability, scatter, uncertainties, scores = figure.axes
+    numbers = regression.evaluate_calibration(*data)
+    assert figure.get_suptitle() == (
+        f"\\$5 model\\$\nNLL = {numbers['nll']:.3g}, ECE = {numbers['ece']:.3f}, "
+        f"RMSE = {numbers['rmse']:.3g}, sharpness = {numbers['sharpness']:.3g}"
+    )
+    assert f"ECE = {numbers['ece']:.3f}" in legend(reliability)
+    assert len(scatter.collections[0].get_offsets()) == 200
+
+    means, variances, targets = data
+    filled = uncertainties.patches[0].get_data()
+    expected, _ = np.histogram(np.sqrt(variances), filled.edges)
+    np.testing.assert_array_equal(filled.values, expected)
+    assert filled.values.sum() == 200
+    mean = np.mean(np.sqrt(variances))
+    np.testing.assert_allclose(uncertainties.lines[0].get_xdata(), mean)
+
+    z = (targets - means) / np.sqrt(variances)
+    drawn = scores.patches[0].get_data()
+    expected, _ = np.histogram(z, drawn.edges, density=True)
+    np.testing.assert_allclose(drawn.values, expected)
+    x, y = scores.lines[0].get_data()
+    np.testing.assert_allclose(y, stats.norm.pdf(x))
+    assert legend(scores)[0] == f"Observed, mean |z| = {np.abs(z).mean():.3g}"
+    figure.draw_without_rendering()
+
+
+def test_z_scores_far_out_are_told():
+    z = np.array([0.0, 0.5, -0.5, 50.0, -70.0])
+    figure = plots.create_calibration_report(0 * z, 1 + 0 * z, z)
+    ax = figure.axes[3]
+    heights, edges, _ = ax.patches[0].get_data()
+    assert edges[[0, -1]].tolist() == [-6, 6]
+    assert np.sum(heights * np.diff(edges)) == pytest.approx(1)
+    np.testing.assert_allclose((heights * np.diff(edges))[[0, -1]], 0.2)
+    assert ax.get_xlabel() == "z-score (40% are beyond)"
+
+
+# The PIT histogram.
+
+
+def test_pit_bars_are_the_histogram(rng, ax):
+    pit = rng.beta(0.7, 0.7, size=300)
+    mask = rng.random(300) < 0.5
+    returned = plots.plot_pit_histogram(pit, 12, mask, ax=ax, consistency_band=None)
+    assert returned is ax
+    counts, edges = np.histogram(pit[mask], np.linspace(0, 1, 13))
+    bars = ax.containers[0]
+    heights = [bar.get_height() for bar in bars]
+    np.testing.assert_allclose(heights, counts * 12 / mask.sum())
+    np.testing.assert_allclose([bar.get_x() for bar in bars], edges[:-1])
+    assert set(line(ax, "Perfect calibration")[:, 1]) == {1}
+    assert legend(ax) == ["Perfect calibration"]
+
+
+def test_pit_band_is_that_of_binomial_counts(rng, ax):
+    n, bins = 80, 5
+    plots.plot_pit_histogram(rng.random(n), bins, ax=ax, consistency_band=0.9)
+    (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
+    low, high = (path.vertices[0, 1] for path in ends.get_paths())
+    # Of counts of a uniform distribution, by simulation.
+    counts = np.random.default_rng(0).multinomial(n, [1 / bins] * bins, 100_000)
+    expected = np.quantile(counts[:, 0], [0.05, 0.95]) * bins / n
+    np.testing.assert_allclose([low, high], expected)
+    assert "90% band if calibrated" in legend(ax)
+    assert ax.get_ylim()[1] > high
+
+
+# All of them.
+
+
+@pytest.mark.parametrize("plot", [*SINGLE, plots.plot_pit_histogram])
+def test_figures_of_its_own_and_of_the_user(plot, rng, ax, monkeypatch):
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(True))
+    before = dict(mpl.rcParams)
+    data = forecasts(rng)
+    data = data if plot in SINGLE else (rng.random(50),)
+    plot(*data, ax=ax, title="Mine")
+    assert plt.get_fignums() == []
+    assert ax.get_title() == "Mine"
+    assert ax.get_legend() is not None
+    own = plot(*data)
+    figure = own.get_figure()
+    assert plt.get_fignums() == [figure.number]
+    assert len(figure.legends) == 1  # Below the Axes.
+    assert shown == []
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [(2.2, 2.0), (12, 9)])
+def test_all_sizes_render(size, rng, tmp_path):
+    figure = mpl_figure.Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, 3)
+    data = forecasts(rng)
+    plots.plot_reliability_diagram(*data, ax=axes[0])
+    plots.plot_uncertainty_vs_error(*data, ax=axes[1])
+    plots.plot_pit_histogram(rng.random(30), ax=axes[2])
+    if size[0] > 3:
+        figure.savefig(tmp_path / "plots.png")
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_bad_data(plot):
+    means, variances, targets = (np.array(x) for x in TRIPLE)
+    for data, message in (
+        ((means, -variances, targets), "`uncertainties` must be"),
+        ((means, variances * 0, targets), "`uncertainties` must be"),
+        ((means, variances, targets * np.nan), "`targets` must be finite"),
+        ((means, variances, targets[:1]), "must be of the shape"),
+        (([], [], []), "at least one"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plot(*data)
+    with pytest.raises(ValueError, match="`mask` must be 0 or 1"):
+        plot(means, variances, targets, mask=[0, 2])
+    with pytest.raises(ValueError, match="at least one"):
+        plot(means, variances, targets, mask=[False, False])
+    with pytest.raises(TypeError, match="`predictions` must hold numbers"):
+        plot(["a", "b"], variances, targets)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    ("plot", "options", "message"),
+    [
+        (plots.plot_reliability_diagram, {"n_bins": 0}, "`n_bins` must be"),
+        (plots.plot_reliability_diagram, {"show_ece": 1}, "`show_ece` must be True or"),
+        (
+            plots.plot_uncertainty_vs_error,
+            {"show_correlation": None},
+            "`show_correlation` must be",
+        ),
+        (plots.create_calibration_report, {"figsize": (0, 1)}, "`figsize` must be"),
+        *(
+            (plot, {"color": "colour"}, "`color` must be a matp.*'colour'")
+            for plot in SINGLE
+        ),
+        *(
+            (plot, {"ax": 3}, "`ax` must be matplotlib Axes. Received: int")
+            for plot in SINGLE
+        ),
+    ],
+)
+def test_bad_options(plot, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot(*TRIPLE, **options)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(
+    ("pit", "options", "message"),
+    [
+        ([0.5, 1.5], {}, r"`pit` must be in \[0, 1\]"),
+        ([np.nan], {}, r"`pit` must be"),
+        ([], {}, "at least one"),
+        ([0.5], {"n_bins": 0}, "`n_bins` must be"),
+        ([0.5], {"color": "colour"}, "`color` must be"),
+        ([0.5], {"consistency_band": 1.0}, r"`consistency_band` must be in \(0, 1\)"),
+        ([0.5], {"ax": 3}, "`ax` must be"),
+    ],
+)
+def test_bad_pit(pit, options, message):
+    with pytest.raises(ValueError, match=message):
+        plots.plot_pit_histogram(pit, **options)
+    assert plt.get_fignums() == []
+
+
+def test_inputs_are_not_modified(rng):
+    data = forecasts(rng)
+    copies = [array.copy() for array in data]
+    for plot in PLOTS:
+        plot(*data)
+    plots.plot_calibration_comparison({"a": data})
+    for array, copy in zip(data, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)

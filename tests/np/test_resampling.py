@@ -1,0 +1,949 @@
+"""The bootstrap: resample by resample against a loop, and against SciPy."""
+
+import functools
+import inspect
+import tracemalloc
+import types
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _progress
+from uncertainty_metrics.numpy import _replicates, regression, resampling
+
+pytestmark = pytest.mark.filterwarnings("ignore:The estimate is not in its interval")
+
+N = 23
+K = 4
+SIGMAS = 5  # One false alarm in two million.
+QUANTILES = [0.1, 0.4, 0.8]
+LEVELS = [0.5, 0.9]
+
+
+def distributions(rng, *shape):
+    return rng.dirichlet(np.full(K, 0.5), size=shape)
+
+
+def classifier(rng, n=N):
+    return {
+        "labels": rng.integers(0, K, n),
+        "probabilities": distributions(rng, n),
+    }
+
+
+def with_options(rng):
+    """Logits in float32 of [N, 3] pixels, weights of images and an ignored label."""
+    labels = rng.integers(0, K, (N, 3))
+    labels[2] = labels[5, 1] = 255
+    logits = rng.normal(size=(N, 3, K)).astype(np.float32)
+    logits[0, 0] = [-np.inf, 1, -np.inf, 0]
+    weights = rng.uniform(0.1, 3, N)
+    weights[7] = 0
+    return {
+        "labels": labels,
+        "logits": logits,
+        "sample_weight": weights,
+        "ignore_index": 255,
+    }
+
+
+def decided(rng):
+    return {**with_options(rng), "labels_predicted": rng.integers(0, K, (N, 3))}
+
+
+def binary(rng):
+    return {
+        "labels": rng.integers(0, 2, N),
+        "probabilities": rng.uniform(size=N).round(1),
+    }
+
+
+def detection(rng):
+    return {"labels": np.arange(N) % 3 == 0, "scores": rng.normal(size=N).round(1)}
+
+
+def ranked(rng):
+    return {
+        "confidences": rng.normal(size=N).round(1),
+        "correct": rng.integers(0, 2, N),
+        "sample_weight": rng.uniform(0.5, 2, N),
+    }
+
+
+def members(rng):
+    return {"probabilities": distributions(rng, N, 3)}
+
+
+def members_first(rng):
+    return {"logits": rng.normal(size=(3, N, K)), "ensemble_axis": 0}
+
+
+def labelled_members(rng):
+    return {**members_first(rng), "labels": rng.integers(0, K, N)}
+
+
+def two_models(rng):
+    return {"logits_1": rng.normal(size=(N, K)), "logits_2": rng.normal(size=(N, K))}
+
+
+def vectors(rng):
+    return {"x": rng.normal(size=(N, K)), "y": rng.normal(size=(N, K))}
+
+
+def gaussian(rng):
+    return {
+        "predictions": rng.normal(size=N),
+        "uncertainties": rng.uniform(0.5, 2, N),
+        "targets": rng.normal(size=N),
+        "mask": rng.uniform(size=N) < 0.8,
+        "sample_weight": rng.uniform(0.5, 2, N),
+    }
+
+
+def gaussian_part(*names):
+    return lambda rng: {name: gaussian(rng)[name] for name in names}
+
+
+def pit(rng):
+    return {"pit": rng.uniform(size=N), "mask": rng.uniform(size=N) < 0.8}
+
+
+def survival(rng):
+    return {
+        "probs": rng.uniform(size=N),
+        "times": rng.uniform(size=N),
+        "event": rng.integers(0, 2, N),
+        "end_time": 0.3,
+        "folds": 2,
+        "num_repeats": 1,
+        "hyperparam_attempts": 2,
+    }
+
+
+def smoothed(rng):
+    probs = rng.uniform(size=N)
+    options = {"folds": 2, "hyperparam_attempts": 2}
+    return {"probs": probs, "labels": rng.integers(0, 2, N), **options}
+
+
+# For each function its data, more of them for other layouts and options.
+CALIBRATION = [
+    classifier,
+    with_options,
+    decided,
+    lambda rng: {**classifier(rng), "threshold": 0.3, "num_bins": 4},
+    lambda rng: {**binary(rng), "positive_class": True, "num_bins": 5},
+    lambda rng: {
+        "labels": rng.integers(0, 2, N),
+        "probs": rng.uniform(size=N),
+        "sample_weight": rng.integers(0, 3, N),
+    },
+]
+GENERAL = [
+    functools.partial(
+        lambda rng, data, key: {**data(rng), **key._asdict()}, data=data, key=key
+    )
+    for data in (with_options, decided)
+    for key in um.compute_all_metrics([0, 1], [0.3, 0.7])
+]
+ADAPTIVE = [*CALIBRATION, lambda rng: {**decided(rng), "datapoints_per_bin": 7}]
+SELECTIVE = [classifier, with_options, ranked]
+SCORES = [classifier, with_options, binary]
+MEMBERS = [members, members_first]
+DATA = {
+    "general_calibration_error": GENERAL,
+    "expected_calibration_error": CALIBRATION,
+    "maximum_calibration_error": CALIBRATION,
+    "root_mean_squared_calibration_error": ADAPTIVE,
+    "static_calibration_error": CALIBRATION,
+    "adaptive_calibration_error": ADAPTIVE,
+    "thresholded_adaptive_calibration_error": CALIBRATION,
+    "compute_all_metrics": [decided],
+    "debiased_calibration_error": [
+        *CALIBRATION,
+        lambda rng: {**decided(rng), "squared": True, "binning_scheme": "even"},
+        lambda rng: {**decided(rng), "max_prob": False},
+        lambda rng: {**decided(rng), "class_conditional": True},
+    ],
+    "probability_of_lower_calibration_error": [
+        lambda rng: {"samples_a": rng.uniform(size=N), "samples_b": rng.uniform(size=N)}
+    ],
+    "brier_score": [*SCORES, lambda rng: {**classifier(rng), "zero_based": True}],
+    "negative_log_likelihood": SCORES,
+    "brier_decomposition": SCORES,
+    "brier_decomposition_exact": SCORES,
+    "calibrated_negative_log_likelihood": [
+        lambda rng: {
+            "labels": rng.integers(0, K, N),
+            "logits": rng.normal(size=(N, K)),
+            "repeats": 1,
+        }
+    ],
+    "crps_normal_score": [
+        lambda rng: {
+            "labels": rng.normal(size=N),
+            "means": rng.normal(size=N),
+            "stddevs": 2.0,
+        }
+    ],
+    "crps_score": [
+        lambda rng: {
+            "labels": rng.normal(size=N),
+            "predictive_samples": rng.normal(size=(N, 5)),
+        },
+        lambda rng: {
+            "labels": rng.normal(size=(N, 2)),
+            "predictive_samples": rng.normal(size=(N, 2, 5)),
+            "estimator": "nrg",
+        },
+    ],
+    "energy_score": [
+        lambda rng: {
+            "labels": rng.normal(size=(N, 2)),
+            "predictive_samples": rng.normal(size=(N, 5, 2)),
+        }
+    ],
+    "pinball_loss": [
+        lambda rng: {
+            "labels": rng.normal(size=N),
+            "quantile_predictions": rng.normal(size=(N, 3)),
+            "quantiles": QUANTILES,
+        },
+        lambda rng: {
+            "labels": rng.normal(size=N),
+            "quantile_predictions": rng.normal(size=N),
+            "quantiles": 0.3,
+        },
+    ],
+    "accuracy": [classifier, with_options, decided, binary],
+    "area_under_risk_coverage_curve": SELECTIVE,
+    "area_under_generalized_risk_coverage_curve": SELECTIVE,
+    "excess_aurc": SELECTIVE,
+    "coverage_at_risk": [lambda rng: {**with_options(rng), "risk": 0.5}, ranked],
+    "risk_at_coverage": [lambda rng: {**with_options(rng), "coverage": 0.3}, ranked],
+    "oracle_collaborative_accuracy": [
+        lambda rng: {**with_options(rng), "fraction": 0.3},
+        ranked,
+    ],
+    "auroc": [detection],
+    "aupr": [detection],
+    "fpr_at_tpr": [lambda rng: {**detection(rng), "tpr": 0.7}],
+    "model_uncertainty": MEMBERS,
+    "predictive_entropy": [
+        *MEMBERS,
+        lambda rng: {"logits": rng.normal(size=(N, K)), "ensemble_axis": None},
+    ],
+    "expected_entropy": MEMBERS,
+    "mutual_information": MEMBERS,
+    "ensemble_disagreement": MEMBERS,
+    "mean_member_uncertainty": MEMBERS,
+    "variation_ratio": [
+        *MEMBERS,
+        lambda rng: {**members_first(rng), "ensemble_axis": -3},
+    ],
+    "knowledge_uncertainty": [lambda rng: {"logits": rng.normal(size=(N, K))}],
+    "ensemble_cross_entropy": [
+        labelled_members,
+        lambda rng: {
+            **labelled_members(rng),
+            "sample_weight": rng.uniform(size=N),
+            "ignore_index": 1,
+        },
+    ],
+    "gibbs_cross_entropy": [labelled_members],
+    "kl_divergence": [
+        lambda rng: {"p": distributions(rng, N), "q": distributions(rng, N)},
+        lambda rng: {
+            "p": distributions(rng, N, 2),
+            "q": distributions(rng, N, 2),
+            "aggregate": True,
+        },
+    ],
+    "logit_kl_divergence": [two_models],
+    "lp_distance": [vectors, lambda rng: {**vectors(rng), "aggregate": False, "p": 2}],
+    "cosine_similarity": [vectors],
+    "cosine_distance": [vectors],
+    "disagreement": [two_models],
+    "double_fault": [lambda rng: {**two_models(rng), "labels": rng.integers(0, K, N)}],
+    "variance_bound": [
+        lambda rng: {
+            "probs": distributions(rng, 3, N),
+            "labels": rng.integers(0, K, N),
+            "num_models": 3,
+        }
+    ],
+    "average_pairwise_diversity": [
+        lambda rng: {"probs": distributions(rng, 3, N), "error": 0.5}
+    ],
+    "negative_waic": [lambda rng: {"logp": rng.normal(size=(N, 5)) / 5}],
+    "importance_sampling_cross_validation": [
+        lambda rng: {"logp": rng.normal(size=(N, 5)) / 5}
+    ],
+    "semiparametric_calibration_error": [smoothed],
+    "semiparametric_calibration_error_conf_int": [
+        lambda rng: {**smoothed(rng), "hyperparam_range": [1.0, 4.0]}
+    ],
+    "censored_calibration_error": [survival],
+    "censored_calibration_error_conf_int": [survival],
+}
+REGRESSION_DATA = {
+    "expected_calibration_error": [gaussian],
+    "calibration_error": [lambda rng: {**gaussian(rng), "level": LEVELS}],
+    "compute_calibration_curve": [lambda rng: {**gaussian(rng), "n_bins": 4}],
+    "evaluate_calibration": [gaussian],
+    "expected_normalized_calibration_error": [gaussian],
+    "interval_coverage": [lambda rng: {**gaussian(rng), "level": LEVELS}],
+    "interval_width": [
+        lambda rng: {
+            **gaussian_part("uncertainties", "mask", "sample_weight")(rng),
+            "level": LEVELS,
+        }
+    ],
+    "negative_log_likelihood": [
+        lambda rng: {
+            "mean": rng.normal(size=(N, 1)),
+            "var": rng.uniform(1, 2, N),
+            "targets": rng.normal(size=N),
+        }
+    ],
+    "sharpness": [gaussian_part("uncertainties", "mask")],
+    "root_mean_squared_error": [gaussian_part("predictions", "targets")],
+    "probability_integral_transform": [
+        gaussian_part("predictions", "uncertainties", "targets")
+    ],
+    "sample_pit": [
+        lambda rng: {"samples": rng.normal(size=(N, 5)), "targets": rng.normal(size=N)}
+    ],
+    "quantile_pit": [
+        lambda rng: {
+            "quantile_predictions": np.sort(rng.normal(size=(N, 3))),
+            "quantiles": QUANTILES,
+            "targets": rng.normal(size=N),
+        }
+    ],
+    "pit_histogram": [lambda rng: {**pit(rng), "n_bins": 4}],
+    "pit_calibration_curve": [lambda rng: {**pit(rng), "n_bins": 4}],
+    "pit_calibration_error": [pit],
+}
+# An option has the name of one of the bootstrap, or is a seed.
+BOUND = {
+    "interval_score": (
+        {"alpha": 0.2},
+        lambda rng: {
+            "labels": rng.normal(size=N),
+            "lower": np.full(N, -0.5),
+            "upper": rng.uniform(size=N),
+        },
+    ),
+    "calibration_test": ({"num_resamples": 9, "seed": 0}, classifier),
+}
+# Curves, statistics and plots have no intervals; draws of a posterior are one already.
+NO_METRICS = {
+    "accuracy_confidence_curve",
+    "bayesian_expected_calibration_error",
+    "bin_statistics",
+    "compare_information_criteria",
+    "ensemble_calibration",
+    "psis_loo",
+    "rejection_curve",
+    "reliability_curve",
+    "risk_coverage_curve",
+    "uncertainty_histogram",
+    "bootstrap",
+    "bootstrap_difference",
+}
+MEMBERS_FIRST = {"variance_bound", "average_pairwise_diversity"}
+OPTION_ARRAYS = {"quantiles", "level", "hyperparam_range"}
+
+every_metric = pytest.mark.parametrize(
+    ("module", "name", "data"),
+    [
+        pytest.param(module, name, data, id=f"{name}-{i}")
+        for module, table in ((um, DATA), (regression, REGRESSION_DATA))
+        for name, makers in table.items()
+        for i, data in enumerate(makers)
+    ],
+)
+
+
+def functions(module):
+    """The names that functions are defined under, without plots."""
+    found = (getattr(module, name) for name in module.__all__)
+    names = {f.__name__ for f in found if isinstance(f, types.FunctionType)}
+    return {n for n in names if not n.endswith("diagram") and "plot" not in n}
+
+
+def test_every_function_is_here():
+    names = functions(um) - {"create_calibration_report"}
+    assert names - NO_METRICS == set(DATA) | set(BOUND)
+    names = functions(regression) - {"create_calibration_report"}
+    assert names - {"plot_calibration_comparison"} == set(REGRESSION_DATA)
+
+
+def resampled(name, data, index):
+    """The arguments of a resample, without the tables of the package."""
+    drawn = {}
+    for key, value in data.items():
+        axis = int(
+            (name in MEMBERS_FIRST and key == "probs")
+            or (key == "logits" and data.get("ensemble_axis") in (0, -3))
+        )
+        option = np.ndim(value) == 0 or key in OPTION_ARRAYS
+        drawn[key] = value if option else np.take(value, index, axis)
+    return drawn
+
+
+def flat(result):
+    """All numbers of a result, in order."""
+    if isinstance(result, dict):
+        result = tuple(result.values())
+    if isinstance(result, tuple):
+        return np.concatenate([flat(part) for part in result])
+    return np.ravel(np.asarray(result, float))
+
+
+def averaged(result):
+    """The numbers of a result, of scores of N examples their means."""
+    if isinstance(result, tuple):
+        return np.concatenate([averaged(part) for part in result])
+    if isinstance(result, np.ndarray) and len(result) == N:
+        return np.ravel(result.mean(axis=0))
+    return flat(result)
+
+
+@every_metric
+@pytest.mark.filterwarnings("ignore")
+def test_each_resample_has_the_value_of_a_call(module, name, data, rng):
+    data, function = data(rng), getattr(module, name)
+    metric = _replicates.prepared(function, data)
+    estimate = averaged(function(**data))
+    np.testing.assert_allclose(flat(metric.estimate), estimate)
+    finite = np.isfinite(estimate)
+    for _ in range(4):
+        index = np.sort(rng.integers(N, size=N))
+        expected = averaged(function(**resampled(name, data, index)))
+        value = metric.value(np.bincount(index, minlength=N))
+        np.testing.assert_allclose(value[finite], expected[finite], atol=1e-12)
+
+
+@every_metric
+@pytest.mark.filterwarnings("ignore")
+def test_every_metric_has_an_interval(module, name, data, rng):
+    data, function = data(rng), getattr(module, name)
+    interval = um.bootstrap(function, **data, num_resamples=20, seed=0)
+    expected = averaged(function(**data))
+    lower, estimate, upper = map(flat, interval)
+    np.testing.assert_allclose(estimate, expected)
+    finite = np.isfinite(expected)
+    assert np.all(lower[finite] <= upper[finite])
+    assert np.all(np.isnan(lower[~finite]) & np.isnan(upper[~finite]))
+
+
+@pytest.mark.parametrize("name", BOUND)
+@pytest.mark.filterwarnings("ignore")
+def test_options_of_equal_names_are_bound(name, rng):
+    options, data = BOUND[name]
+    data, function = data(rng), getattr(um, name)
+    metric = functools.partial(function, **options)
+    interval = um.bootstrap(metric, **data, num_resamples=20, seed=0)
+    np.testing.assert_allclose(flat(interval.estimate), averaged(metric(**data)))
+
+
+@pytest.mark.parametrize("missing", ["labels", "sample_weight"])
+def test_resamples_without_an_example_have_no_value(missing, rng):
+    data = {**classifier(rng, 6), "labels": np.arange(6) % 3}
+    data[missing] = np.array([1, 1, 0, 0, 0, 0])
+    data |= {"ignore_index": 0} if missing == "labels" else {}
+    for metric in (um.ece, um.accuracy, um.brier_score, um.rmsce, um.aurc, um.sce):
+        value = _replicates.prepared(metric, data).value
+        with pytest.raises(ValueError):  # noqa: PT011
+            value(np.array([0, 0, 3, 3, 0, 0]))
+
+
+def naive_interval(metric, arrays, alpha, resamples, method, seed):
+    """By the formulas, one resample after the other; leaves out single examples."""
+    rng, n = np.random.default_rng(seed), len(arrays[0])
+    values = []
+    for _ in range(resamples):
+        index = rng.integers(n, size=n)
+        values.append(metric(*(array[index] for array in arrays)))
+    values, estimate = np.array(values), metric(*arrays)
+    levels = np.array([alpha / 2, 1 - alpha / 2])
+    if method == "bca":
+        left = [metric(*(np.delete(a, i, axis=0) for a in arrays)) for i in range(n)]
+        gaps = np.mean(left) - np.array(left)
+        acceleration = np.sum(gaps**3) / (6 * np.sum(gaps**2) ** 1.5)
+        ties = np.isclose(values, estimate, rtol=1e-10, atol=0)
+        below = np.mean((values < estimate) & ~ties) + np.mean(ties) / 2
+        z = stats.norm.ppf(below) + stats.norm.ppf(levels)
+        levels = stats.norm.cdf(stats.norm.ppf(below) + z / (1 - acceleration * z))
+    return [*np.quantile(values, levels), estimate]
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize("name", ["ece", "accuracy", "negative_log_likelihood", "aurc"])
+def test_interval_equals_the_formulas(name, method, rng):
+    data, metric = classifier(rng, 60), getattr(um, name)
+    lower, estimate, upper = um.bootstrap(
+        metric, **data, alpha=0.1, num_resamples=200, method=method, seed=3
+    )
+    expected = naive_interval(
+        lambda labels, p: metric(labels, probabilities=p),
+        (data["labels"], data["probabilities"]),
+        *(0.1, 200, method, 3),
+    )
+    np.testing.assert_allclose([lower, upper, estimate], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("method", "name"), [("bca", "BCa"), ("percentile",) * 2])
+def test_ends_are_those_of_scipy(method, name, rng):
+    labels = np.arange(60) < 15
+    scores = rng.normal(size=60) + labels
+    resamples = 2000
+    ours = um.bootstrap(
+        um.auroc,
+        labels=labels,
+        scores=scores,
+        num_resamples=resamples,
+        method=method,
+        seed=int(rng.integers(2**31)),
+    )
+    theirs = stats.bootstrap(
+        (labels, scores),
+        lambda labels, scores: um.auroc(labels, scores),
+        paired=True,
+        vectorized=False,
+        n_resamples=resamples,
+        method=name,
+        random_state=rng,
+    )
+    spread = np.std(theirs.bootstrap_distribution)
+    # Of quantiles of level 0.025 of a Normal, both; the bias doubles it.
+    error = 2 * np.sqrt(2 * 0.025 / resamples) / stats.norm.pdf(1.96) * spread
+    ends = theirs.confidence_interval
+    assert abs(ours.lower - ends.low) < SIGMAS * error
+    assert abs(ours.upper - ends.high) < SIGMAS * error
+
+
+def test_groups_of_the_jackknife_have_the_acceleration_of_single_examples(rng):
+    n, values = 4000, rng.exponential(size=4000)
+    draws = resampling._leaving_out(rng, n)
+    means = np.array([[times @ values / times.sum()] for times in draws])
+    assert means.shape == (200, 1)
+    expected = np.sum((values - values.mean()) ** 3) / 6
+    expected /= np.sum((values - values.mean()) ** 2) ** 1.5
+    # A sixth of the error of the skewness of 200 numbers over the root of 200.
+    error = np.sqrt(6 / 200) / 6 / np.sqrt(200)
+    assert abs(resampling._acceleration(means)[0] - expected) < SIGMAS * 2 * error
+
+
+def test_width_of_a_mean_is_that_of_its_standard_error(rng):
+    n = 2000
+    p = rng.uniform(size=n)
+    lower, _, upper = um.bootstrap(
+        um.negative_log_likelihood,
+        labels=np.ones(n, int),
+        probabilities=p,
+        num_resamples=2000,
+        seed=int(rng.integers(2**31)),
+    )
+    expected = 2 * 1.96 * np.std(np.log(p)) / np.sqrt(n)
+    assert abs((upper - lower) / expected - 1) < 0.2
+
+
+def test_width_of_the_auroc_is_that_of_delong(rng):
+    labels = np.arange(400) < 150
+    scores = rng.normal(size=400) + labels
+    lower, _, upper = um.bootstrap(
+        um.auroc,
+        labels=labels,
+        scores=scores,
+        num_resamples=1000,
+        seed=int(rng.integers(2**31)),
+    )
+    wins = scores[labels][:, None] > scores[~labels]
+    variance = sum(
+        np.var(wins.mean(axis=a), ddof=1) / wins.shape[1 - a] for a in (0, 1)
+    )
+    assert abs((upper - lower) / (2 * 1.96 * np.sqrt(variance)) - 1) < 0.2
+
+
+def test_ece_of_gaps_of_one_sign_is_a_mean(rng):
+    # |sum of gaps| where all bins are far too confident.
+    scores = rng.uniform(0.7, 1, 500)
+    correct = rng.uniform(size=500) < 0.3
+    options = {"num_resamples": 300, "seed": 0}
+    ece = um.bootstrap(
+        um.ece,
+        labels=correct.astype(int),
+        probabilities=scores,
+        num_bins=10,
+        positive_class=True,
+        **options,
+    )
+    mean = um.bootstrap(lambda gaps: gaps.mean(), gaps=scores - correct, **options)
+    np.testing.assert_allclose(ece, mean, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", resampling.METHODS)
+def test_intervals_hold_the_truth(method, rng):
+    data_sets, n, held = 200, 100, 0
+    for _ in range(data_sets):
+        lower, _, upper = um.bootstrap(
+            um.negative_log_likelihood,
+            labels=np.ones(n, int),
+            probabilities=rng.uniform(size=n),
+            num_resamples=150,
+            method=method,
+            seed=int(rng.integers(2**31)),
+        )
+        held += lower <= 1 <= upper
+    # A little less than 95%: of few resamples, and of a skewed mean.
+    expected, error = 0.935, np.sqrt(0.95 * 0.05 / data_sets)
+    assert abs(held / data_sets - expected) < SIGMAS * error
+
+
+def test_difference_is_that_of_the_same_resamples(rng):
+    data = classifier(rng, 50)
+    models = [{"probabilities": distributions(rng, 50)} for _ in range(2)]
+    interval = um.bootstrap_difference(
+        um.ece,
+        *models,
+        labels=data["labels"],
+        num_bins=5,
+        num_resamples=100,
+        alpha=0.2,
+        seed=1,
+    )
+    expected = naive_interval(
+        lambda labels, p, q: (
+            um.ece(labels, p, num_bins=5) - um.ece(labels, q, num_bins=5)
+        ),
+        (data["labels"], *(model["probabilities"] for model in models)),
+        *(0.2, 100, "bca", 1),
+    )
+    np.testing.assert_allclose(
+        [interval.lower, interval.upper, interval.estimate], expected, rtol=1e-9
+    )
+
+
+def test_difference_of_like_models_is_known_well(rng):
+    p = distributions(rng, 200)
+    q = 0.99 * p + 0.01 / K
+    labels = rng.integers(0, K, 200)
+    options = {"labels": labels, "num_resamples": 200, "seed": 0}
+    models = {"probabilities": p}, {"probabilities": q}
+    lower, estimate, upper = um.bootstrap_difference(um.brier_score, *models, **options)
+    single = um.bootstrap(um.brier_score, probabilities=p, **options)
+    assert lower < estimate < upper
+    assert upper - lower < 0.1 * (single.upper - single.lower)
+    same = um.bootstrap_difference(um.brier_score, models[0], models[0], **options)
+    assert same == (0.0, 0.0, 0.0)
+
+
+def test_difference_may_be_of_different_arguments(rng):
+    # One model has logits, and weights and labels of its own.
+    data = classifier(rng)
+    own = {"logits": np.log(data["probabilities"]), "labels": data["labels"]}
+    both = um.bootstrap_difference(um.aurc, own, data, num_resamples=30, seed=0)
+    np.testing.assert_allclose(both, 0, atol=1e-12)
+
+
+def test_structure_is_that_of_the_metric(rng):
+    x = rng.normal(size=(N, 2))
+
+    def metric(x):
+        return {
+            "pair": (x.mean(), x.max(), x.shape[1]),
+            "columns": x.mean(axis=0),
+            "table": [[x.std(), True]],
+        }
+
+    lower, estimate, upper = um.bootstrap(metric, x=x, num_resamples=50, seed=0)
+    for end in (lower, estimate, upper):
+        assert list(end) == ["pair", "columns", "table"]
+        assert all(type(number) is float for number in end["pair"])
+        assert end["columns"].shape == (2,)
+        assert end["table"].shape == (1, 2)
+        # What does not vary has an interval of width 0.
+        assert end["pair"][2] == 2
+        assert end["table"][0, 1] == 1
+    assert np.all(lower["columns"] < upper["columns"])
+
+
+def test_named_tuples_and_arrays_of_the_package(rng):
+    data = classifier(rng)
+    lower, estimate, _ = um.bootstrap(
+        um.brier_decomposition, **data, num_resamples=30, seed=0
+    )
+    assert estimate == um.brier_decomposition(**data)
+    assert lower._fields == estimate._fields
+    scores = um.bootstrap(
+        um.pinball_loss,
+        labels=rng.normal(size=N),
+        quantile_predictions=rng.normal(size=(N, 3)),
+        quantiles=QUANTILES,
+        num_resamples=30,
+    )
+    assert scores.upper.shape == (3,)
+
+
+def test_columns_are_intervals_of_their_own(rng):
+    x = rng.exponential(size=(40, 3))
+    options = {"num_resamples": 100, "seed": 5}
+    together = um.bootstrap(lambda x: x.mean(axis=0), x=x, **options)
+    for k in range(3):
+        alone = um.bootstrap(lambda x: x.mean(), x=x[:, k], **options)
+        np.testing.assert_allclose([end[k] for end in together], alone, rtol=1e-12)
+
+
+def test_any_function_of_arrays(rng):
+    x, y = rng.normal(size=(2, 50))
+    data = {"x": x.tolist(), "y": y, "scale": 2.0}
+
+    def slope(x, y, scale, power=1):
+        return scale * np.cov(x, y)[0, 1] / np.var(x) ** power
+
+    for metric in (slope, functools.partial(slope, power=2)):
+        lower, estimate, upper = um.bootstrap(metric, **data, num_resamples=99, seed=0)
+        assert estimate == metric(x, y, 2.0)
+        assert lower < estimate < upper
+
+
+def test_what_is_bound_to_a_metric_of_the_package_is_resampled(rng):
+    data = classifier(rng)
+    options = {"num_resamples": 50, "seed": 0}
+    bound = functools.partial(um.ece, data["labels"], num_bins=3)
+    assert um.bootstrap(
+        bound, probabilities=data["probabilities"], **options
+    ) == um.bootstrap(um.ece, **data, num_bins=3, **options)
+
+
+def test_functions_for_tensors_have_their_numpy_twin(rng):
+    def expected_calibration_error(**data):
+        raise AssertionError
+
+    expected_calibration_error.__module__ = "uncertainty_metrics.tensorflow.calibration"
+    data = {**classifier(rng), "num_resamples": 30, "seed": 0}
+    ours = um.bootstrap(expected_calibration_error, **data)
+    assert ours == um.bootstrap(um.ece, **data)
+
+    def only_for_tensors(x):
+        return float(np.mean(x))
+
+    only_for_tensors.__module__ = "uncertainty_metrics.tensorflow.none"
+    assert um.bootstrap(only_for_tensors, x=[1.0, 3.0], seed=0).estimate == 2
+
+
+def test_images_are_drawn_with_their_pixels(rng):
+    # All pixels of an image are right or all are wrong: there are N examples, not 9 N.
+    right = rng.integers(0, 2, N)
+    labels = np.broadcast_to(right[:, None, None], (N, 3, 3))
+    options = {"num_resamples": 100, "seed": 0}
+    for metric in (um.accuracy, um.brier_score, um.ece):
+        images = um.bootstrap(
+            metric, labels=labels, probabilities=np.full((N, 3, 3), 0.9), **options
+        )
+        single = um.bootstrap(
+            metric, labels=right, probabilities=np.full(N, 0.9), **options
+        )
+        np.testing.assert_allclose(images, single, rtol=1e-12)
+
+
+def test_seeds(rng):
+    data = classifier(rng)
+
+    def interval(seed):
+        return um.bootstrap(um.ece, **data, num_resamples=50, seed=seed)
+
+    assert interval(1) == interval(1) != interval(2)
+    assert interval([1, 2]) == interval(np.random.default_rng([1, 2]))
+    assert interval(None) != interval(None)
+
+
+def test_nothing_else_changes(rng):
+    data = decided(rng)
+    copies = {name: np.copy(value) for name, value in data.items()}
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    for metric in (um.ece, um.rmsce, um.sce, um.accuracy):
+        um.bootstrap(metric, **data, num_resamples=10)
+    for name, value in data.items():
+        np.testing.assert_array_equal(value, copies[name])
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+
+
+def test_memory_is_that_of_a_few_resamples(rng):
+    data = {
+        "labels": rng.integers(0, 2, 100_000),
+        "probabilities": rng.uniform(size=100_000),
+    }
+    um.bootstrap(um.ece, **data, num_resamples=1)
+    tracemalloc.start()
+    um.bootstrap(um.ece, **data, num_resamples=20)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * 8 * 100_000
+
+
+def test_undefined_resamples_are_left_out(rng):
+    labels = np.array([1, 1, 0, 0, 0, 0])
+    with pytest.warns(UserWarning, match=r"undefined for \d+ of 200 resamples"):
+        interval = um.bootstrap(
+            um.auroc, labels=labels, scores=np.arange(6.0), num_resamples=200, seed=0
+        )
+    assert interval == (0.0, 0.0, 0.0)
+    # The one positive example of 30 is in 64% of the resamples.
+    labels = np.arange(30) == 0
+    with pytest.warns(UserWarning, match="undefined"):
+        um.bootstrap(um.aupr, labels=labels, scores=np.arange(30.0), seed=0)
+
+    def none_twice(x):
+        return np.mean(x) if len(set(x)) == len(x) else np.nan
+
+    with pytest.raises(ValueError, match="undefined for 50 of 50"):
+        um.bootstrap(none_twice, x=np.arange(30.0), num_resamples=50, seed=0)
+
+
+def test_infinite_and_undefined_estimates_have_no_ends():
+    labels, p = [0, 1, 1, 0], [0.2, 0.5, 0.0, 0.3]
+    lower, estimate, upper = um.bootstrap(
+        um.negative_log_likelihood, labels=labels, probabilities=p, seed=0
+    )
+    assert np.isnan(lower)
+    assert estimate == np.inf
+    assert np.isnan(upper)
+    both = {"probabilities": p}
+    difference = um.bootstrap_difference(
+        um.negative_log_likelihood, both, both, labels=labels, seed=0
+    )
+    assert np.all(np.isnan(difference))
+    # Other numbers of the same result have theirs.
+    lower, _, upper = um.bootstrap(
+        lambda x: (np.inf, x.mean()), x=np.arange(5.0), seed=0
+    )
+    assert np.isnan(lower[0])
+    assert lower[1] < 2 < upper[1]
+
+
+def test_an_estimate_outside_its_interval_is_told(rng):
+    p = rng.uniform(size=300)
+    labels = (rng.uniform(size=300) < p).astype(int)
+    with pytest.warns(UserWarning, match="not in its interval"):
+        um.bootstrap(
+            um.ece,
+            labels=labels,
+            probabilities=p,
+            positive_class=True,
+            num_bins=100,
+            method="percentile",
+            seed=0,
+        )
+
+
+def test_warnings_of_a_metric_come_once():
+    logp = np.array([[-5.0, -1.0, -3.0]] * 10)
+    with pytest.warns(UserWarning, match="variance") as caught:
+        um.bootstrap(um.negative_waic, logp=logp, num_resamples=20, seed=0)
+    assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "basic"}, "`method` must be one of 'bca', 'percentile'"),
+        ({"alpha": 1}, "`alpha` must be in"),
+        ({"num_resamples": 0}, "`num_resamples` must be an integer of at least 1"),
+        ({"seed": -1}, "`seed` must be"),
+        ({"progress": 1}, "`progress` must be True or False"),
+        ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
+        ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
+        ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
+        ({"labels": [0], "probabilities": [0.5]}, "`labels` must be at least two"),
+        ({"num_bins": 0}, "`num_bins` must be"),
+        ({"labels": object()}, "`labels` must be a rectangular array of numbers"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
+    with pytest.raises(ValueError, match=message):
+        um.bootstrap(um.ece, **{**data, **arguments})
+
+
+def test_bad_types():
+    with pytest.raises(TypeError, match="`labels` must hold numbers"):
+        um.bootstrap(um.ece, labels=["a", "b"], probabilities=[0.2, 0.4])
+    with pytest.raises(TypeError, match="`metric` must be a function"):
+        um.bootstrap("ece", labels=[0, 1], probabilities=[0.2, 0.4])
+    with pytest.raises(TypeError, match="`first` must be a mapping"):
+        um.bootstrap_difference(um.ece, [0.2, 0.4], [0.2, 0.4], labels=[0, 1])
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        (lambda x: x**2, "pass one that returns a mean"),
+        (lambda x: "text", "one that returns str"),
+        (lambda x: None, "one that returns NoneType"),
+        (lambda x: np.unique(x)[1:], "one shape for all resamples"),
+    ],
+)
+def test_bad_results(metric, message):
+    with pytest.raises(ValueError, match=message):
+        um.bootstrap(metric, x=np.arange(8.0))
+
+
+def test_curves_and_scores_of_examples_are_refused(rng):
+    with pytest.raises(ValueError, match="BinStatistics"):
+        um.bootstrap(um.bin_statistics, **classifier(rng))
+    with (
+        pytest.warns(UserWarning, match="Pareto"),
+        pytest.raises(ValueError, match="value for each of the 23 examples"),
+    ):
+        um.bootstrap(um.psis_loo, logp=5 * rng.normal(size=(N, 30)))
+
+
+def test_data_must_be_there():
+    with pytest.raises(ValueError, match=r"`data` must be arrays.*Received: nothing"):
+        um.bootstrap(lambda: 1.0)
+    with pytest.raises(ValueError, match=r"`data` must be arrays.*Received: \['x'\]"):
+        um.bootstrap(lambda x: 1.0, x=1.0)
+
+
+def test_models_must_have_the_same_examples(rng):
+    first, second = classifier(rng), classifier(rng, N + 1)
+    with pytest.raises(ValueError, match="`second` must be of as many examples"):
+        um.bootstrap_difference(um.ece, first, second)
+    with pytest.raises(ValueError, match="and results as `first`, 8 and 3"):
+        um.bootstrap_difference(
+            lambda x: x.mean(axis=0), {"x": np.ones((8, 3))}, {"x": np.ones((8, 2))}
+        )
+
+
+def test_progress(capsys, rng):
+    pytest.importorskip("tqdm")
+    data = classifier(rng)
+    um.bootstrap(um.accuracy, **data, num_resamples=7, progress=True)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "bootstrap: 100%" in printed.err
+    assert "7/7" in printed.err
+    um.bootstrap(um.accuracy, **data, num_resamples=7)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_needs_tqdm(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "tqdm", None)
+    with pytest.raises(ImportError, match="extra `progress`"):
+        _progress.track(range(3), 3, True, "fold")
+    assert list(_progress.track(range(3), 3, False, "fold")) == [0, 1, 2]
+
+
+def test_signatures_are_those_of_the_interface():
+    options = ["num_resamples", "alpha", "method", "seed", "progress", "data"]
+    assert list(inspect.signature(um.bootstrap).parameters) == ["metric", *options]
+    assert list(inspect.signature(um.bootstrap_difference).parameters) == [
+        *("metric", "first", "second"),
+        *options,
+    ]

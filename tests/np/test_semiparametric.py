@@ -1,0 +1,469 @@
+"""The semiparametric calibration error against naive loops and known truths."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy import interpolate
+
+from uncertainty_metrics.numpy import _smoothing
+from uncertainty_metrics.numpy import semiparametric as um
+
+KINDS = [
+    {"smoothing": smoothing, "orthogonal": orthogonal}
+    for smoothing in ("kernel", "spline")
+    for orthogonal in (False, True)
+]
+every_kind = pytest.mark.parametrize(
+    "kind", KINDS, ids=lambda kind: "-".join(map(str, kind.values()))
+)
+TRUTH = (1 / 30) ** 0.5  # Of uniform forecasts p and frequencies p^2.
+
+
+def squares(rng, n):
+    """Forecasts p of frequencies p^2."""
+    probs = rng.uniform(size=n)
+    return probs, rng.uniform(size=n) < probs**2
+
+
+def folds_of(probs, folds, seed):
+    ranks = np.argsort(np.argsort(probs, kind="stable"))
+    rng = np.random.default_rng(seed)
+    return _smoothing.fold_numbers(ranks // folds, folds, rng)
+
+
+def naive_weight(p, name, trunc):
+    if name == "relative":
+        return 1 / max(min(p, 1 - p) ** 2, trunc)
+    if name == "chi":
+        return 1 / max(p * (1 - p), trunc)
+    return 1.0
+
+
+def naive_kernel(probs, values, fold, sigma):
+    """Kernel means and estimates of their variances."""
+    shares = np.zeros([len(probs), len(probs)])
+    for i, p in enumerate(probs):
+        others = np.flatnonzero(fold != fold[i])
+        exponents = -sigma * (probs[others] - p) ** 2
+        kernel = np.exp(exponents - exponents.max())
+        shares[i, others] = kernel / kernel.sum()
+    means = shares @ values
+    return means, shares**2 @ (values * (values - means))
+
+
+def naive_error(probs, labels, sigmas, fold, orthogonal, weights, trunc, normalize):
+    """Squared error and its standard error by loops over the test examples."""
+    n = len(probs)
+    w = np.array([naive_weight(p, weights, trunc) for p in probs])
+    residuals = labels - probs
+    losses = [
+        np.mean(w * (naive_kernel(probs, residuals, fold, sigma)[0] - residuals) ** 2)
+        for sigma in sigmas
+    ]
+    sigma = sigmas[np.argmin(losses)] * n**0.08
+    means, variances = naive_kernel(probs, residuals, fold, sigma)
+    frequency = probs + means
+    influence = w * (probs - frequency) * (probs + frequency - 2 * labels)
+    if orthogonal:
+        values = influence + w * variances
+    else:
+        values = w * (probs - labels) * (probs - frequency)
+    estimate = values.mean()
+    if normalize:
+        estimate /= w.mean()
+        influence = influence / w.mean() - estimate * w / w.mean()
+    return estimate, np.std(influence, ddof=1) / n**0.5
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("weights", ["constant", "relative", "chi"])
+def test_equals_the_naive_loop(orthogonal, normalize, weights, rng):
+    probs = np.concatenate([rng.beta(0.4, 2, 40), [0.0, 1.0], np.full(8, 0.3)])
+    labels = (rng.uniform(size=50) < np.sqrt(probs)).astype(float)
+    sigmas = (3 * np.geomspace(1, 30, 6)) ** 2
+    seed = int(rng.integers(100))
+    estimate, error = naive_error(
+        probs,
+        labels,
+        sigmas,
+        folds_of(probs, 4, seed),
+        orthogonal,
+        weights,
+        0.1,
+        normalize,
+    )
+    ends = estimate + 1.6448536269514722 * error * np.array([-1, 0, 1])
+    options = {
+        "folds": 4,
+        "weights": weights,
+        "weight_trunc": 0.1,
+        "orthogonal": orthogonal,
+        "normalize": normalize,
+        "seed": seed,
+    }
+    interval = um.spce_conf_int(probs, labels, sigmas, alpha=0.1, **options)
+    np.testing.assert_allclose(np.square(interval), np.maximum(ends, 0), atol=1e-6)
+    assert um.spce(probs, labels, sigmas, **options) == interval.estimate
+
+
+def test_default_candidates(rng):
+    probs, labels = squares(rng, 80)
+    widths = np.geomspace(2 * 80**0.4, 0.4 * 80, 5)
+    options = {"hyperparam_attempts": 5, "default_hyperparam_range": (0, 0.4)}
+    expected = um.spce(probs, labels, (widths / np.ptp(probs)) ** 2)
+    assert um.spce(probs, labels, **options) == pytest.approx(expected, rel=1e-12)
+    options["default_hyperparam_range"] = np.array([0, 0.4])
+    assert um.spce(probs, labels, **options) == pytest.approx(expected, rel=1e-12)
+    # Below 2 n^0.4 = 0.144 n there is nothing to choose from.
+    one = um.spce(probs, labels, [(widths[0] / np.ptp(probs)) ** 2])
+    assert um.spce(probs, labels) == pytest.approx(one, rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", ["constant", "chi"])
+def test_spline_equals_scipy(weights, rng):
+    n = 120
+    probs, labels = squares(rng, n)
+    w = np.array([naive_weight(p, weights, 0.05) for p in probs])
+    w /= w.mean()
+    residuals = labels - probs
+    sums = [0.7 * np.sum(w * residuals**2), 0.9 * np.sum(w * residuals**2)]
+    fold = folds_of(probs, 3, 5)
+
+    def fit(total, part):
+        means = np.empty(n)
+        for k in range(3):
+            train = np.flatnonzero(fold != k)
+            train = train[np.argsort(probs[train])][part]
+            share = w[train].sum() / w.sum()
+            spline = interpolate.UnivariateSpline(
+                probs[train],
+                residuals[train],
+                w=w[train] ** 0.5,
+                s=total * share,
+                ext="const",
+            )
+            limits = residuals[train].min(), residuals[train].max()
+            means[fold == k] = np.clip(spline(probs[fold == k]), *limits)
+        return means
+
+    everything = slice(None)
+    losses = [np.mean(w * (fit(s, everything) - residuals) ** 2) for s in sums]
+    best = sums[np.argmin(losses)] / (1 + 2 * n**-0.6)
+    first, second = fit(best, slice(0, None, 2)), fit(best, slice(1, None, 2))
+    plug_in = np.mean(w * residuals * fit(best, everything))
+    orthogonal = np.mean(w * (residuals * (first + second) - first * second))
+    for flag, expected in ((False, plug_in), (True, orthogonal)):
+        result = um.spce(
+            probs,
+            labels,
+            sums,
+            folds=3,
+            seed=5,
+            weights=weights,
+            normalize=True,
+            smoothing="spline",
+            orthogonal=flag,
+        )
+        assert result**2 == pytest.approx(max(expected, 0), abs=1e-5)
+
+
+def smoothing_data(rng):
+    lump = np.concatenate([np.zeros(100), rng.uniform(size=100)])
+    return {
+        "uniform": rng.uniform(size=200),
+        "low": rng.beta(0.2, 3, 200),
+        "rounded": np.round(rng.uniform(size=200), 1),
+        "same": np.full(200, 0.3),
+        "lump": lump,
+        "close": 0.5 + 1e-12 * rng.normal(size=200),
+        "outlier": np.concatenate([[1.0, 0.9], 1e-3 * rng.uniform(size=198)]),
+    }
+
+
+@pytest.mark.parametrize("name", smoothing_data(np.random.default_rng(0)))
+def test_kernel_smoother_equals_the_naive_loop(name, rng):
+    probs = smoothing_data(rng)[name]
+    values = rng.normal(size=200)
+    fold = _smoothing.fold_numbers(np.zeros(200), 5, rng)
+    smoother = _smoothing.KernelSmoother(probs, fold, 5)
+    for widths in (1e-3, 1, 8, 50, 130, 1e3, 1e9):
+        sigma = (widths / smoother.range) ** 2
+        means, variances = smoother.smooth_with_variances(values, sigma)
+        expected, expected_variances = naive_kernel(probs, values, fold, sigma)
+        np.testing.assert_allclose(means, expected, atol=1e-6)
+        np.testing.assert_allclose(variances, expected_variances, atol=1e-4)
+        np.testing.assert_array_equal(smoother.smooth(values, sigma), means)
+
+
+def test_limits_of_the_kernel(rng):
+    probs, values = rng.permutation(30) / 30, rng.normal(size=30)
+    fold = _smoothing.fold_numbers(np.zeros(30), 2, rng)
+    smoother = _smoothing.KernelSmoother(probs, fold, 2)
+    others = [values[fold != f].mean() for f in fold]
+    np.testing.assert_allclose(smoother.smooth(values, 1e-12), others, atol=1e-9)
+    for i, mean in enumerate(smoother.smooth(values, 1e12)):
+        distance = np.where(fold == fold[i], 2, np.abs(probs - probs[i]))
+        nearest = values[distance < distance.min() + 1e-9]
+        assert mean == pytest.approx(nearest.mean(), rel=1e-3, abs=0.05) or (
+            nearest.min() <= mean <= nearest.max()
+        )
+
+
+def test_many_pairs_are_summed_in_blocks(rng, monkeypatch):
+    probs, values = rng.uniform(size=50), rng.normal(size=50)
+    fold = _smoothing.fold_numbers(np.zeros(50), 5, rng)
+    smoother = _smoothing.KernelSmoother(probs, fold, 5)
+    whole = smoother.smooth(values, 1e4)
+    monkeypatch.setattr(_smoothing, "_BLOCK", 7)
+    np.testing.assert_array_equal(smoother.smooth(values, 1e4), whole)
+
+
+@pytest.mark.parametrize("folds", [2, 5, 7])
+def test_folds_are_even(folds, rng):
+    strata = rng.integers(0, 4, 53)
+    fold = _smoothing.fold_numbers(strata, folds, rng)
+    assert np.ptp(np.bincount(fold, minlength=folds)) <= 1
+    for stratum in range(4):
+        assert np.ptp(np.bincount(fold[strata == stratum], minlength=folds)) <= 1
+    assert np.any(fold != _smoothing.fold_numbers(strata, folds, rng))
+
+
+@every_kind
+def test_coverage(kind, rng):
+    """Intervals hold the truth, and their width is that of the theory."""
+    data_sets, n = (120, 600) if kind["smoothing"] == "kernel" else (20, 300)
+    intervals = np.array(
+        [
+            um.spce_conf_int(*squares(rng, n), seed=i, hyperparam_attempts=5, **kind)
+            for i in range(data_sets)
+        ]
+    )
+    held = np.sum((intervals[:, 0] <= TRUTH) & (intervals[:, 2] >= TRUTH))
+    error = (data_sets * 0.95 * 0.05) ** 0.5
+    assert held > 0.95 * data_sets - 4.5 * error
+    # Var((p - c) (p + c - 2 y)) = E 4 (p - c)^2 c (1 - c) + (p - c)^4 - theta^2.
+    p = (np.arange(10**5) + 0.5) / 10**5
+    variance = np.mean(4 * (p - p**2) ** 2 * p**2 * (1 - p**2)) + 1 / 630 - 1 / 900
+    expected = 2 * 1.96 * (variance / n) ** 0.5 / (2 * TRUTH)
+    width = np.median(intervals[:, 2] - intervals[:, 0])
+    assert expected * 0.9 < width < expected * 1.4
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+def test_calibrated_forecasts(orthogonal, rng):
+    """Intervals start at 0 in 97.5% of the data sets, or more."""
+    lower = []
+    for i in range(80):
+        probs = rng.beta(0.5, 0.5, size=300)
+        labels = rng.uniform(size=300) < probs
+        lower.append(um.spce_conf_int(probs, labels, seed=i, orthogonal=orthogonal)[0])
+    assert np.mean(np.equal(lower, 0)) > 0.975 - 4.5 * (0.975 * 0.025 / 80) ** 0.5
+
+
+@every_kind
+@pytest.mark.parametrize("weights", ["relative", "chi"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_large_samples_reach_the_weighted_truth(kind, weights, normalize, rng):
+    probs, labels = squares(rng, 10000)
+    p = (np.arange(10**4) + 0.5) / 10**4
+    w = np.array([naive_weight(x, weights, 0.05) for x in p])
+    truth = np.average((p - p**2) ** 2, weights=w if normalize else None)
+    if not normalize:
+        truth = np.mean(w * (p - p**2) ** 2)
+    interval = um.spce_conf_int(
+        probs,
+        labels,
+        alpha=1e-5,
+        weights=weights,
+        normalize=normalize,
+        hyperparam_attempts=4,
+        **kind,
+    )
+    assert interval.lower < truth**0.5 < interval.upper
+    assert interval.upper - interval.lower < 0.4 * truth**0.5
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_standard_error_is_that_of_the_jackknife(normalize, rng):
+    w, values = rng.uniform(1, 5, size=[2, 400])
+
+    def mean(kept):
+        return (w * values)[kept].mean() / (w[kept].mean() if normalize else 1)
+
+    parts = [mean(np.arange(400) != i) for i in range(400)]
+    jackknife = np.sqrt(399 * np.var(parts))
+    estimate = mean(slice(None))
+    error = _smoothing.standard_error(estimate, w * values, w, normalize)
+    assert error == pytest.approx(jackknife, rel=0.01)
+
+
+def test_alpha_scales_the_interval(rng):
+    probs, labels = squares(rng, 500)
+    wide, narrow = (
+        np.square(um.spce_conf_int(probs, labels, alpha=alpha)) for alpha in (0.05, 0.5)
+    )
+    assert wide[1] == narrow[1] > 0
+    ratio = (wide[2] - wide[1]) / (narrow[2] - narrow[1])
+    assert ratio == pytest.approx(1.959963985 / 0.6744897502)
+
+
+@every_kind
+def test_forms_of_the_same_data(kind, rng):
+    probs, labels = squares(rng, 60)
+    probs = probs.astype(np.float32)
+    options = {"hyperparam_attempts": 3, **kind}
+    expected = um.spce_conf_int(probs.astype(np.float64), labels, **options)
+    assert all(type(value) is float for value in expected)
+    for p, y in (
+        (probs, labels.astype(int)),
+        (probs, labels.astype(np.float32)),
+        (probs[:, None], labels),
+        (probs, labels[:, None]),
+        (probs.tolist(), labels.tolist()),
+        (probs[::-1][::-1], labels.astype(np.uint8)),
+    ):
+        assert um.spce_conf_int(p, y, **options) == expected
+
+
+@every_kind
+def test_inputs_and_global_state_are_left_alone(kind, rng):
+    probs, labels = squares(rng, 60)
+    labels = labels.astype(float)
+    before = probs.copy(), labels.copy()
+    probs.flags.writeable = labels.flags.writeable = False
+    np.random.seed(3)  # noqa: NPY002
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+    options = {"hyperparam_attempts": 3, **kind}
+    first = um.spce_conf_int(probs, labels, **options)
+    np.random.uniform(size=5)  # noqa: NPY002
+    um.spce(*squares(rng, 40), **options)
+    assert um.spce_conf_int(probs, labels, **options) == first
+    np.testing.assert_array_equal(probs, before[0])
+    np.testing.assert_array_equal(labels, before[1])
+    np.random.seed(3)  # noqa: NPY002
+    np.testing.assert_array_equal(state, np.random.get_state()[1])  # noqa: NPY002
+    assert um.spce_conf_int(probs, labels, **options, seed=8) != first
+    assert um.spce(probs, labels, **options, seed=None) >= 0
+
+
+@every_kind
+def test_corner_data(kind, rng):
+    coins = np.arange(400) % 2
+    same = um.spce_conf_int(np.full(400, 0.1), coins, **kind)
+    assert same.estimate == pytest.approx(0.4, abs=0.02)
+    assert same.lower < 0.4 < same.upper
+    one_class = um.spce(np.full(50, 0.25), np.ones(50), **kind)
+    assert one_class == pytest.approx(0.75)
+    varied = rng.uniform(0.4, 0.6, size=200)
+    right = np.mean((1 - varied) ** 2) ** 0.5
+    assert um.spce(varied, np.ones(200), **kind) == pytest.approx(right, rel=0.01)
+    hard = rng.integers(0, 2, 100)
+    assert um.spce(hard, hard, **kind) == pytest.approx(0, abs=1e-6)
+    assert um.spce(hard, 1 - hard, **kind) == pytest.approx(1)
+    for n in (2, 3, 5):  # As many examples as folds.
+        interval = um.spce_conf_int(rng.uniform(size=n), coins[:n], folds=n, **kind)
+        assert np.all(np.isfinite(interval))
+        assert np.all(np.diff(interval) >= 0)
+    tiny = np.repeat([0.0, 5e-324, 1e-300], 20)
+    assert um.spce(tiny, np.zeros(60), **kind) == pytest.approx(0, abs=1e-6)
+
+
+def test_class_and_functions_agree(rng):
+    probs, labels = squares(rng, 100)
+    options = {
+        "folds": 3,
+        "weight_trunc": 0.2,
+        "weights": "chi",
+        "orthogonal": True,
+        "normalize": True,
+        "smoothing": "kernel",
+        "hyperparam_attempts": 4,
+        "default_hyperparam_range": (0.1, 0.3),
+        "seed": 5,
+        "progress": False,
+    }
+    metric = um.SemiparametricCalibrationError(**options)
+    assert metric.rms_calibration_error(probs, labels) == um.spce(
+        probs, labels, **options
+    )
+    assert metric.rms_calibration_error(probs, labels, [9.0]) == um.spce(
+        probs, labels, [9.0], **options
+    )
+    assert metric.rms_calibration_error_conf_int(
+        probs, labels, [9.0], 0.2
+    ) == um.spce_conf_int(probs, labels, [9.0], alpha=0.2, **options)
+    assert metric == um.SPCE(*options.values())
+    assert list(inspect.signature(um.SPCE).parameters) == list(options)
+    assert um.spce is um.semiparametric_calibration_error
+    assert um.spce_conf_int is um.semiparametric_calibration_error_conf_int
+
+
+def test_progress(rng, capsys):
+    pytest.importorskip("tqdm")
+    probs, labels = squares(rng, 30)
+    quiet = um.spce(probs, labels, hyperparam_attempts=3)
+    assert capsys.readouterr() == ("", "")
+    assert um.spce(probs, labels, hyperparam_attempts=3, progress=True) == quiet
+    assert "3/3" in capsys.readouterr().err
+
+
+GOOD = {"probs": [0.1, 0.4, 0.6, 0.9], "labels": [0, 1, 0, 1], "folds": 2}
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"probs": [[0.1, 0.4], [0.6, 0.9]]}, "`probs`"),
+        ({"probs": 0.3, "labels": 1}, "`probs`"),
+        ({"probs": [0.1, 0.4, 0.6]}, "`labels` must be of the shape of `probs`"),
+        ({"labels": [[0, 1], [0, 1]]}, "`labels` must be of the shape"),
+        ({"probs": [], "labels": []}, "at least one example"),
+        ({"probs": [0.1, 0.4, 0.6, 1.5]}, r"`probs` must be in \[0, 1\].*1.5 at \[3\]"),
+        ({"probs": [0.1, -0.4, 0.6, 0.5]}, r"`probs` must be in \[0, 1\]"),
+        ({"probs": [0.1, np.nan, 0.6, 0.5]}, r"`probs` must be in \[0, 1\].*nan"),
+        ({"probs": [0.1, 0.4, [0.6], 0.5]}, "`probs`"),
+        ({"labels": [0, 1, 2, 1]}, "`labels` must be 0 or 1"),
+        ({"labels": [0, 1, np.nan, 1]}, "`labels` must be 0 or 1"),
+        ({"labels": [0, 1, -1, 1]}, "`labels` must be 0 or 1"),
+        ({"probs": [0, 1, 0, 1], "labels": [0.1, 0.4, 0.6, 0.9]}, r"\(probs, labels\)"),
+        ({"probs": [0, 1, 0, 1], "labels": [0, 1, 2, 1]}, "`labels` must be 0 or 1"),
+        ({"folds": 5}, "`folds` must be at least 2 and at most 4"),
+        ({"folds": 1}, "`folds`"),
+        ({"folds": 2.5}, "`folds`"),
+        ({"weights": "equal"}, "'constant', 'relative', 'chi'"),
+        ({"weights": None}, "'constant', 'relative', 'chi'"),
+        ({"smoothing": "bins"}, "'kernel', 'spline'"),
+        ({"weight_trunc": 0}, "`weight_trunc`"),
+        ({"weight_trunc": np.nan}, "`weight_trunc`"),
+        ({"orthogonal": "no"}, "`orthogonal`"),
+        ({"normalize": 1}, "`normalize`"),
+        ({"progress": None}, "`progress`"),
+        ({"hyperparam_attempts": 0}, "`hyperparam_attempts`"),
+        ({"hyperparam_range": []}, "`hyperparam_range`"),
+        ({"hyperparam_range": [1.0, -1.0]}, "`hyperparam_range`"),
+        ({"hyperparam_range": [1.0, np.inf]}, "`hyperparam_range`"),
+        ({"default_hyperparam_range": (0.2, 0.1)}, "`default_hyperparam_range`"),
+        ({"default_hyperparam_range": (0.1,)}, "`default_hyperparam_range`"),
+        ({"default_hyperparam_range": (-0.1, 0.1)}, "`default_hyperparam_range`"),
+        ({"seed": -1}, "`seed`"),
+        ({"alpha": 0}, "`alpha`"),
+        ({"alpha": 1.0}, "`alpha`"),
+        ({"alpha": np.nan}, "`alpha`"),
+    ],
+)
+def test_bad_input_raises(bad, words):
+    arguments = {**GOOD, **bad}
+    with pytest.raises(ValueError, match=words) as raised:
+        um.spce_conf_int(**arguments)
+    assert "Received" in str(raised.value)
+    if "alpha" not in bad:
+        with pytest.raises(ValueError, match=words):
+            um.spce(**arguments)
+
+
+@pytest.mark.parametrize("name", ["probs", "labels"])
+def test_text_is_a_type_error(name):
+    with pytest.raises(TypeError, match=name):
+        um.spce(**{**GOOD, name: ["a", "b", "c", "d"]})

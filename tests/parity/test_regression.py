@@ -1,0 +1,581 @@
+"""Calibration of means and variances through every sweep, in both rooms."""
+
+import contextlib
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_probability as tfp
+from scipy import stats
+
+from tests import references
+from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.tensorflow import regression as tf_regression
+
+tfd = tfp.distributions
+ROOMS = pytest.mark.parametrize(
+    "room", [np_regression, tf_regression], ids=["numpy", "tensorflow"]
+)
+TOLERANCE = {np.float32: 3e-6, np.float64: 1e-12}
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+NORMAL = ("predictions", "uncertainties", "targets")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A function: the names of its data, options, and whether it is a mean."""
+
+    name: str
+    data: tuple[str, ...] = NORMAL
+    cases: tuple[dict, ...] = ({},)
+    mean: bool = True
+
+    def arguments(self, rng, n=40, dtype=np.float64, weighted=False):
+        means = rng.normal(size=n)
+        variances = np.exp(rng.normal(size=n))
+        targets = means + 1.3 * np.sqrt(variances) * rng.normal(size=n)
+        values = {
+            "pit": np.round(rng.uniform(size=n), 1),
+            "samples": np.round(rng.normal(size=[n, 5]), 1),
+            "quantile_predictions": np.sort(rng.normal(size=[n, 3]), axis=1),
+            **dict.fromkeys(("predictions", "mean"), means),
+            **dict.fromkeys(("uncertainties", "var"), variances),
+            "targets": targets,
+        }
+        made = {name: values[name].astype(dtype) for name in self.data}
+        if weighted:
+            made["sample_weight"] = rng.uniform(size=n).astype(dtype)
+            made["mask"] = rng.uniform(size=n) < 0.8
+        return made
+
+
+BINS = ({}, {"n_bins": 1}, {"n_bins": 7})
+LEVELS = ({}, {"level": 0.5}, {"level": (0.9, 0.1, 0.9)})
+MEANS = [
+    Row("compute_calibration_curve", cases=BINS),
+    Row("expected_calibration_error", cases=BINS),
+    Row("negative_log_likelihood", ("mean", "var", "targets")),
+    Row("interval_coverage", cases=LEVELS),
+    Row("calibration_error", cases=LEVELS),
+    Row("sharpness", ("uncertainties",)),
+    Row("interval_width", ("uncertainties",), LEVELS),
+    Row("root_mean_squared_error", ("predictions", "targets")),
+    Row("expected_normalized_calibration_error", cases=BINS),
+    Row("evaluate_calibration", cases=BINS),
+    Row("pit_histogram", ("pit",), BINS),
+    Row("pit_calibration_curve", ("pit",), BINS),
+    Row("pit_calibration_error", ("pit",), BINS),
+]
+QUANTILES = ({"quantiles": (0.1, 0.5, 0.8)},)
+TRANSFORMS = [
+    Row("probability_integral_transform", mean=False),
+    Row("sample_pit", ("samples", "targets"), mean=False),
+    Row("quantile_pit", ("quantile_predictions", "targets"), QUANTILES, mean=False),
+]
+
+
+def rows(of):
+    return pytest.mark.parametrize("row", of, ids=lambda row: row.name)
+
+
+def cases(of):
+    return pytest.mark.parametrize(
+        ("row", "case"),
+        [
+            pytest.param(row, case, id=f"{row.name}-{i}")
+            for row in of
+            for i, case in enumerate(row.cases)
+        ],
+    )
+
+
+def flat(result):
+    if isinstance(result, dict):
+        return np.concatenate([np.reshape(value, -1) for value in result.values()])
+    return np.asarray(result)
+
+
+def call(room, row, case, arguments):
+    return flat(getattr(room, row.name)(**arguments, **case))
+
+
+@cases(MEANS + TRANSFORMS)
+@DTYPES
+def test_tensorflow_equals_numpy(row, case, dtype, rng):
+    for weighted in (False, True) if row.mean else (False,):
+        arguments = row.arguments(rng, dtype=dtype, weighted=weighted)
+        result = call(tf_regression, row, case, arguments)
+        expected = call(np_regression, row, case, arguments)
+        np.testing.assert_allclose(
+            result, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
+        )
+        assert result.dtype == dtype
+        assert expected.dtype == np.float64
+
+
+def complete(row, arguments):
+    """Returns the tensors, of means with a mask and weights."""
+    if row.mean:
+        ones = np.ones(len(arguments[row.data[0]]))
+        arguments = {"mask": ones, "sample_weight": ones, **arguments}
+    return {name: tf.constant(value) for name, value in arguments.items()}
+
+
+# The others are a line of arithmetic on one of these; compiling is slow.
+GRAPHS = [
+    row
+    for row in MEANS + TRANSFORMS
+    if row.name == "expected_normalized_calibration_error"
+    or not row.name.endswith(("calibration_error", "width"))
+]
+COMPILED = (
+    "evaluate_calibration",
+    "expected_normalized_calibration_error",
+    "pit_histogram",
+    "probability_integral_transform",
+    "quantile_pit",
+)
+
+
+@rows(GRAPHS)
+def test_graphs_of_any_size(row, rng):
+    case = row.cases[-1]
+    good = complete(row, row.arguments(rng))
+    specs = {
+        name: tf.TensorSpec([None, *value.shape[1:]], value.dtype)
+        for name, value in good.items()
+    }
+    run = tf.function(
+        lambda arguments: getattr(tf_regression, row.name)(**arguments, **case),
+        input_signature=[specs],
+    )
+    for n in (40, 1):
+        arguments = complete(row, row.arguments(rng, n=n))
+        result, eager = flat(run(arguments)), call(tf_regression, row, case, arguments)
+        np.testing.assert_allclose(result, eager, rtol=1e-12, atol=1e-14)
+    for arguments, _ in bad_values(row, rng):
+        result = flat(run(complete(row, arguments)))
+        expected = np.full(result.shape, True) if row.mean else np.arange(4) == 2
+        np.testing.assert_array_equal(np.isnan(result), expected)
+    for name in row.data[1:]:  # One example does not broadcast to many.
+        good = complete(row, row.arguments(rng, n=4))
+        with contextlib.suppress(tf.errors.InvalidArgumentError):
+            result = flat(run({**good, name: good[name][:1]}))
+            assert np.all(np.isnan(result))
+
+
+@rows([row for row in GRAPHS if row.name in COMPILED])
+def test_compiled_by_xla(row, rng):
+    case = row.cases[0]
+    run = tf.function(
+        lambda arguments: getattr(tf_regression, row.name)(**arguments, **case),
+        jit_compile=True,
+    )
+    good = row.arguments(rng, dtype=np.float32, weighted=row.mean)
+    bad = {**good, row.data[0]: np.full_like(good[row.data[0]], np.nan)}
+    good, bad = (complete(row, arguments) for arguments in (good, bad))
+    expected = call(tf_regression, row, case, good)
+    np.testing.assert_allclose(flat(run(good)), expected, rtol=3e-6, atol=3e-6)
+    assert np.all(np.isnan(flat(run(bad))))
+
+
+@rows(MEANS)
+@ROOMS
+def test_mask_and_weight_0_remove(room, row, rng):
+    case = row.cases[-1]
+    arguments = row.arguments(rng)
+    kept = rng.uniform(size=40) < 0.6
+    expected = call(room, row, case, {k: v[kept] for k, v in arguments.items()})
+    junk = {
+        name: np.where(kept, value, rng.choice([np.nan, -1.0, np.inf], 40))
+        for name, value in arguments.items()
+    }
+    for removed in (
+        {"mask": kept},
+        {"mask": kept.astype(int)},
+        {"mask": kept[:, None].tolist()},
+        {"sample_weight": kept.astype(float)},
+        {"mask": kept, "sample_weight": np.where(kept, 1.0, 0.0)},
+    ):
+        result = call(room, row, case, {**junk, **removed})
+        np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-14)
+
+
+@rows(MEANS)
+@ROOMS
+def test_weight_is_repetition(room, row, rng):
+    case = row.cases[-1]
+    arguments = row.arguments(rng)
+    weights = rng.integers(0, 4, 40)
+    repeated = {k: np.repeat(v, weights) for k, v in arguments.items()}
+    np.testing.assert_allclose(
+        call(room, row, case, {**arguments, "sample_weight": weights}),
+        call(room, row, case, repeated),
+        rtol=1e-12,
+        atol=1e-14,
+    )
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_order_of_examples(room, row, rng):
+    case = row.cases[-1]
+    arguments = row.arguments(rng, weighted=row.mean)
+    order = rng.permutation(40)
+    moved = call(room, row, case, {k: v[order] for k, v in arguments.items()})
+    whole = call(room, row, case, arguments)
+    expected = whole if row.mean else whole[order]
+    np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-14)
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_shapes_of_the_same_data(room, row, rng):
+    case = row.cases[0]
+    arguments = row.arguments(rng, weighted=row.mean)
+    expected = call(room, row, case, arguments)
+    names = [name for name in arguments if arguments[name].ndim == 1]
+    for columns in (names, names[:1], names[-1:]):
+        mixed = {k: v[:, None] if k in columns else v for k, v in arguments.items()}
+        result = call(room, row, case, mixed)
+        if not row.mean:  # The shape is that of the targets.
+            assert result.shape == np.shape(mixed["targets"])
+        np.testing.assert_allclose(result.reshape(expected.shape), expected, rtol=1e-12)
+    images = {k: v.reshape(2, 4, 5, *v.shape[1:]) for k, v in arguments.items()}
+    result = call(room, row, case, images)
+    assert row.mean or result.shape == (2, 4, 5)
+    np.testing.assert_allclose(result.reshape(expected.shape), expected, rtol=1e-12)
+    if row.mean:  # A mask of images.
+        images = {k: images[k] for k in row.data}
+        half = {k: images[k][:1] for k in row.data}
+        np.testing.assert_allclose(
+            call(room, row, case, {**images, "mask": [True, False]}),
+            call(room, row, case, half),
+            rtol=1e-12,
+        )
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_types_of_the_same_data(room, row, rng):
+    case = row.cases[0]
+    arguments = row.arguments(rng, n=12, weighted=row.mean)
+    arguments = {
+        k: v if v.dtype == bool else np.ceil(v * 8) / 8 for k, v in arguments.items()
+    }
+    arguments = {k: np.minimum(v, 1) if k == "pit" else v for k, v in arguments.items()}
+    expected = call(np_regression, row, case, arguments)
+    lists = {k: v.tolist() for k, v in arguments.items()}
+    half = {k: v.astype(np.float16) for k, v in arguments.items()}
+    for form in (lists, half):
+        result = call(room, row, case, form)
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+    whole = {
+        k: v if v.dtype == bool else np.ceil(v).astype(int)
+        for k, v in arguments.items()
+    }
+    np.testing.assert_allclose(
+        call(room, row, case, whole),
+        call(np_regression, row, case, {k: v * 1.0 for k, v in whole.items()}),
+        rtol=1e-5,
+        atol=1e-5,
+    )
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_one_example(room, row, rng):
+    arguments = row.arguments(rng, n=1)
+    result = call(room, row, row.cases[0], arguments)
+    expected = call(np_regression, row, row.cases[0], arguments)
+    assert np.all(np.isfinite(result))
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_inputs_are_not_changed(room, row, rng):
+    arguments = row.arguments(rng, weighted=row.mean)
+    before = {name: value.copy() for name, value in arguments.items()}
+    for value in arguments.values():
+        value.flags.writeable = False
+    call(room, row, row.cases[0], arguments)
+    for name, value in arguments.items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def bad_shapes(row, rng):
+    """Yields arguments of a wrong shape, and a word of the message."""
+    good = row.arguments(rng, n=4)
+    last = row.data[-1]
+    for name in row.data[:-1]:
+        yield {**good, name: good[name][:3]}, name
+        yield {**good, name: np.ones([1, 4])}, name
+        yield {**good, name: 1.0}, name
+    yield {name: value[:0] for name, value in good.items()}, last
+    yield {**good, last: [[0.5], [0.25, 0.75]]}, last
+    if row.mean:
+        for name in ("mask", "sample_weight"):
+            yield {**good, name: np.ones(3)}, name
+            yield {**good, name: np.ones([4, 4])}, name
+    elif len(row.data) == 2:
+        swapped = dict(zip(row.data, reversed(good.values()), strict=True))
+        yield swapped, "swapped"
+        yield {**swapped, row.data[0]: good["targets"][:, None]}, "swapped"
+        yield {**good, row.data[0]: good[row.data[0]][:, :0]}, row.data[0]
+
+
+@rows(MEANS + TRANSFORMS)
+@ROOMS
+def test_bad_shapes_raise(room, row, rng):
+    for arguments, word in bad_shapes(row, rng):
+        with pytest.raises(ValueError, match=word) as raised:
+            call(room, row, row.cases[0], arguments)
+        assert "Received" in str(raised.value)
+    good = row.arguments(rng, n=2)
+    for name in (*row.data, *(("mask", "sample_weight") if row.mean else ())):
+        with pytest.raises(TypeError, match=name):
+            call(room, row, row.cases[0], {**good, name: ["a", "b"]})
+
+
+@rows(MEANS + TRANSFORMS)
+def test_bad_shapes_raise_while_a_graph_is_built(row, rng):
+    for arguments, word in bad_shapes(row, rng):
+
+        @tf.function(autograph=False)
+        def function(arguments=arguments):
+            return getattr(tf_regression, row.name)(**arguments, **row.cases[0])
+
+        with pytest.raises(ValueError, match=word):
+            function()
+
+
+BAD = {
+    "pit": (np.nan, -0.1, 1.1),
+    **dict.fromkeys(("uncertainties", "var"), (np.nan, np.inf, 0.0, -1.0)),
+}
+
+
+def bad_values(row, rng):
+    good = row.arguments(rng, n=4)
+    for name in row.data:
+        for value in BAD.get(name, (np.nan, np.inf)):
+            array = good[name].copy()
+            array[(2, *[0] * (array.ndim - 1))] = value
+            yield {**good, name: array}, name
+    if row.mean:
+        for value in (2.0, -1.0, np.nan):
+            yield {**good, "mask": np.array([1.0, 1.0, value, 0.0])}, "mask"
+        for value in (-1.0, np.nan, np.inf):
+            weights = np.array([1.0, 1.0, value, 0.0])
+            yield {**good, "sample_weight": weights}, "sample_weight"
+        yield {**good, "mask": np.zeros(4)}, row.data[-1]
+        yield {**good, "sample_weight": np.zeros(4)}, row.data[-1]
+    if row.name == "quantile_pit":
+        crossed = good[row.data[0]].copy()
+        crossed[2] = crossed[2][::-1]
+        yield {**good, row.data[0]: crossed}, row.data[0]
+
+
+@rows(MEANS + TRANSFORMS)
+def test_bad_values_raise(row, rng):
+    for arguments, name in bad_values(row, rng):
+        messages = []
+        for room in (np_regression, tf_regression):
+            with pytest.raises(ValueError, match=f"`{name}`") as raised:
+                call(room, row, row.cases[0], arguments)
+            assert "Received" in str(raised.value)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+
+
+@ROOMS
+def test_bad_options_raise(room, rng):
+    for row in MEANS + TRANSFORMS:
+        good = row.arguments(rng, n=4)
+        options = [
+            (name, value)
+            for name, values in {
+                "n_bins": (0, -1, 2.5, "two", True),
+                "level": (0.0, 1.0, np.nan, "all", [], [0.5, 1.5]),
+                "quantiles": (0.5, [0.5], [0.5, 0.5], [0.8, 0.5, 0.1], [0.0, 0.5, 1]),
+            }.items()
+            if any(name in case for case in row.cases)
+            for value in values
+        ]
+        for name, value in options:
+            with pytest.raises(ValueError, match=name):
+                call(room, row, {name: value}, good)
+    with pytest.raises(ValueError, match="a last axis of 2"):
+        room.quantile_pit(np.ones([4, 3]), [0.1, 0.9], np.ones(4))
+
+
+def test_gradients_of_the_likelihood(rng):
+    arguments = Row("", ("mean", "var", "targets")).arguments(rng, n=5)
+    weights, mask = np.array([1.0, 2.0, 0.5, 0.0, 1.0]), np.array([1, 1, 1, 1, 0])
+    for name, value in arguments.items():
+        variable = tf.constant(value)
+
+        def loss(value, name=name):
+            return tf_regression.negative_log_likelihood(
+                **{**arguments, name: value}, mask=mask, sample_weight=weights
+            )
+
+        with tf.GradientTape() as tape:
+            tape.watch(variable)
+            result = loss(variable)
+        expected = references.slopes(loss, value)
+        np.testing.assert_allclose(tape.gradient(result, variable), expected, atol=1e-8)
+
+
+def test_gradient_is_finite_where_masked_values_are_nan():
+    variances = tf.constant([1.0, -1.0, np.nan])
+    with tf.GradientTape() as tape:
+        tape.watch(variances)
+        loss = tf_regression.negative_log_likelihood(
+            [0.0, np.nan, 0.0], variances, [1.0, 0.0, np.inf], mask=[1, 0, 0]
+        )
+    assert tape.gradient(loss, variances).numpy().tolist() == [0.0, 0.0, 0.0]
+
+
+def test_float32_sums_do_not_drift(rng):
+    n = 200_000
+    means = np.full(n, 1000.0, np.float32)
+    variances = rng.uniform(0.5, 2, n).astype(np.float32)
+    targets = means + rng.normal(size=n).astype(np.float32)
+    result = tf_regression.evaluate_calibration(means, variances, targets)
+    expected = np_regression.evaluate_calibration(means, variances, targets)
+    for name, value in expected.items():
+        assert float(result[name]) == pytest.approx(value, rel=3e-6), name
+    result = tf_regression.ence(means, variances, targets)
+    expected = np_regression.ence(means, variances, targets)
+    assert float(result) == pytest.approx(expected, rel=1e-4)
+
+
+def test_temperature_scaling_is_the_same(rng, tmp_path):
+    data = Row("").arguments(rng, weighted=True, dtype=np.float32)
+    tensors = {name: tf.constant(value) for name, value in data.items()}
+    expected = np_regression.TemperatureScaling().fit(**data)
+    scaler = tf_regression.TemperatureScaling().fit(**tensors)
+    assert scaler.temperature == expected.temperature
+    variances = tensors["uncertainties"]
+    scaled = scaler.transform(variances)
+    assert scaled.dtype == tf.float32
+    np.testing.assert_allclose(
+        scaled, expected.transform(data["uncertainties"]), rtol=1e-6
+    )
+    assert scaler.transform(tf.cast(variances, tf.float64)).dtype == tf.float64
+    compiled = tf.function(
+        scaler.transform, input_signature=[tf.TensorSpec([None], tf.float32)]
+    )
+    np.testing.assert_array_equal(compiled(variances), scaled)
+    assert np.isnan(compiled([1.0, 0.0, -1.0, np.inf])).tolist() == [False] + [True] * 3
+    with pytest.raises(ValueError, match="`uncertainties` must be variances > 0"):
+        scaler.transform([1.0, -1.0])
+    with pytest.raises(ValueError, match="uncertainties"):
+        scaler.transform([])
+    with pytest.raises(ValueError, match="call `fit` first"):
+        tf_regression.TemperatureScaling().transform([1.0])
+    expected.save(tmp_path / "scaler.json")
+    loaded = tf_regression.TemperatureScaling.load(tmp_path / "scaler.json")
+    assert loaded.temperature == expected.temperature
+    assert isinstance(loaded, tf_regression.TemperatureScaling)
+
+
+Y = np.array([-1.5, -1.0, 0.0, 0.3, 1.0, 2.0, 2.5, 7.0])
+
+
+@pytest.mark.parametrize(
+    ("distribution", "expected"),
+    [
+        (tfd.Normal(np.float64(1), 2.0), stats.norm(1, 2)),
+        (tfd.Gamma(np.float64(2), 3.0), stats.gamma(2, scale=1 / 3)),
+        (tfd.Uniform(np.float64(0), 2.0), stats.uniform(0, 2)),
+        (tfd.StudentT(np.float64(3), 0.5, 2.0), stats.t(3, 0.5, 2)),
+        (tfd.Weibull(np.float64(1.5), 2.0), stats.weibull_min(1.5, scale=2)),
+        (tfd.Poisson(np.float64(2)), stats.poisson(2)),
+        (tfd.Geometric(probs=np.float64(0.3)), stats.geom(0.3, -1)),
+        (tfd.Bernoulli(probs=np.float64(0.3)), stats.bernoulli(0.3)),
+        (tfd.Categorical(probs=[0.2, 0.3, 0.5]), ([0, 1, 2], [0.2, 0.3, 0.5])),
+        (
+            tfd.FiniteDiscrete(np.array([-1.5, 0.3, 2.0]), probs=[0.2, 0.3, 0.5]),
+            ([-1.5, 0.3, 2.0], [0.2, 0.3, 0.5]),
+        ),
+        (tfd.Deterministic(np.float64(1)), ([1.0], [1.0])),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_distribution_pit_equals_scipy(distribution, expected):
+    if isinstance(expected, tuple):
+        atoms, masses = np.array(expected)
+        below, at = (
+            np.sum(masses * compare, axis=1)
+            for compare in (atoms < Y[:, None], atoms == Y[:, None])
+        )
+        expected = below + at / 2
+    elif hasattr(expected.dist, "pmf"):
+        expected = expected.cdf(Y) - expected.pmf(Y) / 2
+    else:
+        expected = expected.cdf(Y)
+    for targets in (Y, Y[:, None], Y.reshape(2, 4)):
+        pit = tf_regression.distribution_pit(distribution, targets)
+        assert pit.shape == targets.shape
+        np.testing.assert_allclose(np.reshape(pit, -1), expected, atol=1e-6)
+    run = tf.function(
+        lambda y: tf_regression.distribution_pit(distribution, y),
+        input_signature=[tf.TensorSpec([None], tf.float64)],
+    )
+    np.testing.assert_allclose(run(Y), expected, atol=1e-6)
+
+
+@DTYPES
+def test_distribution_pit_of_normals(dtype, rng):
+    data = Row("").arguments(rng, dtype=dtype)
+    expected = np_regression.probability_integral_transform(**data)
+    means, variances, targets = data.values()
+    for shape in ([40], [40, 1]):
+        forecast = tfd.Normal(means.reshape(shape), np.sqrt(variances).reshape(shape))
+        pit = tf_regression.distribution_pit(forecast, targets)
+        assert pit.dtype == dtype
+        np.testing.assert_allclose(pit, expected, atol=TOLERANCE[dtype])
+    run = tf.function(
+        lambda means, stddevs, y: tf_regression.distribution_pit(
+            tfd.Normal(means, stddevs), y
+        ),
+        jit_compile=True,
+    )
+    stddevs = np.sqrt(variances)
+    stddevs[3], targets[4] = -1, np.nan
+    pit = run(means, stddevs, targets).numpy()
+    assert np.flatnonzero(np.isnan(pit)).tolist() == [3, 4]
+    np.testing.assert_allclose(
+        np.delete(pit, [3, 4]), np.delete(expected, [3, 4]), atol=TOLERANCE[dtype]
+    )
+
+
+def test_distribution_pit_refuses():
+    normal = tfd.Normal([0.0, 1.0], [1.0, 1.0])
+    for targets in ([0.0], [0.0, 1.0, 2.0], [[0.0, 1.0], [2.0, 3.0]]):
+        with pytest.raises(ValueError, match="`distribution`"):
+            tf_regression.distribution_pit(normal, targets)
+    with pytest.raises(ValueError, match="`targets` must be finite"):
+        tf_regression.distribution_pit(normal, [0.0, np.nan])
+    with pytest.raises(ValueError, match="`targets`"):
+        tf_regression.distribution_pit(tfd.Normal(0.0, 1.0), [])
+    with pytest.raises(ValueError, match="`distribution` must be of parameters"):
+        tf_regression.distribution_pit(tfd.Normal(0.0, -1.0), [0.0])
+    with pytest.raises(ValueError, match="`distribution`"):
+        tf_regression.distribution_pit(tfd.Normal(np.nan, 1.0), [0.0])
+    vector = tfd.MultivariateNormalDiag([0.0, 1.0])
+    with pytest.raises(ValueError, match="event_shape"):
+        tf_regression.distribution_pit(vector, [0.0])
+    with pytest.raises(TypeError, match="`distribution`"):
+        tf_regression.distribution_pit([0.0], [0.0])
+    with pytest.raises(TypeError, match="`targets`"):
+        tf_regression.distribution_pit(normal, ["a", "b"])
+
+
+def test_both_rooms_have_the_same_names():
+    shared = set(np_regression.__all__) - set(np_regression._PLOTS)
+    assert set(tf_regression.__all__) == shared | {"distribution_pit"}

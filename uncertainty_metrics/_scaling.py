@@ -1,0 +1,107 @@
+"""What every temperature scaling shares: its one number, kept, saved and loaded."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from uncertainty_metrics import _checks
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_VERSION = 1
+
+
+def checked_temperature(value: Any) -> float:
+    """Returns `value` as a float; raises ValueError unless it is finite and > 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise _checks.error("temperature", "finite and > 0", repr(value))
+    return number
+
+
+class Scaling:
+    """A temperature that is 1 until it is fitted.
+
+    Files are JSON text, the same for NumPy and TensorFlow: what the one saved the other
+    loads.
+
+    Attributes:
+      temperature: the fitted temperature, a float > 0; 1.0 before the fit.
+      is_fitted: whether there was a fit.
+    """
+
+    # What is scaled; classes of one kind load each other's files.
+    _kind: ClassVar[str]
+
+    def __init__(self):
+        self._temperature = None
+
+    @property
+    def temperature(self) -> float:
+        return 1.0 if self._temperature is None else self._temperature
+
+    @property
+    def is_fitted(self) -> bool:
+        return self._temperature is not None
+
+    def _set(self, temperature: Any) -> Self:
+        """Takes a temperature; raises ValueError unless it is finite and > 0."""
+        self._temperature = checked_temperature(temperature)
+        return self
+
+    def _require_fitted(self) -> float:
+        """Returns the temperature; raises ValueError before the fit."""
+        if not self.is_fitted:
+            raise ValueError(
+                f"There is no temperature yet: call `fit` first. Received: {self!r}, "
+                "not fitted"
+            )
+        return self.temperature
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(temperature={self.temperature})"
+
+    def get_config(self) -> dict[str, float | None]:
+        """Returns the temperature, None before the fit, as `from_config` takes it."""
+        return {"temperature": self._temperature}
+
+    @classmethod
+    def from_config(cls, config: dict[str, float | None]) -> Self:
+        """Returns a scaling of the temperature in a configuration."""
+        scaling = cls()
+        if config["temperature"] is not None:
+            scaling._set(config["temperature"])
+        return scaling
+
+    def save(self, path: str | pathlib.Path) -> None:
+        """Writes the temperature to a file, as JSON."""
+        content = {"class": self._kind, "version": _VERSION, **self.get_config()}
+        pathlib.Path(path).write_text(json.dumps(content), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | pathlib.Path) -> Self:
+        """Returns what `save` wrote.
+
+        Raises:
+          ValueError: the file holds something else.
+        """
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        try:
+            content = json.loads(text)
+            right = content["class"] == cls._kind and content["version"] == _VERSION
+            scaling = cls.from_config(content) if right else None
+        except (KeyError, TypeError, ValueError):
+            scaling = None
+        if scaling is None:
+            raise ValueError(
+                f"`path` must be a file that `save` wrote for {cls._kind} (version "
+                f"{_VERSION}). Received: {str(path)!r} with {text[:100]!r}"
+            )
+        return scaling

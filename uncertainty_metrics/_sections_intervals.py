@@ -1,0 +1,116 @@
+"""The section of bootstrap intervals: what other examples might have given."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
+
+INTERVAL_LEVEL = 0.95
+# Fewer resamples where each takes longer, as there are more examples.
+_MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
+_SEED = 0  # Every report draws alike.
+
+
+def intervals(
+    data: dict[str, Any], num_bins: int, may_be_calibrated: bool
+) -> dict[str, Any]:
+    """Returns the section.
+
+    Args:
+      data: labels, predictions and weights, by the names of the arguments.
+      num_bins: number of bins of the ECE.
+      may_be_calibrated: whether chance alone explains the ECE.
+    """
+    data = _examples(data)
+    size = len(data["labels"])
+    verdict = (
+        f"{100 * INTERVAL_LEVEL:.0f}% intervals by the bootstrap: what other examples "
+        "of the same kind might have given."
+    )
+    if may_be_calibrated:
+        verdict += (
+            " That of the ece is too high if the model is calibrated, as it may be."
+        )
+    if size == 1:
+        verdict = "One example alone has no intervals."
+    return {
+        "level": INTERVAL_LEVEL,
+        "num_resamples": _num_resamples(size),
+        "verdict": verdict,
+        "metrics": _each_metric(functools.partial(bootstrap, **data), size, num_bins),
+    }
+
+
+def differences(
+    first: dict[str, Any], second: dict[str, Any], num_bins: int
+) -> dict[str, dict[str, Any]]:
+    """Returns the metrics of a model less those of another, of the same examples.
+
+    Args:
+      first: labels, predictions and weights, by the names of the arguments.
+      second: those of the other model.
+      num_bins: number of bins of the ECE.
+    """
+    first, second = _examples(first), _examples(second)
+
+    def difference(metric, **options):
+        with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
+            return bootstrap_difference(metric, first, second, **options)
+
+    return _each_metric(difference, len(first["labels"]), num_bins)
+
+
+def _examples(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns labels [N], predictions [N, K] and weights [N], at most 1, or None.
+
+    An example of weight 0 is none, and is not drawn.
+    """
+    examples = _inputs.examples(**data)
+    weights = examples.weights
+    return {
+        "labels": examples.labels,
+        examples.name: examples.predictions,
+        "sample_weight": None if weights is None else weights / weights.max(),
+    }
+
+
+def _num_resamples(size: int) -> int:
+    return max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
+
+
+def _each_metric(
+    interval: Callable[..., ConfidenceInterval], size: int, num_bins: int
+) -> dict[str, dict[str, Any]]:
+    """Returns the interval of each metric; of one example, none."""
+    metrics = {
+        "accuracy": (um.accuracy, {}),
+        "ece": (um.ece, {"num_bins": num_bins}),
+        "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+        "negative_log_likelihood": (um.negative_log_likelihood, {}),
+    }
+    options = {
+        "num_resamples": _num_resamples(size),
+        "alpha": 1 - INTERVAL_LEVEL,
+        "seed": _SEED,
+    }
+    return {
+        name: _row(interval(metric, **of_metric, **options))
+        for name, (metric, of_metric) in metrics.items()
+        if size > 1
+    }
+
+
+def _row(interval: ConfidenceInterval) -> dict[str, float | str | None]:
+    """Returns what strict JSON can hold; null is what is not defined."""
+    return {
+        name: None if np.isnan(end) else end if np.isfinite(end) else str(end)
+        for name, end in zip(("low", "estimate", "high"), interval, strict=True)
+    }

@@ -1,0 +1,256 @@
+"""The score of each example of a forecast of mean and variance, or a distribution.
+
+They are scorers as `_scorers` describes them. The scores of a distribution are computed
+at once, NaN where there is none, and read by the scorer `Given`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _labels, _scorers
+from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.tensorflow import _inputs, _quadrature, distribution_scores
+from uncertainty_metrics.tensorflow import regression as tf_regression
+
+if TYPE_CHECKING:
+    import tensorflow_probability as tfp
+
+    Distribution = tfp.distributions.Distribution
+
+
+def _call(distribution: Distribution, method: str, *arguments: tf.Tensor) -> tf.Tensor:
+    try:
+        return getattr(distribution, method)(*arguments)
+    except NotImplementedError as missing:
+        raise _checks.error(
+            "y_pred",
+            f"a distribution with a `{method}`",
+            f"{type(distribution).__name__}: {missing}",
+        ) from missing
+
+
+@dataclasses.dataclass(frozen=True)
+class _Forecast(_scorers.RealScorer):
+    """A score of means and variances; `y_pred` [..., 2]."""
+
+    def _axis(self):
+        return "2 (mean and variance)"
+
+    def _check_size(self, size):
+        _scorers.check_last(size, 2, "mean and variance")
+
+    def of_distribution(self, distribution: Distribution, y: tf.Tensor) -> tf.Tensor:
+        """Returns the scores of a distribution, NaN where there are none."""
+        raise NotImplementedError
+
+    def given(self) -> Given:
+        """Returns the scorer that reads them."""
+        return Given()
+
+
+@dataclasses.dataclass(frozen=True)
+class SquaredError(_Forecast):
+    """The square of label less mean; the variance may be anything."""
+
+    def _scores(self, labels, y_pred):
+        errors = labels - y_pred[:, 0]
+        return errors * errors, tf.math.is_finite(errors)
+
+    def of_distribution(self, distribution, y):
+        errors = y - tf.cast(_call(distribution, "mean"), y.dtype)
+        return tf.where(tf.math.is_finite(errors), errors * errors, np.nan)
+
+
+@dataclasses.dataclass(frozen=True)
+class _VarianceForecast(_Forecast):
+    variance_transform: str = "identity"
+
+    def __post_init__(self):
+        _checks.one_of(
+            "variance_transform", self.variance_transform, _scorers.SCALE_TRANSFORMS
+        )
+
+    def _explain(self, predictions):
+        bad = predictions[:, 1] <= 0
+        if self.variance_transform == "identity" and np.any(bad):
+            raise _checks.error(
+                "y_pred", "variances > 0", np_inputs.first(bad, predictions[:, 1])
+            )
+
+    def _scores(self, labels, y_pred):
+        mean, variances = tf.unstack(y_pred, axis=-1)
+        errors = labels - mean
+        if self.variance_transform != "identity":
+            softplus = self.variance_transform == "softplus"
+            variances = (tf.nn.softplus if softplus else tf.exp)(variances)
+            tiny = np.finfo(variances.dtype.as_numpy_dtype).tiny
+            variances = tf.maximum(variances, tiny)  # They may underflow.
+        right = (variances > 0) & (variances < np.inf) & tf.math.is_finite(errors)
+        return self._score(errors, variances), right
+
+    def _score(self, errors: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
+        """Returns the scores [N], any number where errors or variances are wrong."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class Deviation(_VarianceForecast):
+    """The standard deviation."""
+
+    def _score(self, errors, variances):
+        return tf.sqrt(variances)
+
+    def of_distribution(self, distribution, y):
+        stddevs = tf.cast(_call(distribution, "stddev"), y.dtype)
+        return tf.where((stddevs >= 0) & (stddevs < np.inf), stddevs, np.nan)
+
+
+@dataclasses.dataclass(frozen=True)
+class Width(_VarianceForecast):
+    """The width of the central interval of one level."""
+
+    level: float = 0.95
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "level", _checks.open_unit("level", self.level))
+
+    def _score(self, errors, variances):
+        (limit,) = np_regression.normal_limits([self.level])
+        return 2 * limit * tf.sqrt(variances)
+
+    def of_distribution(self, distribution, y):
+        dtype = distribution.dtype if distribution.dtype.is_floating else y.dtype
+        tail = tf.constant((1 - self.level) / 2, dtype)
+        lower, upper = (
+            tf.cast(_call(distribution, "quantile", p), y.dtype)
+            for p in (tail, 1 - tail)
+        )
+        return tf.where(upper >= lower, upper - lower, np.nan)
+
+
+@dataclasses.dataclass(frozen=True)
+class NormalLikelihood(_VarianceForecast):
+    """The negative log-likelihood."""
+
+    def _score(self, errors, variances):
+        terms = tf.math.log(variances) + errors * (errors / variances)
+        return 0.5 * (math.log(2 * math.pi) + terms)
+
+    def of_distribution(self, distribution, y):
+        y = tf.cast(y, distribution.dtype)
+        likelihood = _call(distribution, "log_prob", y)
+        return -tf.cast(likelihood, _inputs.sum_dtype(likelihood))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Distance(_VarianceForecast):
+    """How many standard deviations the label is from the mean; for a distribution how
+    far its PIT is from the middle, in [0, 1].
+    """
+
+    def _score(self, errors, variances):
+        return tf.abs(errors) / tf.sqrt(variances)
+
+    def of_distribution(self, distribution, y):
+        pit, rises = tf_regression.mid_cdf(distribution, y)
+        distances = tf.abs(2 * pit - 1)
+        right = rises & (distances <= 1 + 2 * _quadrature.CDF_TOLERANCE)
+        return tf.where(right, distances, np.nan)
+
+    def given(self):
+        return Given(tuple(np_regression.pit_limits(self.levels, np.float32)))
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The levels of the intervals, ascending, [L]."""
+        raise NotImplementedError
+
+    @property
+    def limits(self) -> np.ndarray:
+        """What the scores inside of the intervals do not exceed, [L]."""
+        return np_regression.normal_limits(self.levels)
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve(_Distance):
+    n_bins: int = 10
+
+    def __post_init__(self):
+        super().__post_init__()
+        n_bins = _checks.positive_integer("n_bins", self.n_bins)
+        object.__setattr__(self, "n_bins", n_bins)
+
+    @property
+    def levels(self):
+        return np_regression.curve_levels(self.n_bins)
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage(_Distance):
+    level: float = 0.95
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "level", _checks.open_unit("level", self.level))
+
+    @property
+    def levels(self):
+        return np.array([self.level])
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(_scorers.RealScorer):
+    """Scores of a distribution; `y_pred` [..., 1]."""
+
+    limits: tuple[float, ...] = ()
+
+    def _axis(self):
+        return "1 (score)"
+
+    def _scores(self, labels, y_pred):
+        return y_pred[:, 0], ~tf.math.is_nan(y_pred[:, 0])
+
+    def explain(self, y_true, y_pred, live):
+        np_inputs.finite("y_true", np.asarray(y_true).reshape(-1)[np.asarray(live)])
+        raise _checks.error(
+            "y_pred",
+            "a distribution whose parameters are in their range, with finite moments",
+            "one that has no score for a target",
+        )
+
+
+def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor:
+    """Returns the scores of a distribution, shape of `y_true` and an axis of 1.
+
+    Raises:
+      ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
+    """
+    from tensorflow_probability import distributions as tfd
+
+    # The output of a TFP layer wraps the distribution.
+    distribution = getattr(y_pred, "tensor_distribution", y_pred)
+    while isinstance(distribution, tfd.Independent):
+        distribution = distribution.distribution
+    y_true = _inputs.as_tensor("y_true", y_true)
+    with _labels.keras_names("distribution"):
+        distribution = distribution_scores.unwrapped(distribution)
+        batch = distribution.batch_shape
+        if batch.rank:
+            _checks.paired("distribution", batch, "y_true", y_true.shape)
+        wide = distribution.dtype == tf.float64
+        y = tf.cast(y_true, tf.float64 if wide else tf.float32)
+        if batch.rank:
+            y = tf.reshape(y, distribution.batch_shape_tensor())
+        finite = tf.math.is_finite(y)
+        scores = scorer.of_distribution(distribution, tf.where(finite, y, 0.0))
+    scores = tf.where(finite, scores, np.nan)
+    return tf.reshape(scores, tf.shape(y_true))[..., None]

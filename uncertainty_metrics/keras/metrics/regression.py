@@ -1,0 +1,344 @@
+"""Streaming calibration of predicted means and variances: the Keras metrics.
+
+`y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and variance
+[..., 2], or is a TFP distribution of scalar events, of the shape of the targets or of
+batch shape [], or what a TFP layer returns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from uncertainty_metrics.keras import _base, _regression_scorers
+from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetric
+from uncertainty_metrics.tensorflow import _inputs, _sums
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    TensorLike = tf.Tensor | ArrayLike
+
+
+def _register(metric: type) -> type:
+    """Registers a class whose bare name may be that of a metric of classifiers."""
+    return _base.keras.utils.register_keras_serializable(
+        package="uncertainty_metrics", name=f"regression.{metric.__name__}"
+    )(metric)
+
+
+class _ForecastMetric(ScoreMetric):
+    """A metric that takes distributions as well."""
+
+    @tf.autograph.experimental.do_not_convert
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and variance, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        scorer = self._scorer
+        if _inputs.is_distribution(y_pred):
+            y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
+            scorer = scorer.given()
+        self._update(scorer, y_true, y_pred, sample_weight)
+
+
+class _MeanMetric(_ForecastMetric, MeanScore):
+    """The mean of a score."""
+
+
+def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+    """Returns the weight of the scores between the limits, [1, limits + 1]."""
+    limits = tf.constant(scorer.limits, scores.dtype)
+    cell = tf.searchsorted(limits, scores)
+    hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
+    if hi.dtype == tf.float64:
+        hi, lo = _sums.split(hi)
+    return _sums.Sums(None, hi, lo)
+
+
+class _CoverageMetric(_ForecastMetric):
+    """A metric of the share of the targets in their intervals.
+
+    The state is the weight between the limits of neighbouring intervals; counts are
+    exact up to 2^48.
+    """
+
+    _reduce = staticmethod(_cell_sums)
+
+    def __init__(self, scorer: Any, name: str | None, dtype: Any):
+        super().__init__(scorer, name, dtype)
+        self._build_sums((1, len(scorer.levels) + 1), units=False)
+
+    def _match(self, metric: _CoverageMetric) -> None:
+        del metric  # The configuration gives the shape.
+
+    def result(self) -> tf.Tensor:
+        """Returns the value of all batches; 0.0 before the first."""
+        sums, valid = self._read_sums()
+        (mass,) = tf.unstack(_sums.totals(sums, self._result_dtype))
+        total = tf.reduce_sum(mass)
+        value = self._value(tf.cumsum(mass)[:-1] / total)
+        value = tf.where(total > 0, value, tf.zeros_like(value))
+        return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
+
+    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
+        """Returns the metric, of the coverage of each level [L]."""
+        raise NotImplementedError
+
+
+@_register
+class ExpectedCalibrationError(_CoverageMetric):
+    """Expected calibration error of regression, of all batches.
+
+      ECE = mean over p of |coverage of central intervals of level p - p|
+
+    over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
+    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and variance
+    [..., 2], or it is a TFP distribution, whose CDF tells which intervals hold the
+    target.
+
+    Args:
+      n_bins: number of levels.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      variance_transform: how the second parameter x becomes the variance: "identity",
+        x > 0; "exp", e^x (x is the logarithm); or "softplus", log(1 + e^x).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.ExpectedCalibrationError(n_bins=3)
+      >>> metric.update_state([1.0], [[0.0, 1.0]])
+      >>> metric.update_state([1.0], [[0.0, 4.0]])
+      >>> round(float(metric.result()), 6)
+      0.051667
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+
+    def __init__(
+        self,
+        n_bins: int = 10,
+        name: str | None = "expected_calibration_error",
+        dtype: Any = None,
+        *,
+        variance_transform: str = "identity",
+    ):
+        scorer = _regression_scorers.Curve(variance_transform, n_bins)
+        super().__init__(scorer, name, dtype)
+
+    def _value(self, coverage):
+        levels = tf.constant(self._scorer.levels, coverage.dtype)
+        return tf.reduce_mean(tf.abs(coverage - levels))
+
+
+@_register
+class IntervalCoverage(_CoverageMetric):
+    """Share of the targets in their central intervals, of all batches.
+
+    `um.regression.interval_coverage`; targets and predictions are those of
+    `ExpectedCalibrationError`. The closer to the level, the better.
+
+    Args:
+      level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      variance_transform: how the second parameter x becomes the variance: "identity",
+        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+
+    Raises:
+      ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.IntervalCoverage(level=0.95)
+      >>> metric.update_state([1.9, 2.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_coverage",
+        dtype: Any = None,
+        *,
+        variance_transform: str = "identity",
+    ):
+        scorer = _regression_scorers.Coverage(variance_transform, level)
+        super().__init__(scorer, name, dtype)
+
+    def _value(self, coverage):
+        return coverage[0]
+
+
+@_register
+class IntervalWidth(_MeanMetric):
+    """Mean width of the central intervals, of all batches.
+
+    `um.regression.interval_width`; predictions are those of `ExpectedCalibrationError`,
+    of distributions with a `quantile`. In the unit of the targets; smaller is sharper.
+
+    Args:
+      level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      variance_transform: how the second parameter x becomes the variance: "identity",
+        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+
+    Raises:
+      ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.IntervalWidth(level=0.95)
+      >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
+      >>> round(float(metric.result()), 5)
+      5.87989
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_width",
+        dtype: Any = None,
+        *,
+        variance_transform: str = "identity",
+    ):
+        scorer = _regression_scorers.Width(variance_transform, level)
+        super().__init__(scorer, name, dtype)
+
+
+@_register
+class Sharpness(_MeanMetric):
+    """Sharpness: the mean predicted standard deviation of all batches.
+
+    `um.regression.sharpness`; predictions are those of `ExpectedCalibrationError`. In
+    the unit of the targets; smaller is sharper.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      variance_transform: how the second parameter x becomes the variance: "identity",
+        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+
+    Raises:
+      ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.Sharpness()
+      >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
+      >>> float(metric.result())
+      1.5
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness.
+    """
+
+    def __init__(
+        self,
+        name: str | None = "sharpness",
+        dtype: Any = None,
+        *,
+        variance_transform: str = "identity",
+    ):
+        scorer = _regression_scorers.Deviation(variance_transform)
+        super().__init__(scorer, name, dtype)
+
+
+@_register
+class NegativeLogLikelihood(_MeanMetric):
+    """Negative log-likelihood of the targets, mean of all batches, in nats.
+
+      NLL = mean of 1/2 (log(2 pi variance) + (y - mean)^2 / variance)
+
+    `um.regression.negative_log_likelihood`; for a distribution the mean of its
+    `-log_prob`. Targets and predictions are those of `ExpectedCalibrationError`.
+    Smaller is better.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      variance_transform: how the second parameter x becomes the variance: "identity",
+        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+
+    Raises:
+      ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.NegativeLogLikelihood()
+      >>> metric.update_state([1.0], [[0.0, 1.0]])
+      >>> round(float(metric.result()), 6)
+      1.418939
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+
+    def __init__(
+        self,
+        name: str | None = "negative_log_likelihood",
+        dtype: Any = None,
+        *,
+        variance_transform: str = "identity",
+    ):
+        scorer = _regression_scorers.NormalLikelihood(variance_transform)
+        super().__init__(scorer, name, dtype)
+
+
+@_register
+class RootMeanSquaredError(_MeanMetric):
+    """Root mean squared error of the predicted means of all batches.
+
+    `um.regression.root_mean_squared_error`; targets and predictions are those of
+    `ExpectedCalibrationError`, of which the variances are not looked at. In the unit of
+    the targets; smaller is better.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.RootMeanSquaredError()
+      >>> metric.update_state([1.0, 7.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      5.0
+    """
+
+    def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None):
+        super().__init__(_regression_scorers.SquaredError(), name, dtype)
+
+    def result(self) -> tf.Tensor:
+        """Returns the root of the mean over all batches; 0.0 before the first."""
+        return tf.sqrt(super().result())

@@ -1,0 +1,409 @@
+"""Metrics of resampled data: of given examples, as functions of how often each of them
+is drawn.
+
+Means over examples and calibration errors of even bins need no more than a few sums for
+that. All other metrics are called with resampled arrays; those that ask only for the
+decisions of a classifier and their scores, with arrays of these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import PRESETS, CalibrationSpec
+from uncertainty_metrics.numpy import (
+    _binning,
+    _inputs,
+    calibration,
+    debiased_calibration,
+    ensemble,
+    regression,
+    scoring_rules,
+    selective,
+)
+
+# They return a value for each example, some of them only for `aggregate=False`.
+_BY_EXAMPLE = (
+    ensemble.cosine_distance,
+    ensemble.cosine_similarity,
+    ensemble.ensemble_cross_entropy,
+    ensemble.ensemble_disagreement,
+    ensemble.expected_entropy,
+    ensemble.gibbs_cross_entropy,
+    ensemble.kl_divergence,
+    ensemble.knowledge_uncertainty,
+    ensemble.logit_kl_divergence,
+    ensemble.lp_distance,
+    ensemble.mean_member_uncertainty,
+    ensemble.model_uncertainty,
+    ensemble.mutual_information,
+    ensemble.predictive_entropy,
+    ensemble.variation_ratio,
+    regression.probability_integral_transform,
+    regression.quantile_pit,
+    regression.sample_pit,
+    scoring_rules.brier_score,
+    scoring_rules.crps_normal_score,
+    scoring_rules.crps_score,
+    scoring_rules.energy_score,
+    scoring_rules.interval_score,
+    scoring_rules.negative_log_likelihood,
+    scoring_rules.pinball_loss,
+)
+_GENERAL = calibration.general_calibration_error
+_DEBIASED = debiased_calibration.debiased_calibration_error
+# They compare scores and outcomes in bins.
+_BINNED = {getattr(calibration, name): spec for name, spec in PRESETS.items()}
+_BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
+# They depend on the order of the confidences and on which decisions are right.
+_RANKED = (
+    selective.area_under_generalized_risk_coverage_curve,
+    selective.area_under_risk_coverage_curve,
+    selective.coverage_at_risk,
+    selective.excess_aurc,
+    selective.oracle_collaborative_accuracy,
+    selective.risk_at_coverage,
+)
+_MEMBERS_FIRST = (ensemble.average_pairwise_diversity, ensemble.variance_bound)
+# Arguments of the package's metrics that are arrays of options, not of examples.
+_OPTION_ARRAYS = (
+    "default_hyperparam_range",
+    "hyperparam_range",
+    "level",
+    "quantiles",
+    "thresholds",
+)
+# The arguments of `_inputs.examples`.
+_EXAMPLES = (
+    "labels",
+    "probabilities",
+    "logits",
+    "probs",
+    "labels_predicted",
+    "sample_weight",
+    "ignore_index",
+)
+
+_Value = Callable[[np.ndarray], np.ndarray]
+
+
+class Metric(NamedTuple):
+    """A metric of given data.
+
+    Attributes:
+      estimate: its result for the data as they are.
+      value: all numbers of its result, [S], for examples drawn so many times, int64
+        [n]; raises ValueError where there is none.
+      n: number of examples.
+    """
+
+    estimate: Any
+    value: _Value
+    n: int
+
+
+def _leaves(result: Any) -> Iterator[np.ndarray]:
+    """Yields the arrays in the result of a metric."""
+    if isinstance(result, Mapping):
+        result = tuple(result.values())
+    if isinstance(result, tuple):
+        for part in result:
+            yield from _leaves(part)
+        return
+    array = np.asarray(result)
+    if array.dtype.kind not in "biuf":
+        raise _checks.error(
+            "metric",
+            "a function that returns numbers, arrays, or dicts or tuples of them",
+            f"one that returns {type(result).__name__}",
+        )
+    yield array
+
+
+def flat(result: Any) -> np.ndarray:
+    """Returns all numbers in the result of a metric, float64 [S]."""
+    if isinstance(result, float):
+        return np.array([result])
+    leaves = (array.astype(np.float64) for array in _leaves(result))
+    return np.concatenate([np.zeros(0), *map(np.ravel, leaves)])
+
+
+def _each(function: Callable[[np.ndarray], Any], result: Any) -> Any:
+    """Returns `function` of an array, or of each in a named tuple."""
+    if isinstance(result, tuple):
+        return type(result)(*map(function, result))
+    return function(result)
+
+
+def _is_ours(metric: Callable[..., Any]) -> bool:
+    return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
+
+
+def _function(
+    metric: Callable[..., Any], data: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Returns the function to call, of those for tensors the NumPy twin, and its data.
+
+    What `functools.partial` binds to a metric of the package is data like the other.
+    """
+    if not callable(metric):
+        raise TypeError(f"`metric` must be a function. Received: {metric!r}")
+    if isinstance(metric, functools.partial) and _is_ours(metric.func):
+        signature = inspect.signature(metric.func)
+        bound = signature.bind_partial(*metric.args, **metric.keywords)
+        metric, data = metric.func, {**bound.arguments, **data}
+    if _is_ours(metric):
+        try:
+            module = metric.__module__.replace(".tensorflow.", ".numpy.")
+            metric = getattr(importlib.import_module(module), metric.__name__)
+        except (ImportError, AttributeError):
+            pass  # It has no twin.
+    return metric, data
+
+
+def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:
+    """Returns the axis of the examples in an argument; None for an option."""
+    rank = np.ndim(data[name])
+    if rank == 0 or (_is_ours(metric) and name in _OPTION_ARRAYS):
+        return None
+    members_first = False
+    if name == "probs":
+        members_first = metric in _MEMBERS_FIRST
+    elif name in ("logits", "probabilities") and _is_ours(metric):
+        members_first = data.get("ensemble_axis") in (0, -rank)
+    return int(members_first)
+
+
+def _checked(
+    metric: Callable[..., Any], data: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, int], int]:
+    """Returns the data, with arrays for what is not an option; the axis of the examples
+    in each array that is resampled; and the number of examples.
+    """
+    data = dict(data)
+    for name, value in data.items():
+        if not (value is None or isinstance(value, bool | int | float | str)):
+            array = _inputs.as_array(name, value)
+            data[name] = array if array.ndim > 0 else value
+    axes = {name: _axis(metric, data, name) for name in data}
+    axes = {name: axis for name, axis in axes.items() if axis is not None}
+    if not axes:
+        raise _checks.error(
+            "data", "arrays by the names of the arguments", list(data) or "nothing"
+        )
+    sizes = {name: data[name].shape[axis] for name, axis in axes.items()}
+    first, n = next(iter(sizes.items()))
+    for name, size in sizes.items():
+        if size != n:
+            raise _checks.error(
+                name,
+                f"of as many examples as `{first}`, {n} on axis {axes[first]}",
+                f"{size} on axis {axes[name]}",
+            )
+    if n < 2:
+        raise _checks.error(first, "at least two examples", n)
+    return data, axes, n
+
+
+def _calls(
+    metric: Callable[..., Any],
+    data: dict[str, Any],
+    axes: dict[str, int],
+    units: np.ndarray,
+) -> _Value:
+    """Returns calls with resampled arrays; `units` [N] are the examples that their
+    entries belong to.
+    """
+    entries = np.arange(len(units))
+
+    def value(times):
+        drawn = np.repeat(entries, times[units])
+        arrays = {name: data[name].take(drawn, axis) for name, axis in axes.items()}
+        return flat(metric(**{**data, **arrays}))
+
+    return value
+
+
+def _smaller_calls(
+    metric: Callable[..., Any],
+    options: dict[str, Any],
+    units: np.ndarray,
+    **arrays: np.ndarray | None,
+) -> _Value:
+    """Returns calls with arrays [N] in place of those of all classes."""
+    given = {name: array for name, array in arrays.items() if array is not None}
+    return _calls(metric, {**options, **given}, dict.fromkeys(given, 0), units)
+
+
+def _ratio(sums: np.ndarray, weights: np.ndarray) -> _Value:
+    """Returns weighted means, of the sums [n, S] and weights [n] of the examples."""
+
+    def value(times):
+        times = times.astype(np.float64)
+        # Not `@`, for which BLAS starts threads: that takes longer than the sums.
+        total = np.einsum("n,n", times, weights)
+        if total == 0:
+            raise ValueError
+        return np.einsum("n,ns->s", times, sums) / total
+
+    return value
+
+
+def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
+    """Returns the mean of a value for each example."""
+    values = estimate = metric(**data)
+    if isinstance(estimate, tuple) or np.ndim(estimate) > 0:
+        estimate = _each(lambda array: array.mean(axis=0), values)
+        columns = [array.reshape(n, -1) for array in _leaves(values)]
+        return Metric(estimate, _ratio(np.concatenate(columns, 1), np.ones(n)), n)
+    values = metric(**{**data, "aggregate": False})
+    weights = np.ones(values.shape)
+    if data.get("sample_weight") is not None:
+        given = _inputs.sample_weights(data["sample_weight"], values.shape)
+        weights = given.reshape(values.shape)
+    if data.get("ignore_index") is not None:
+        weights = np.where(data["labels"] == data["ignore_index"], 0.0, weights)
+    values, weights = (array.reshape(n, -1).sum(axis=1) for array in (values, weights))
+    return Metric(estimate, _ratio(values[:, None], weights), n)
+
+
+def _units(examples: _inputs.Examples) -> np.ndarray:
+    """Returns the entry of the first axis of the labels that each example is from."""
+    return np.nonzero(examples.kept)[0]
+
+
+def _ranks(given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, which decisions are right, and weights, [N]."""
+    labels, probabilities, logits, weights, ignored = (
+        given.get(name)
+        for name in (
+            "labels",
+            "probabilities",
+            "logits",
+            "sample_weight",
+            "ignore_index",
+        )
+    )
+    return selective.ranked(labels, probabilities, logits, None, None, weights, ignored)
+
+
+def _accuracy(given: dict[str, Any], n: int) -> _Value:
+    examples = _inputs.examples(**given)
+    if examples.predicted is None:
+        _, correct, _ = _ranks(given)
+    else:
+        correct = examples.predicted == examples.labels
+    units = _units(examples)
+    weights = np.ones(len(units)) if examples.weights is None else examples.weights
+    hits, weights = (
+        np.bincount(units, values, n) for values in (weights * correct, weights)
+    )
+    return _ratio(hits[:, None], weights)
+
+
+def _ranked(
+    metric: Callable[..., Any], given: dict[str, Any], options: dict[str, Any]
+) -> _Value:
+    """Returns a metric of selective prediction."""
+    scores, correct, weights = _ranks(given)
+    return _smaller_calls(
+        metric,
+        options,
+        _units(_inputs.examples(**given)),
+        # The margins of logits may be infinite, confidences not.
+        confidences=np.unique(scores, return_inverse=True)[1],
+        correct=correct,
+        sample_weight=weights,
+    )
+
+
+def _binned(
+    metric: Callable[..., Any], given: dict[str, Any], options: dict[str, Any]
+) -> _Value | None:
+    """Returns a calibration error of the scores of decisions; None for others."""
+    chosen = {name: options[name] for name in options if name != "squared"}
+    preset = _BINNED[metric]
+    spec = (
+        CalibrationSpec(**chosen)
+        if preset is None
+        else dataclasses.replace(preset, **chosen)
+    )
+    if not (spec.max_prob or spec.positive_class):
+        return None
+    examples = _inputs.examples(**given)
+    units, weights = _units(examples), examples.weights
+    rows = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = (array[:, 0] for array in rows)
+    shape = spec.num_groups(examples.num_classes), spec.num_bins
+    if spec.binning_scheme == "adaptive" or metric is _DEBIASED:
+        if shape[0] > 1:  # What is in a group depends on the decision.
+            return None
+        return _smaller_calls(
+            metric,
+            {**options, "positive_class": True},
+            units,
+            labels=outcomes,
+            probabilities=scores,
+            sample_weight=weights,
+        )
+    masses = np.ones(len(scores)) if weights is None else weights
+    if spec.threshold > 0:
+        masses = np.where(scores > spec.threshold, masses, 0.0)
+    gaps = masses * (scores.astype(np.float64) - outcomes)
+    cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
+
+    def value(times):
+        drawn = times[units]
+        if not np.any(drawn):
+            raise ValueError
+        counts, sums = (
+            np.bincount(cells, drawn * values, math.prod(shape)).reshape(shape)
+            for values in (masses, gaps)
+        )
+        # Of the sums of scores and of outcomes only the difference matters.
+        statistics = _binning.BinStatistics(None, counts, sums, np.zeros(shape))
+        return flat(_binning.calibration_error(statistics, spec.norm))
+
+    return value
+
+
+def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
+    """Checks the data of a metric, and finds the fastest way to its replicates.
+
+    Raises:
+      ValueError: lengths differ, there is nothing to resample, or the metric raises it.
+      TypeError: the metric is not callable, or it raises it.
+    """
+    metric, data = _function(metric, data)
+    data, axes, n = _checked(metric, data)
+    if metric in _BY_EXAMPLE:
+        return _mean(metric, data, n)
+    estimate = metric(**data)
+    for array in _leaves(estimate):
+        if array.ndim > 0 and len(array) == n:
+            raise _checks.error(
+                "metric",
+                "a function of all the examples: pass one that returns a mean",
+                f"one that returns a value for each of the {n} examples",
+            )
+    given = {name: data[name] for name in _EXAMPLES if name in data}
+    options = {name: data[name] for name in data if name not in _EXAMPLES}
+    value = None
+    if metric in tuple(_BINNED):  # A metric need not be hashable.
+        value = _binned(metric, given, options)
+    elif metric is selective.accuracy:
+        value = _accuracy(given, n)
+    elif metric in _RANKED and data.get("labels") is not None:
+        value = _ranked(metric, given, options)
+    if value is None:
+        value = _calls(metric, data, axes, np.arange(n))
+    return Metric(estimate, value, n)

@@ -1,0 +1,346 @@
+"""Cross-fitted kernel means of one variable, and the intervals made of them.
+
+Each example is predicted from the examples of the other folds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs
+
+WEIGHTS = ("constant", "relative", "chi")
+
+_NODES = np.arange(-2, 4)  # Of the Lagrange interpolation, from the node to the left.
+_NODES_PER_WIDTH = 12  # Of the kernel: the interpolation is off by 3e-8 at most.
+_REACH = 8.6  # Standard deviations: exp(-reach^2 / 2) is below the rounding of 1.
+# Rounding of the transform is relative to all mass: where the kernel holds less than
+# this share of it, its few examples are summed one by one.
+_LEAST_MASS = 1e-7
+_BLOCK = 2**20  # Pairs of examples at a time.
+
+
+def check_probs(name: str, value: Any) -> np.ndarray:
+    """Returns float64 probabilities [n] of values [n] or [n, 1].
+
+    Raises:
+      ValueError: of another shape, without an example, or not in [0, 1].
+    """
+    array = _inputs.as_array(name, value)
+    shape = list(array.shape)
+    if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
+        raise _checks.error(name, "of shape [n]", f"shape {shape}")
+    if 0 in shape:
+        raise _checks.error(name, "at least one example", f"shape {shape}")
+    array = np.ascontiguousarray(_inputs.native_floating(array)).reshape(-1)
+    return _inputs.check_probabilities(array, name).astype(np.float64)
+
+
+def positive_range(probs: np.ndarray) -> float:
+    """Returns the largest less the smallest, or a tiny number if they are the same."""
+    return max(float(np.ptp(probs)), 1e-100)
+
+
+def check_range(name: str, value: Any) -> None:
+    """Raises ValueError unless `value` is two ascending numbers in [0, 1]."""
+    ends = _inputs.finite(name, value)
+    if ends.shape != (2,) or not 0 <= ends[0] < ends[1] <= 1:
+        raise _checks.error(name, "two ascending numbers in [0, 1]", value)
+
+
+def check_candidates(name: str, value: Any) -> np.ndarray:
+    """Returns float64 hyperparameters; raises ValueError unless there is one, and all
+    are positive.
+    """
+    candidates = _inputs.finite(name, value).reshape(-1)
+    if candidates.size == 0 or np.any(candidates <= 0):
+        raise _checks.error(name, "at least one number, and all of them > 0", value)
+    return candidates
+
+
+def weight_function(
+    probs: np.ndarray, weights: str = "constant", weight_trunc: float = 0.05
+) -> np.ndarray:
+    """Returns how much the squared error at each probability counts, [n].
+
+    Raises:
+      ValueError: unknown `weights`, or `weight_trunc` is not in (0, 1].
+    """
+    _checks.one_of("weights", weights, WEIGHTS)
+    least = _checks.share("weight_trunc", weight_trunc, zero=False)
+    if weights == "relative":
+        return 1 / np.maximum(np.minimum(probs, 1 - probs) ** 2, least)
+    if weights == "chi":
+        return 1 / np.maximum(probs * (1 - probs), least)
+    return np.ones_like(probs)
+
+
+def fold_numbers(
+    strata: np.ndarray, folds: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Returns the fold of each example, [n] integers in [0, folds): random, with the
+    numbers of examples of any stratum in two folds differing by one at most, as do the
+    numbers of all examples.
+
+    Raises:
+      ValueError: `folds` is not an integer of at least 2, or larger than n.
+    """
+    folds = _checks.positive_integer("folds", folds)
+    n = len(strata)
+    if not 2 <= folds <= n:
+        raise _checks.error(
+            "folds", f"at least 2 and at most {n}, the number of examples", folds
+        )
+    order = rng.permutation(n)
+    order = order[np.argsort(strata[order], kind="stable")]
+    numbers = np.empty(n, np.int64)
+    numbers[order] = np.arange(n) % folds
+    return numbers
+
+
+class KernelSmoother:
+    """Means of values over the examples of the other folds, weighted by the kernel
+    `exp(-sigma (p_i - p_j)^2)`.
+
+    The kernel sums are read off a grid: values are spread on its nodes by Lagrange
+    interpolation, multiplied by the transform of the kernel in Fourier space, and
+    interpolated back: O(n + m log m) time and memory per fold, with a number of nodes m
+    inverse to the width of the kernel. The few examples without neighbours are summed
+    exactly; in the limit they have the value of their nearest neighbour.
+
+    Args:
+      probs: [n] real numbers.
+      fold: [n] integers in [0, folds), from `fold_numbers`.
+      folds: number of folds.
+
+    Attributes:
+      range: `positive_range(probs)`.
+    """
+
+    def __init__(self, probs: np.ndarray, fold: np.ndarray, folds: int) -> None:
+        self._probs, self._fold, self._folds = probs, fold, folds
+        self.range = positive_range(probs)
+        self._exact = _ExactSums(probs, fold)
+
+    def smooth(self, values: np.ndarray, sigma: float) -> np.ndarray:
+        """Returns the kernel mean of the values [n] at each example, [n]."""
+        return next(self.smooth_each(values, [sigma]))
+
+    def smooth_each(
+        self, values: np.ndarray, sigmas: Iterable[float]
+    ) -> Iterator[np.ndarray]:
+        """Yields `smooth(values, sigma)` for each sigma; sigmas of similar size in a
+        row share a grid.
+        """
+        return (means for means, _ in self._means(values, sigmas))
+
+    def smooth_with_variances(
+        self, values: np.ndarray, sigma: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the kernel means and estimates of their variances, [n] each."""
+        means, log_mass = next(self._means(values, [sigma]))
+        # Unbiased for the variance of a value, as its mean does not depend on it. The
+        # square of a kernel is the kernel of twice the sigma.
+        noise = values * (values - means)
+        noise, log_square_mass = next(self._means(noise, [2 * sigma]))
+        return means, noise * np.exp(log_square_mass - 2 * log_mass)
+
+    def _means(
+        self, values: np.ndarray, sigmas: Iterable[float]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yields the kernel means and the logarithms of the sums of the kernel."""
+        for level, group in itertools.groupby(sigmas, self._level):
+            if level is None:
+                for sigma in group:
+                    yield self._exact.means(values, sigma, np.arange(len(values)))
+                continue
+            grid = _Grid(self._probs, self._fold, self._folds, level)
+            spectrum = grid.spectrum(values)
+            for sigma in group:
+                mass, sums = grid.kernel_sums(spectrum, sigma)
+                few = np.flatnonzero(mass < _LEAST_MASS * len(values))
+                mass[few] = 1.0
+                means, log_mass = sums / mass, np.log(mass)
+                if len(few):
+                    means[few], log_mass[few] = self._exact.means(values, sigma, few)
+                yield means, log_mass
+
+    def _level(self, sigma: float) -> float | None:
+        """Returns a width at most that of the kernel, the range over a power of 2; None
+        where the grid would be much larger than the data.
+        """
+        widths = self.range * np.sqrt(2 * sigma)  # How many of them fit in the range.
+        if widths > len(self._probs):
+            return None
+        return self.range / 2.0 ** np.ceil(np.log2(widths))
+
+
+class _Grid:
+    """Kernel sums over the examples of the other folds by Fourier transform.
+
+    Args:
+      width: at most the standard deviation of the kernels, and above half of it.
+    """
+
+    def __init__(
+        self, probs: np.ndarray, fold: np.ndarray, folds: int, width: float
+    ) -> None:
+        self._folds = folds
+        self._step = width / _NODES_PER_WIDTH
+        place = (probs - probs.min()) / self._step - _NODES[0]
+        left = np.floor(place)
+        # The transform is periodic: the gap is wider than the kernel.
+        nodes = left.max() + 2 * _REACH * _NODES_PER_WIDTH - 2 * _NODES[0]
+        self._size = 1 << int(nodes).bit_length()
+        self._index = _NODES[:, None] + (left.astype(np.int64) + fold * self._size)
+        self._shares = _lagrange(place - left)
+
+    def _spread(self, values: np.ndarray | float) -> np.ndarray:
+        """Returns the values of the other folds on the grid, [folds, size]."""
+        own = np.bincount(
+            self._index.reshape(-1),
+            (self._shares * values).reshape(-1),
+            self._folds * self._size,
+        ).reshape(self._folds, self._size)
+        return own.sum(axis=0) - own
+
+    def spectrum(self, values: np.ndarray) -> np.ndarray:
+        """Returns the transform of the masses and, as imaginary part, the values."""
+        return np.fft.fft(self._spread(1.0) + 1j * self._spread(values))
+
+    def kernel_sums(
+        self, spectrum: np.ndarray, sigma: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the sums of the kernel and of kernel times value, [n] each."""
+        frequency = 2 * np.pi * np.fft.fftfreq(self._size, self._step)
+        kernel = np.exp(-(frequency**2) / (4 * sigma)) * np.sqrt(np.pi / sigma)
+        sums = np.fft.ifft(spectrum * (kernel / self._step)).reshape(-1)
+        at_examples = np.sum(self._shares * sums[self._index], axis=0)
+        return at_examples.real, at_examples.imag
+
+
+def _lagrange(place: np.ndarray) -> np.ndarray:
+    """Returns the share of each node in a value at `place` from node 0, [nodes, n]."""
+    shares = np.ones([len(_NODES), len(place)])
+    for share, node in zip(shares, _NODES, strict=True):
+        for other in _NODES[node != _NODES]:
+            share *= (place - other) / (node - other)
+    return shares
+
+
+class _ExactSums:
+    """Kernel means over the examples of the other folds, pair by pair."""
+
+    def __init__(self, probs: np.ndarray, fold: np.ndarray) -> None:
+        self._order = np.argsort(probs, kind="stable")
+        self._rank = np.empty_like(self._order)
+        self._rank[self._order] = np.arange(len(probs))
+        self._probs, self._fold = probs[self._order], fold[self._order]
+        # Runs of examples of one fold: the nearest of another is outside of its run.
+        run = np.flatnonzero(np.diff(self._fold, prepend=-1))
+        sizes = np.diff(run, append=len(probs))
+        padded = np.concatenate([[-np.inf], self._probs, [np.inf]])
+        below = np.repeat(padded[run], sizes)
+        above = np.repeat(padded[run + sizes + 1], sizes)
+        self._nearest = np.minimum(self._probs - below, above - self._probs)
+
+    def means(
+        self, values: np.ndarray, sigma: float, index: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the kernel means at the examples of the given indices, and the
+        logarithms of the sums of the kernel.
+        """
+        values = values[self._order]
+        ranks = self._rank[index]
+        reach = np.sqrt(self._nearest[ranks] ** 2 + _REACH**2 / (2 * sigma))
+        reach *= 1 + 1e-9  # Rounding must not leave out the nearest.
+        first = np.searchsorted(self._probs, self._probs[ranks] - reach, side="left")
+        end = np.searchsorted(self._probs, self._probs[ranks] + reach, side="right")
+        pairs = np.cumsum(end - first)
+        blocks = np.searchsorted(pairs, np.arange(_BLOCK, pairs[-1], _BLOCK))
+        arguments = (np.split(array, blocks) for array in (ranks, first, end))
+        results = [
+            self._block(values, sigma, *block) for block in zip(*arguments, strict=True)
+        ]
+        means, log_mass = (
+            np.concatenate(parts) for parts in zip(*results, strict=True)
+        )
+        return means, log_mass
+
+    def _block(
+        self,
+        values: np.ndarray,
+        sigma: float,
+        ranks: np.ndarray,
+        first: np.ndarray,
+        end: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the same for examples of some ranks, over those of the ranks from
+        `first` to `end`.
+        """
+        sizes = end - first
+        row = np.repeat(np.arange(len(ranks)), sizes)
+        other = np.arange(len(row)) + np.repeat(end - np.cumsum(sizes), sizes)
+        distance = np.abs(self._probs[other] - self._probs[ranks][row])
+        # Relative to the nearest, so that not all underflow; nearer ones are left out.
+        nearest = self._nearest[ranks]
+        exponent = -sigma * (distance - nearest[row]) * (distance + nearest[row])
+        kernel = np.exp(np.minimum(exponent, 0.0))
+        kernel *= self._fold[other] != self._fold[ranks][row]
+        mass = np.bincount(row, kernel, len(ranks))
+        sums = np.bincount(row, kernel * values[other], len(ranks))
+        return sums / mass, np.log(mass) - sigma * nearest**2
+
+
+def least_error(
+    candidates: Iterable[float],
+    predictions: Iterable[np.ndarray],
+    values: np.ndarray,
+    w: np.ndarray,
+) -> float:
+    """Returns the candidate of the least weighted squared error of its predictions."""
+    pairs = zip(candidates, predictions, strict=True)
+    return min(pairs, key=lambda pair: np.mean(w * (pair[1] - values) ** 2))[0]
+
+
+def standard_error(
+    estimate: float, influence: np.ndarray, w: np.ndarray, normalize: bool
+) -> float:
+    """Returns the standard error of the mean of the influence values [n], which include
+    the weights w [n]; by the delta method where `normalize` divides by their mean.
+    """
+    if normalize:
+        influence = (influence - estimate * w) / np.mean(w)
+    return float(np.std(influence, ddof=1) / np.sqrt(len(influence)))
+
+
+def normal_limit(alpha: float) -> float:
+    """Returns what |z| of a standard Normal exceeds with probability alpha."""
+    import statistics  # It takes as long to import as half of the package.
+
+    return statistics.NormalDist().inv_cdf(1 - alpha / 2)
+
+
+def root_interval(estimate: float, error: float, alpha: float) -> ConfidenceInterval:
+    """Returns the roots of an estimate and of its Normal interval, cut at 0."""
+    z = normal_limit(alpha)
+    values = (estimate - z * error, estimate, estimate + z * error)
+    return ConfidenceInterval(*(max(value, 0.0) ** 0.5 for value in values))
+
+
+def interval(
+    estimate: float,
+    influence: np.ndarray,
+    w: np.ndarray,
+    normalize: bool,
+    alpha: float,
+) -> ConfidenceInterval:
+    """Returns the interval of the root of an estimate with influence values [n]."""
+    error = standard_error(estimate, influence, w, normalize)
+    return root_interval(estimate, error, alpha)

@@ -1,0 +1,688 @@
+"""Calibration error of forecasts of an event by some time, where examples are lost.
+
+Not every example is followed until its event or until `end_time`: some are censored,
+and of those only a time is known before which the event did not happen. Leaving them
+out, or counting them as without event, biases every calibration error. Here each
+example gets a pseudo-outcome in place of its unknown label, made of survival curves
+conditional on the forecast. These are smoothed over the forecast instead of binned.
+
+Arguments that all functions share:
+
+  probs: forecasts of P(event by end_time), in [0, 1], shape [n].
+  times: of the event or the censoring, whichever came first; finite and >= 0, [n].
+  event: 1 where the event happened at `times`, 0 where the example was censored then,
+    [n]. At equal times events come before censorings.
+  end_time: the time that the forecasts are about, > 0. Nothing later counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._progress import track
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs, _smoothing
+
+__all__ = [
+    "CCE",
+    "CensoredCalibrationError",
+    "cce",
+    "cce_conf_int",
+    "censored_calibration_error",
+    "censored_calibration_error_conf_int",
+]
+
+SURVIVAL_AGGREGATIONS = ("Kaplan-Meier", "Nelson-Aalen")
+# The factor c of the Gaussian exp(-c (d / bandwidth)^2) that is as wide as each kernel.
+KERNELS = {"rbf": 1.0, "cubic": 4.5}
+# Ends of the bandwidths tried, as shares of the number of examples.
+DEFAULT_RANGE = (0.0, 0.1)
+
+# Probabilities of being followed are at least this: no example counts for more than 20.
+LEAST_FOLLOWED = 0.05
+# The bandwidth for c_hat is that of the least error divided by n to half of this.
+UNDERSMOOTHING = 0.08
+
+_LEAST_BANDWIDTH = 1e-12  # Far below the distance of neighbours.
+_STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that curves are computed for.
+_LEAST_EXPONENT = 37.0  # exp(-37) is below the rounding of 1.
+_BLOCK = 2**18  # Entries of the curves computed at once, or 16 curves.
+
+
+@dataclasses.dataclass(frozen=True)
+class _FollowUp:
+    """What became of each example by the end time.
+
+    Attributes:
+      probs: forecasts [n].
+      happened: whether the event was seen by then, boolean [n].
+      lost: whether the example was censored by then, boolean [n].
+      key: order in time, integers [n]: `2 rank` of an event, `2 rank + 1` of a
+        censoring, and one number above all of them for who was followed beyond.
+      order: the examples in order of their keys, [n].
+    """
+
+    probs: np.ndarray
+    happened: np.ndarray
+    lost: np.ndarray
+    key: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def until(
+        cls, end_time: float, probs: np.ndarray, times: np.ndarray, event: np.ndarray
+    ) -> _FollowUp:
+        """Returns it for checked arrays."""
+        happened = event & (times <= end_time)
+        lost = ~event & (times <= end_time)
+        rank = np.unique(times, return_inverse=True)[1]
+        key = np.where(happened | lost, 2 * rank + lost, 2 * len(rank))
+        return cls(probs, happened, lost, key, np.argsort(key, kind="stable"))
+
+
+def _kernel(
+    distance: np.ndarray, nearest: np.ndarray, bandwidth: float, kernel_fn: str
+) -> np.ndarray:
+    """Returns the kernel at distances [rows, columns], relative to the nearest example
+    [rows] where that is far away.
+    """
+    nearest = nearest[:, None]
+    if kernel_fn == "rbf":
+        exponent = (nearest - distance) * (nearest + distance) / bandwidth**2
+        return np.exp(np.minimum(exponent, 0))  # Above 0 by rounding alone.
+    width = _reach(nearest, bandwidth, kernel_fn)
+    return np.maximum(1 - (distance / width) ** 2, 0) ** 3
+
+
+def _reach(nearest: np.ndarray, bandwidth: float, kernel_fn: str) -> np.ndarray:
+    """Returns the distance at which the kernel is 0, [rows]."""
+    if kernel_fn == "rbf":
+        return np.sqrt(nearest**2 + _LEAST_EXPONENT * bandwidth**2)
+    return np.maximum(bandwidth, 1.5 * nearest)
+
+
+def _survival_curves(
+    kernel: np.ndarray, beyond: np.ndarray, lost: np.ndarray, ties: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the survival curves of each row, [rows, columns + 1] each.
+
+    Entry m of a curve is its value after the first m columns.
+
+    Args:
+      kernel: weights of the examples seen or lost, in order of time, [rows, columns].
+      beyond: total weight of those followed to the end, [rows].
+      lost: which columns are censored.
+      ties: for Nelson-Aalen, the first column of the events, or of the censorings, at
+        the time of each column; None for Kaplan-Meier.
+
+    Returns:
+      later: S(end) / S, the probability of no event from then on.
+      followed: G, the probability of not being censored, at least LEAST_FOLLOWED.
+      compensator: the sum of the steps of `later`, each divided by G before it.
+    """
+    rows, columns = kernel.shape
+    at_risk = np.empty([rows, columns + 1])
+    at_risk[:, -1], at_risk[:, :-1] = beyond, kernel
+    at_risk = np.cumsum(at_risk[:, ::-1], axis=1)[:, ::-1]
+    with np.errstate(invalid="ignore"):  # 0 / 0 where nobody is left.
+        if ties is None:
+            kept = at_risk[:, 1:] / at_risk[:, :-1]
+        else:
+            kept = np.exp(-kernel / at_risk[:, ties])
+    kept[at_risk[:, :-1] == 0] = 1.0
+
+    later, followed = np.ones_like(at_risk), np.ones_like(at_risk)
+    np.cumprod(np.where(lost, 1.0, kept)[:, ::-1], axis=1, out=later[:, -2::-1])
+    np.cumprod(np.where(lost, kept, 1.0), axis=1, out=followed[:, 1:])
+    np.maximum(followed, LEAST_FOLLOWED, out=followed)
+    compensator = np.zeros_like(at_risk)
+    steps = np.diff(later, axis=1) / followed[:, :-1]
+    np.cumsum(steps, axis=1, out=compensator[:, 1:])
+    return later, followed, compensator
+
+
+@dataclasses.dataclass(frozen=True)
+class _Curves:
+    """Survival curves conditional on the forecast, of some examples for others.
+
+    Attributes:
+      data: all examples.
+      kernel_fn: one of KERNELS.
+      aggregation: one of SURVIVAL_AGGREGATIONS.
+    """
+
+    data: _FollowUp
+    kernel_fn: str
+    aggregation: str
+
+    def pseudo_outcomes(self, fold: np.ndarray, bandwidth: float) -> np.ndarray:
+        """Returns the pseudo-outcomes [n], with the curves of the other folds.
+
+        Infinite bandwidth: curves that do not depend on the forecast.
+        """
+        outcomes = np.empty(len(fold))
+        for k in range(fold.max() + 1):  # Each fold has curves of its own.
+            test = np.flatnonzero(fold == k)
+            train = np.flatnonzero(fold != k)
+            outcomes[test] = self._pseudo_outcomes(train, test, bandwidth)
+        return outcomes
+
+    def _pseudo_outcomes(
+        self, train: np.ndarray, test: np.ndarray, bandwidth: float
+    ) -> np.ndarray:
+        """Returns the pseudo-outcomes of the test examples, interpolated between those
+        with the curves of a grid of forecasts.
+
+        An example that leaves at X, and is lost or has its event then, has
+
+          Y = 1 - S(end) + [event at X <= end] Q(X) / G(X-)
+              - sum over v <= min(X, end) of (Q(v) - Q(v-)) / G(v-)
+
+        with Q(v) = S(end) / S(v). The step of Q is Q(v) times the hazard of S at v, so
+        that the mean is right for any G if S is, and for any S if G is.
+        """
+        data, probs = self.data, self.data.probs[test]
+        start = probs.min()
+        step = min(bandwidth / _STEPS_PER_BANDWIDTH, _smoothing.positive_range(probs))
+        place = (probs - start) / step
+        left = np.floor(place).astype(np.int64)
+        nodes = np.unique(np.concatenate([left, left + 1]))
+
+        order = np.argsort(left, kind="stable")
+        right_share = (place - left)[order]
+        left = np.searchsorted(nodes, left[order])
+        key, happened = data.key[test[order]] | 1, data.happened[test[order]]
+        outcomes = np.zeros(len(test))
+        for first, keys, curves in self._blocks(train, start + step * nodes, bandwidth):
+            later, followed, compensator = curves
+            for side, share in enumerate([1 - right_share, right_share]):
+                # The examples whose node on this side is in the block.
+                ends = np.searchsorted(left + side, [first, first + len(later)])
+                at = slice(*ends)
+                entry = left[at] + side - first, np.searchsorted(keys, key[at])
+                outcomes[at] += share[at] * (
+                    1
+                    - later[entry[0], 0]
+                    + happened[at] * later[entry] / followed[entry]
+                    - compensator[entry]
+                )
+        result = np.empty(len(test))
+        result[order] = outcomes
+        return result
+
+    def _blocks(
+        self, train: np.ndarray, grid: np.ndarray, bandwidth: float
+    ) -> Iterator[tuple[int, np.ndarray, tuple[np.ndarray, ...]]]:
+        """Yields, for a few nodes of the ascending grid at a time: the number of the
+        first, the keys of the columns of their curves, and the curves.
+        """
+        data = self.data
+        place = np.empty_like(data.order)
+        place[data.order] = np.arange(len(place))
+        train = train[np.argsort(data.probs[train], kind="stable")]
+        probs, place = data.probs[train], place[train]
+        num_seen = np.count_nonzero(data.happened | data.lost)
+
+        above = np.searchsorted(probs, grid)
+        padded = np.concatenate([[-np.inf], probs, [np.inf]])
+        nearest = np.minimum(grid - padded[above], padded[above + 1] - grid)
+        reach = _reach(nearest, bandwidth, self.kernel_fn) * (1 + 1e-9)
+        begin = np.searchsorted(probs, grid - reach)
+        end = np.searchsorted(probs, grid + reach, side="right")
+
+        size = max(16, _BLOCK // len(train))
+        for first in range(0, len(grid), size):
+            block = slice(first, first + size)
+            places = np.sort(place[np.min(begin[block]) : np.max(end[block])])
+            columns = data.order[places]
+            distance = np.abs(grid[block, None] - data.probs[columns])
+            kernel = _kernel(distance, nearest[block], bandwidth, self.kernel_fn)
+            seen = np.searchsorted(places, num_seen)
+            keys = data.key[columns[:seen]]
+            ties = None
+            if self.aggregation == "Nelson-Aalen":
+                ties = np.searchsorted(keys, keys)
+            curves = _survival_curves(
+                kernel[:, :seen], kernel[:, seen:].sum(axis=1), keys % 2 == 1, ties
+            )
+            yield first, keys, curves
+
+
+def _column(name: str, value: ArrayLike, probs: np.ndarray) -> np.ndarray:
+    """Returns finite float64 values [n], as many as there are forecasts."""
+    array = _inputs.as_array(name, value)
+    _checks.paired(name, array.shape, "probs", probs.shape)
+    return _inputs.finite(name, array).reshape(-1)
+
+
+def _positive(name: str, value: Any) -> float:
+    """Returns `value` as a float; raises ValueError unless it is finite and > 0."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number < np.inf:
+        raise _checks.error(name, "a finite number > 0", repr(value))
+    return number
+
+
+def _follow_up(
+    probs: ArrayLike, times: ArrayLike, event: ArrayLike, end_time: float
+) -> _FollowUp:
+    """Checks the data."""
+    probs = _smoothing.check_probs("probs", probs)
+    times = _column("times", times, probs)
+    event = _column("event", event, probs)
+    if np.any(times < 0):
+        raise _checks.error("times", ">= 0", _inputs.first(times < 0, times))
+    bad = (event != 0) & (event != 1)
+    if np.any(bad):
+        raise _checks.error(
+            "event", "0 (censored) or 1 (event)", _inputs.first(bad, event)
+        )
+    if end_time > times.max():
+        raise _checks.error(
+            "end_time", f"at most the largest of `times`, {times.max()}", end_time
+        )
+    return _FollowUp.until(end_time, probs, times, event == 1)
+
+
+class _Fit(NamedTuple):
+    """The squared error, from one assignment to folds.
+
+    Attributes:
+      estimate: of the squared error; may be negative.
+      error: its standard error.
+      spread: mean squared distance of the forecasts from the estimated frequencies: the
+        squared error and the noise of those.
+    """
+
+    estimate: float
+    error: float
+    spread: float
+
+
+def _interval(fit: _Fit, alpha: float) -> ConfidenceInterval:
+    """Returns the interval of the root.
+
+    The standard error grows with the truth, so that a low estimate comes with a small
+    one, and `estimate -+ z error` is missed by truths above. The interval has every
+    truth t with |estimate - t| <= z error sqrt(1 + (t - estimate) / (2 spread)): where
+    the error is small, the root of the estimate -+ z times the error of the root.
+    """
+    z = _smoothing.normal_limit(alpha)
+    half = (z * fit.error) ** 2 / (4 * fit.spread) if fit.spread > 0 else 0.0
+    reach = np.hypot(z * fit.error, half)
+    ends = fit.estimate + half - reach, fit.estimate, fit.estimate + half + reach
+    return ConfidenceInterval(*(float(max(end, 0.0) ** 0.5) for end in ends))
+
+
+@dataclasses.dataclass(frozen=True)
+class CensoredCalibrationError:
+    """Calibration error of forecasts of a censored event, with settings to keep.
+
+    See `censored_calibration_error` for the definition and the arguments.
+
+    Args:
+      end_time: the time that the forecasts are about, > 0.
+      folds: number of folds, >= 2.
+      weight_trunc: least denominator of the weights, in (0, 1].
+      weights: "constant", "relative" or "chi".
+      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
+      kernel_fn: "rbf" or "cubic".
+      orthogonal: whether errors of c_hat enter by their squares only.
+      num_repeats: number of assignments to folds.
+      normalize: whether to divide by the mean weight.
+      hyperparam_attempts: number of bandwidths tried.
+      default_hyperparam_range: their range, as shares of the number of examples.
+      seed: of the assignments to folds.
+      progress: whether to show a progress bar.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> rng = np.random.default_rng(0)
+      >>> probs = rng.uniform(size=500)
+      >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))
+      >>> censored = rng.uniform(0, 3, size=500)
+      >>> metric = um.CensoredCalibrationError(end_time=1.0)
+      >>> lower, _, upper = metric.rms_calibration_error_conf_int(
+      ...     probs, np.minimum(times, censored), times <= censored
+      ... )
+      >>> lower < (1 / 30) ** 0.5 < upper
+      True
+    """
+
+    end_time: float
+    folds: int = 5
+    weight_trunc: float = 0.05
+    weights: str = "constant"
+    survival_aggregation: str = "Kaplan-Meier"
+    kernel_fn: str = "rbf"
+    orthogonal: bool = False
+    num_repeats: int = 4
+    normalize: bool = False
+    hyperparam_attempts: int = 20
+    default_hyperparam_range: Sequence[float] | None = None
+    seed: int | None = 0
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        _positive("end_time", self.end_time)
+        _smoothing.weight_function(np.zeros(0), self.weights, self.weight_trunc)
+        _checks.one_of(
+            "survival_aggregation", self.survival_aggregation, SURVIVAL_AGGREGATIONS
+        )
+        _checks.one_of("kernel_fn", self.kernel_fn, tuple(KERNELS))
+        _checks.boolean("orthogonal", self.orthogonal)
+        _checks.boolean("normalize", self.normalize)
+        _checks.boolean("progress", self.progress)
+        _checks.positive_integer("num_repeats", self.num_repeats)
+        _checks.positive_integer("hyperparam_attempts", self.hyperparam_attempts)
+        if self.default_hyperparam_range is not None:
+            _smoothing.check_range(
+                "default_hyperparam_range", self.default_hyperparam_range
+            )
+
+    def rms_calibration_error(
+        self,
+        probs: ArrayLike,
+        times: ArrayLike,
+        event: ArrayLike,
+        hyperparam_range: ArrayLike | None = None,
+    ) -> float:
+        """Returns the estimate; see `censored_calibration_error`."""
+        fit = self._median_fit(probs, times, event, hyperparam_range)
+        return max(fit.estimate, 0.0) ** 0.5
+
+    def rms_calibration_error_conf_int(
+        self,
+        probs: ArrayLike,
+        times: ArrayLike,
+        event: ArrayLike,
+        hyperparam_range: ArrayLike | None = None,
+        alpha: float = 0.05,
+    ) -> ConfidenceInterval:
+        """Returns the interval; see `censored_calibration_error_conf_int`."""
+        alpha = _checks.open_unit("alpha", alpha)
+        fit = self._median_fit(probs, times, event, hyperparam_range)
+        return _interval(fit, alpha)
+
+    def _bandwidths(
+        self, probs: np.ndarray, hyperparam_range: ArrayLike | None
+    ) -> np.ndarray:
+        """Returns the bandwidths to try, from wide to narrow by default.
+
+        They are at most the range divided by n^0.4: cross-validation smooths away what
+        it cannot tell from noise, but the bias of the estimate, which grows with the
+        square of the bandwidth, must be below its error, which is of order n^-0.5.
+        """
+        if hyperparam_range is not None:
+            values = _smoothing.check_candidates("hyperparam_range", hyperparam_range)
+            return np.maximum(values, _LEAST_BANDWIDTH)
+        low, high = self.default_hyperparam_range or DEFAULT_RANGE
+        fewest = low * len(probs) + len(probs) ** 0.4
+        most = max(fewest, high * len(probs))
+        parts = np.geomspace(fewest, most, self.hyperparam_attempts)
+        return _smoothing.positive_range(probs) / parts
+
+    def _fit(
+        self, data: _FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
+    ) -> _Fit:
+        """Returns the squared error by one assignment to folds."""
+        probs, factor = data.probs, KERNELS[self.kernel_fn]
+        w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
+        # By the ranks of the forecasts: folds that share outcomes would be dependent.
+        ranks = np.argsort(np.argsort(probs, kind="stable"))
+        fold = _smoothing.fold_numbers(ranks // self.folds, self.folds, rng)
+        smoother = _smoothing.KernelSmoother(probs, fold, self.folds)
+        curves = _Curves(data, self.kernel_fn, self.survival_aggregation)
+
+        # The bandwidth is chosen with curves that do not need one. Everything is
+        # written in Y - p and c_hat - p.
+        residuals = curves.pseudo_outcomes(fold, np.inf) - probs
+        smoothed = smoother.smooth_each(residuals, factor / bandwidths**2)
+        bandwidth = _smoothing.least_error(bandwidths, smoothed, residuals, w)
+        residuals = curves.pseudo_outcomes(fold, bandwidth) - probs
+        sigma = factor / bandwidth**2 * len(probs) ** UNDERSMOOTHING
+        means, variances = smoother.smooth_with_variances(residuals, sigma)
+        gaps = np.clip(means, -probs, 1 - probs)
+
+        influence = w * gaps * (2 * residuals - gaps)
+        values = w * gaps * residuals
+        if self.orthogonal:
+            # On average a square is larger by the variance than that of the mean.
+            cut = np.divide(gaps, means, out=np.ones_like(gaps), where=means != 0)
+            values = influence + w * variances * cut**2
+        unit = np.mean(w) if self.normalize else 1.0
+        estimate = float(np.mean(values) / unit)
+        error = _smoothing.standard_error(estimate, influence, w, self.normalize)
+        return _Fit(estimate, error, float(np.mean(w * gaps**2) / unit))
+
+    def _median_fit(
+        self,
+        probs: ArrayLike,
+        times: ArrayLike,
+        event: ArrayLike,
+        hyperparam_range: ArrayLike | None,
+    ) -> _Fit:
+        """Returns the medians over all assignments to folds."""
+        data = _follow_up(probs, times, event, float(self.end_time))
+        bandwidths = self._bandwidths(data.probs, hyperparam_range)
+        rng = _inputs.generator(self.seed)
+        num, name = self.num_repeats, "censored calibration error"
+        repeats = track(range(num), num, self.progress, name)
+        fits = [self._fit(data, bandwidths, rng) for _ in repeats]
+        return _Fit(*np.median(fits, axis=0).tolist())
+
+
+def censored_calibration_error(
+    probs: ArrayLike,
+    times: ArrayLike,
+    event: ArrayLike,
+    end_time: float,
+    hyperparam_range: ArrayLike | None = None,
+    *,
+    folds: int = 5,
+    weights: str = "constant",
+    weight_trunc: float = 0.05,
+    survival_aggregation: str = "Kaplan-Meier",
+    kernel_fn: str = "rbf",
+    orthogonal: bool = False,
+    num_repeats: int = 4,
+    normalize: bool = False,
+    hyperparam_attempts: int = 20,
+    default_hyperparam_range: Sequence[float] | None = None,
+    seed: Any = 0,
+    progress: bool = False,
+) -> float:
+    """Root mean squared calibration error of forecasts of a censored event.
+
+      CCE^2 = E w(p) (p - c(p))^2,  c(p) = P(event by end_time | forecast p)
+
+    Each example has a pseudo-outcome Y of mean c(p), made of estimates of S and G, the
+    probabilities given p that the event, or the censoring, is later than a time. The
+    mean is right if one of them is; censoring must be independent of the event given
+    p. With curves and smooth frequencies c_hat from the examples of other folds, where
+    c_hat(p) - p is a kernel mean of Y - p, cut so that c_hat is in [0, 1]:
+
+      CCE^2 = mean of w (p - c_hat) (p - Y)
+
+    Without censoring Y is 1 if the event happened by end_time and 0 otherwise.
+
+    Args:
+      probs: forecasts of P(event by end_time), in [0, 1], shape [n].
+      times: of the event or the censoring, finite and >= 0, shape [n].
+      event: 1 for an event, 0 for a censoring, shape [n].
+      end_time: the time that the forecasts are about, > 0, and at most the largest of
+        `times`: nobody is followed for longer.
+      hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
+        of the least cross-validated squared error, weighted by w, is used for S and G,
+        and times n^-0.04 for c_hat. None: range of the forecasts divided by
+        `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
+      folds: number of folds, >= 2.
+      weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
+        1 / (p (1 - p)).
+      weight_trunc: least denominator of the weights, in (0, 1].
+      survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
+        with the kernel-weighted numbers dN of events and R of examples at risk;
+        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+      kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+      orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
+        instead, with v the variance of c_hat: errors of c_hat then enter by the square
+        of their expectation only.
+      num_repeats: number of random assignments to folds; the median is taken.
+      normalize: whether to divide by the mean of w.
+      hyperparam_attempts: number of bandwidths tried.
+      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
+        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
+      seed: of the folds, all that `np.random.default_rng` takes.
+      progress: whether to show a progress bar on stderr (needs tqdm).
+
+    Returns:
+      The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
+      better and 0 is calibrated. O(n log n) time for each bandwidth tried, and O(n)
+      times the bandwidths in the range of the forecasts for the curves; O(n) memory.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> rng = np.random.default_rng(0)
+      >>> probs = rng.uniform(size=1000)
+      >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))  # P(times <= 1) = p^2
+      >>> censored = rng.uniform(0, 3, size=1000)
+      >>> event = times <= censored
+      >>> times = np.minimum(times, censored)
+      >>> error = um.censored_calibration_error(probs, times, event, end_time=1.0)
+      >>> abs(error - (1 / 30) ** 0.5) < 0.03
+      True
+
+    References:
+      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
+      Survival Data. Beran (1981), Nonparametric Regression with Randomly Censored
+      Survival Data. Robins and Rotnitzky (1992), Recovery of Information and Adjustment
+      for Dependent Censoring Using Surrogate Markers.
+    """
+    metric = CensoredCalibrationError(
+        end_time,
+        folds,
+        weight_trunc,
+        weights,
+        survival_aggregation,
+        kernel_fn,
+        orthogonal,
+        num_repeats,
+        normalize,
+        hyperparam_attempts,
+        default_hyperparam_range,
+        seed,
+        progress,
+    )
+    return metric.rms_calibration_error(probs, times, event, hyperparam_range)
+
+
+def censored_calibration_error_conf_int(
+    probs: ArrayLike,
+    times: ArrayLike,
+    event: ArrayLike,
+    end_time: float,
+    hyperparam_range: ArrayLike | None = None,
+    *,
+    alpha: float = 0.05,
+    folds: int = 5,
+    weights: str = "constant",
+    weight_trunc: float = 0.05,
+    survival_aggregation: str = "Kaplan-Meier",
+    kernel_fn: str = "rbf",
+    orthogonal: bool = False,
+    num_repeats: int = 4,
+    normalize: bool = False,
+    hyperparam_attempts: int = 20,
+    default_hyperparam_range: Sequence[float] | None = None,
+    seed: Any = 0,
+    progress: bool = False,
+) -> ConfidenceInterval:
+    """Confidence interval of `censored_calibration_error`.
+
+    The squared error has the standard error of the mean of its influence values
+    w (p - c_hat) (p + c_hat - 2 Y), and the interval that of its root by the delta
+    method, kept regular near 0. COVERAGE
+
+    Args:
+      probs: forecasts of P(event by end_time), in [0, 1], shape [n].
+      times: of the event or the censoring, finite and >= 0, shape [n].
+      event: 1 for an event, 0 for a censoring, shape [n].
+      end_time: the time that the forecasts are about, > 0.
+      hyperparam_range: bandwidths to choose from.
+      alpha: 1 minus the coverage, in (0, 1).
+      folds: number of folds, >= 2.
+      weights: "constant", "relative" or "chi".
+      weight_trunc: least denominator of the weights, in (0, 1].
+      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
+      kernel_fn: "rbf" or "cubic".
+      orthogonal: whether errors of c_hat enter by their squares only.
+      num_repeats: number of random assignments to folds; medians are taken.
+      normalize: whether to divide by the mean weight.
+      hyperparam_attempts: number of bandwidths tried.
+      default_hyperparam_range: their range, as shares of n.
+      seed: of the folds, all that `np.random.default_rng` takes.
+      progress: whether to show a progress bar on stderr (needs tqdm).
+
+    Returns:
+      A named tuple (lower, estimate, upper) of roots, each >= 0; smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> rng = np.random.default_rng(0)
+      >>> probs = rng.uniform(size=1000)
+      >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))  # P(times <= 1) = p^2
+      >>> censored = rng.uniform(0, 3, size=1000)
+      >>> event = times <= censored
+      >>> times = np.minimum(times, censored)
+      >>> lower, estimate, upper = um.censored_calibration_error_conf_int(
+      ...     probs, times, event, end_time=1.0
+      ... )
+      >>> lower < (1 / 30) ** 0.5 < upper
+      True
+
+    References:
+      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
+      Survival Data.
+    """
+    metric = CensoredCalibrationError(
+        end_time,
+        folds,
+        weight_trunc,
+        weights,
+        survival_aggregation,
+        kernel_fn,
+        orthogonal,
+        num_repeats,
+        normalize,
+        hyperparam_attempts,
+        default_hyperparam_range,
+        seed,
+        progress,
+    )
+    return metric.rms_calibration_error_conf_int(
+        probs, times, event, hyperparam_range, alpha
+    )
+
+
+cce = censored_calibration_error
+cce_conf_int = censored_calibration_error_conf_int
+CCE = CensoredCalibrationError

@@ -1,0 +1,357 @@
+"""Bootstrap intervals: how far a metric may be off for want of data.
+
+A resample has as many examples as the data, drawn from them with replacement. How a
+metric varies over resamples tells how it would vary over new data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._progress import track
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs, _replicates
+
+__all__ = ["bootstrap", "bootstrap_difference"]
+
+METHODS = ("bca", "percentile")
+# Groups of examples that the jackknife leaves out, one group at a time.
+_MAX_GROUPS = 200
+# Values that differ by less than this share of the largest are equal but for rounding.
+_TIE = 1e-12
+
+
+def _like(result: Any, values: Iterator[float]) -> Any:
+    """Returns the next values in the structure of the result of a metric."""
+    if isinstance(result, Mapping):
+        return {name: _like(part, values) for name, part in result.items()}
+    if isinstance(result, tuple):
+        parts = [_like(part, values) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    array = np.array([next(values) for _ in range(np.size(result))])
+    return array.reshape(np.shape(result)) if np.ndim(result) > 0 else float(array[0])
+
+
+def _values(metric: _replicates.Metric, draws: Iterator[np.ndarray]) -> np.ndarray:
+    """Returns the numbers of the metric for each draw, [draws, S]; NaN where one is not
+    defined or infinite.
+    """
+    size = len(_replicates.flat(metric.estimate))
+    rows = []
+    for times in draws:
+        try:
+            rows.append(metric.value(times))
+        except ValueError:
+            rows.append(np.full(size, np.nan))
+        if len(rows[-1]) != size:
+            raise _checks.error(
+                "metric",
+                "a function whose result has one shape for all resamples",
+                f"one that returns {size} numbers and {len(rows[-1])} numbers",
+            )
+    values = np.array(rows)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _draws(rng: np.random.Generator, n: int, number: int) -> Iterator[np.ndarray]:
+    """Yields how often each of n examples is in a resample."""
+    for _ in range(number):
+        yield np.bincount(rng.integers(n, size=n), minlength=n)
+
+
+def _leaving_out(rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
+    """Yields ones, and zeros for one of the groups of the jackknife."""
+    for group in np.array_split(rng.permutation(n), min(n, _MAX_GROUPS)):
+        times = np.ones(n, np.int64)
+        times[group] = 0
+        yield times
+
+
+def _acceleration(jackknife: np.ndarray) -> np.ndarray:
+    """Returns how fast the standard error changes with the metric, [S], for its values
+    [groups, S] without each of the groups.
+    """
+    gaps = np.nanmean(jackknife, axis=0) - jackknife
+    squares = np.nansum(gaps**2, axis=0)
+    cubes = np.nansum(gaps**3, axis=0)
+    return cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)
+
+
+def _bca_levels(
+    replicates: np.ndarray,
+    estimate: np.ndarray,
+    jackknife: np.ndarray,
+    levels: np.ndarray,
+) -> np.ndarray:
+    """Returns the levels [2, S] of the quantiles of the replicates [B, S] that correct
+    the bias and the change of the standard error (Efron, 1987).
+    """
+    from scipy import special
+
+    scale = np.nanmax(np.abs(replicates), axis=0, initial=0.0)
+    gaps = replicates - estimate
+    ties = np.abs(gaps) <= _TIE * scale
+    below = np.nansum((gaps < 0) & ~ties, axis=0) + np.sum(ties, axis=0) / 2
+    count = np.maximum(np.sum(~np.isnan(replicates), axis=0), 1)
+    bias = special.ndtri(np.clip(below / count, 0.5 / count, 1 - 0.5 / count))
+    z = bias + special.ndtri(levels)[:, None]
+    slope = np.maximum(1 - _acceleration(jackknife) * z, np.finfo(np.float64).tiny)
+    return special.ndtr(bias + z / slope)
+
+
+def _quantiles(replicates: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Returns the quantiles [2, S] of the replicates [B, S] that are not NaN, linear
+    between the order statistics.
+    """
+    replicates = np.sort(replicates, axis=0)  # NaN last.
+    last = np.maximum(np.sum(~np.isnan(replicates), axis=0) - 1, 0)
+    position = levels * last
+    index = np.minimum(position.astype(np.int64), np.maximum(last - 1, 0))
+    low = np.take_along_axis(replicates, index, axis=0)
+    high = np.take_along_axis(replicates, np.minimum(index + 1, last), axis=0)
+    return low + (high - low) * (position - index)
+
+
+def _options(
+    num_resamples: int, alpha: float, method: str, seed: Any, progress: bool
+) -> tuple[int, float, str, np.random.Generator, bool]:
+    """Returns the options, checked."""
+    _checks.one_of("method", method, METHODS)
+    _checks.boolean("progress", progress)
+    return (
+        _checks.positive_integer("num_resamples", num_resamples),
+        _checks.open_unit("alpha", alpha),
+        method,
+        _inputs.generator(seed),
+        progress,
+    )
+
+
+def _interval(
+    metric: _replicates.Metric,
+    num_resamples: int,
+    alpha: float,
+    method: str,
+    rng: np.random.Generator,
+    progress: bool,
+) -> ConfidenceInterval:
+    estimate = _replicates.flat(metric.estimate)
+    draws = _draws(rng, metric.n, num_resamples)
+    draws = track(draws, num_resamples, progress, "bootstrap")
+    levels = np.array([alpha / 2, 1 - alpha / 2])
+    # What a metric warns of, it did warn of for the data as they are.
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        replicates = _values(metric, draws)
+        if method == "bca":
+            jackknife = _values(metric, _leaving_out(rng, metric.n))
+            levels = _bca_levels(replicates, estimate, jackknife, levels)
+        else:
+            levels = np.tile(levels[:, None], len(estimate))
+    finite = np.isfinite(estimate)
+    lost = int(np.max(np.sum(np.isnan(replicates[:, finite]), axis=0), initial=0))
+    lower, upper = np.where(finite, _quantiles(replicates, levels), np.nan)
+    if 2 * lost > num_resamples:
+        raise _checks.error(
+            "metric",
+            "finite for at least half of the resamples",
+            f"undefined for {lost} of {num_resamples}",
+        )
+    if lost > 0:
+        warnings.warn(
+            f"The metric is undefined for {lost} of {num_resamples} resamples, which "
+            "are left out.",
+            stacklevel=3,
+        )
+    slack = _TIE * np.abs(np.where(finite, estimate, 0.0))
+    if np.any((lower > estimate + slack) | (upper < estimate - slack)):
+        warnings.warn(
+            "The estimate is not in its interval: it is off by more than it varies, as "
+            "the calibration error of a calibrated model is. No bootstrap mends that.",
+            stacklevel=3,
+        )
+    return ConfidenceInterval(
+        *(_like(metric.estimate, iter(row)) for row in (lower, estimate, upper))
+    )
+
+
+def _difference(
+    first: _replicates.Metric, second: _replicates.Metric
+) -> _replicates.Metric:
+    """Returns how much larger the first is, on the same resamples."""
+    estimates = _replicates.flat(first.estimate), _replicates.flat(second.estimate)
+    sizes = (first.n, len(estimates[0])), (second.n, len(estimates[1]))
+    if sizes[0] != sizes[1]:
+        raise _checks.error(
+            "second",
+            "of as many examples and results as `first`, {} and {}".format(*sizes[0]),
+            "{} and {}".format(*sizes[1]),
+        )
+    with np.errstate(invalid="ignore"):  # Infinite less infinite.
+        difference = estimates[0] - estimates[1]
+    return _replicates.Metric(
+        _like(first.estimate, iter(difference)),
+        lambda times: first.value(times) - second.value(times),
+        first.n,
+    )
+
+
+def bootstrap(
+    metric: Callable[..., Any],
+    *,
+    num_resamples: int = 1000,
+    alpha: float = 0.05,
+    method: str = "bca",
+    seed: Any = None,
+    progress: bool = False,
+    **data: Any,
+) -> ConfidenceInterval:
+    """Confidence interval of a metric, by the bootstrap.
+
+    With the values T*_1, ..., T*_B of the metric T on B resamples of the examples, and
+    Phi the Normal CDF:
+
+      percentile: the quantiles of T* of levels alpha / 2 and 1 - alpha / 2
+      bca: those of levels Phi(z0 + (z0 + z) / (1 - a (z0 + z))), where z has the level
+        Phi(z) = alpha / 2 or 1 - alpha / 2; z0 = Phi^-1(share of T* < T), half of the
+        share of ties included, tells the bias, and a, a sixth of the skewness of the
+        jackknife values over the root of their number, how the variance changes with T
+
+    What is drawn are the entries of the first axis of the data, all that belongs to an
+    entry with it: an image with its pixels, an example with its weight.
+
+    A metric that is biased by about as much as it varies has no good interval. The
+    calibration error of a model that is calibrated, or nearly, is the noise of its
+    bins: resamples have more of it, and the interval is too high (that of "bca" less
+    so) or does not even hold the estimate, of which there is a warning. Of 95%
+    intervals of known truths, "bca" held the accuracy, the AUROC and the mean of a
+    skewed score in 95% of data sets from 100 examples on; the ECE of 10 bins, all off
+    by 0.15, in 87% for 200 and 1000 examples and in 97% for 5000; all off by 0.05, in
+    51%, 86% and 94%; and never that of a calibrated model, which is 0
+    (`benchmarks/bootstrap_coverage.py`, +-3%). `calibration_test` tells whether a
+    model may be calibrated.
+
+    Args:
+      metric: a function of this package, or any that returns numbers, arrays, or dicts
+        or (named) tuples of them, of one shape for all data. What it returns for each
+        example is averaged over the first axis where it is of the package, as the
+        scores of `crps_score`, and an error elsewhere. Functions for tensors are
+        replaced by their NumPy twins.
+      num_resamples: number of resamples B.
+      alpha: one less the level of the interval; 0.05 for 95%.
+      method: "bca" (bias-corrected and accelerated) or "percentile".
+      seed: of the resamples, all that `np.random.default_rng` takes. None draws anew in
+        each call.
+      progress: whether to show a progress bar.
+      **data: the arguments of the metric by name. Arrays of the same length are
+        resampled together along their first axis, or where the metric has its examples
+        on another axis, along that. Numbers, strings, booleans and None are options.
+        Other options, and those with the name of an argument above, are bound with
+        `functools.partial`.
+
+    Returns:
+      A named tuple `(lower, estimate, upper)`, each of the structure of what the metric
+      returns, with floats and float64 arrays; NaN around an estimate that is not
+      finite. `estimate` is the metric of the data as they are. Resamples without a
+      finite value, as those of one class for `auroc`, are left out with a warning.
+      Calibration errors of decisions, selective prediction and means over examples are
+      reduced to one number an example first, so that the number of classes does not
+      matter; O(n) memory. The jackknife leaves out up to 200 random groups of examples.
+
+    Raises:
+      ValueError: an argument is not as described, the lengths of the arrays differ,
+        there are fewer than two examples, the metric raises it, or the metric is
+        undefined for more than half of the resamples.
+      TypeError: the metric is not a function, or data hold text.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels = [1, 0, 1, 1, 0] * 40
+      >>> probabilities = [0.8, 0.3, 0.4, 0.9, 0.6] * 40
+      >>> data = {"labels": labels, "probabilities": probabilities}
+      >>> lower, estimate, upper = um.bootstrap(um.accuracy, **data, seed=0)
+      >>> round(lower, 2), round(estimate, 2), round(upper, 2)
+      (0.53, 0.6, 0.67)
+
+    References:
+      Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
+      An Introduction to the Bootstrap.
+    """
+    options = _options(num_resamples, alpha, method, seed, progress)
+    return _interval(_replicates.prepared(metric, data), *options)
+
+
+def bootstrap_difference(
+    metric: Callable[..., Any],
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    *,
+    num_resamples: int = 1000,
+    alpha: float = 0.05,
+    method: str = "bca",
+    seed: Any = None,
+    progress: bool = False,
+    **data: Any,
+) -> ConfidenceInterval:
+    """Confidence interval of the difference of a metric between two models.
+
+      metric(first) - metric(second)
+
+    Both see the same resamples. Examples that are hard for one model tend to be hard
+    for the other, so the difference is known better than either metric: where the
+    interval excludes 0, one model is better on examples of this kind.
+
+    Args:
+      metric: as in `bootstrap`.
+      first: the arguments of the metric that belong to the first model, by name, such
+        as `{"probabilities": p}`. Their examples are those of the second, in the same
+        order.
+      second: those of the second model.
+      num_resamples: number of resamples.
+      alpha: one less the level of the interval; 0.05 for 95%.
+      method: "bca" (bias-corrected and accelerated) or "percentile".
+      seed: of the resamples, all that `np.random.default_rng` takes. None draws anew in
+        each call.
+      progress: whether to show a progress bar.
+      **data: the arguments that both models share, such as `labels`; arrays and options
+        as in `bootstrap`.
+
+    Returns:
+      A named tuple `(lower, estimate, upper)` as that of `bootstrap`, of the
+      difference.
+
+    Raises:
+      ValueError: as in `bootstrap`, or the two models differ in the number of examples
+        or of results.
+      TypeError: as in `bootstrap`, or the arguments of a model are not a mapping.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> first = {"probabilities": [0.8, 0.3, 0.4, 0.9, 0.6] * 40}
+      >>> second = {"probabilities": [0.9, 0.2, 0.3, 0.9, 0.7] * 40}
+      >>> labels = [1, 0, 1, 1, 0] * 40
+      >>> lower, estimate, upper = um.bootstrap_difference(
+      ...     um.brier_score, first, second, labels=labels, seed=0
+      ... )
+      >>> round(lower, 2), round(estimate, 2), round(upper, 2)
+      (-0.09, -0.07, -0.05)
+
+    References:
+      Efron and Tibshirani (1993), An Introduction to the Bootstrap.
+    """
+    options = _options(num_resamples, alpha, method, seed, progress)
+    for name, model in (("first", first), ("second", second)):
+        if not isinstance(model, Mapping):
+            raise TypeError(
+                f"`{name}` must be a mapping from names of arguments to values. "
+                f"Received: {type(model).__name__}"
+            )
+    metrics = (
+        _replicates.prepared(metric, {**data, **model}) for model in (first, second)
+    )
+    return _interval(_difference(*metrics), *options)

@@ -1,0 +1,505 @@
+"""Plots of the calibration of predicted means and variances.
+
+The names, the arguments and their order are those of `um.regression`: predictions,
+uncertainties, which are variances, and targets.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.visualization import _axes, _series, ensemble
+
+__all__ = [
+    "create_calibration_report",
+    "plot_calibration_comparison",
+    "plot_pit_histogram",
+    "plot_reliability_diagram",
+    "plot_uncertainty_vs_error",
+]
+
+_TICKS = np.linspace(0, 1, 6)
+_REFERENCE = {"color": "0.3", "linestyle": "--"}
+_OVER, _UNDER = "#cc3311", "#4477aa"
+# Points of a scatter plot that fill it; more of them are drawn the fainter.
+_FULL = 400
+# Height of Axes with a legend inside, by that of what is drawn.
+_LEGEND_ROOM = 1.35
+# z-scores beyond are drawn as if they were here.
+_MAX_Z = 6.0
+_NUM_Z_BINS = 40
+
+
+def plot_reliability_diagram(
+    predictions: ArrayLike,
+    uncertainties: ArrayLike,
+    targets: ArrayLike,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    ax: Any = None,
+    title: str = "Reliability Diagram",
+    color: str = "steelblue",
+    show_ece: bool = True,
+) -> Any:
+    """Reliability diagram: how often targets lie in the predicted intervals.
+
+    The observed coverage of the central intervals of `compute_calibration_curve`
+    against the one expected: on the diagonal if the variances are calibrated, above it
+    if they are too large (underconfident), below it if they are too small
+    (overconfident).
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: what came, of the same shape.
+      n_bins: number of levels of coverage, from 0.1 to 0.99.
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+      title: title of the diagram.
+      color: color of the curve.
+      show_ece: whether the legend has the expected calibration error.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.regression.plot_reliability_diagram(
+      ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
+      ... )
+      >>> ax.get_xlabel(), ax.get_ylabel()
+      ('Expected coverage', 'Observed coverage')
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    curve, error = _curve_and_error((predictions, uncertainties, targets), n_bins, mask)
+    _check_color("color", color)
+    _checks.boolean("show_ece", show_ece)
+    ax, own = _series.axes(ax, 5, 5.4)
+    expected, observed = curve["expected_coverage"], curve["observed_coverage"]
+    for beyond, side, name in (
+        (observed < expected, _OVER, "Overconfident"),
+        (observed > expected, _UNDER, "Underconfident"),
+    ):
+        if np.any(beyond):
+            ax.fill_between(
+                expected,
+                observed,
+                expected,
+                where=beyond,
+                interpolate=True,
+                color=side,
+                alpha=0.15,
+                linewidth=0,
+                label=name,
+            )
+    label = f"ECE = {error:.3f}" if show_ece else "Observed"
+    _draw_curve(ax, curve, color=color, marker="o", label=label)
+    _label_coverages(ax)
+    _series.finish(ax, own, title, columns=2)
+    return ax
+
+
+def _curve_and_error(
+    triple: Any, n_bins: int, mask: ArrayLike | None = None
+) -> tuple[dict[str, np.ndarray], float]:
+    return (
+        regression.compute_calibration_curve(*triple, n_bins, mask),
+        regression.expected_calibration_error(*triple, n_bins, mask),
+    )
+
+
+def _draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
+    ax.plot(
+        curve["expected_coverage"],
+        curve["observed_coverage"],
+        markersize=4,
+        clip_on=False,
+        zorder=3,
+        **style,
+    )
+
+
+def _label_coverages(ax: Any) -> None:
+    ax.plot([0, 1], [0, 1], label="Perfect calibration", **_REFERENCE)
+    ax.set(xlabel="Expected coverage", ylabel="Observed coverage")
+    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=_TICKS, yticks=_TICKS)
+
+
+def _check_color(name: str, color: Any) -> None:
+    colors = _optional.require("matplotlib.colors", extra="plot")
+    if not colors.is_color_like(color):
+        raise _checks.error(name, "a matplotlib color", repr(color))
+
+
+def _figure(figsize: Any) -> Any:
+    """Returns a new pyplot figure of (width, height), in inches."""
+    try:
+        width, height = (float(size) for size in figsize)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    if not (0 < width < np.inf and 0 < height < np.inf):
+        raise _checks.error(
+            "figsize", "(width, height) in inches, both positive", repr(figsize)
+        )
+    return _axes.new_figure(width, height)
+
+
+def plot_calibration_comparison(
+    results: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
+    n_bins: int = 10,
+    figsize: tuple[float, float] = (12, 5),
+    colors: Mapping[str, str] | None = None,
+) -> Any:
+    """Compares the calibration of some models: their curves, and bars of their ECE.
+
+    Args:
+      results: from the name of each model to its (predictions, uncertainties, targets),
+        as `plot_reliability_diagram` takes them.
+      n_bins: number of levels of coverage, from 0.1 to 0.99.
+      figsize: width and height of the figure in inches.
+      colors: from the name of each model to its color; by default colors that are told
+        apart with any color vision.
+
+    Returns:
+      The matplotlib Figure, one of pyplot, which is not shown.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import matplotlib.pyplot as plt
+      >>> import uncertainty_metrics.numpy as um
+      >>> targets = [0.5, 1.2, 5.0]
+      >>> results = {
+      ...     "small": ([0.0, 1.0, 2.0], [1.0, 1.0, 4.0], targets),
+      ...     "large": ([0.4, 1.0, 4.0], [0.1, 0.1, 0.3], targets),
+      ... }
+      >>> figure = um.regression.plot_calibration_comparison(results)
+      >>> [tick.get_text() for tick in figure.axes[1].get_yticklabels()]
+      ['small', 'large']
+      >>> plt.close(figure)
+    """
+    if not isinstance(results, Mapping):
+        raise _checks.error(
+            "results",
+            "a dict from the name of each model to (predictions, uncertainties, "
+            "targets)",
+            type(results).__name__,
+        )
+    models = _series.each_model(
+        functools.partial(_result, n_bins=n_bins), results=results
+    )
+    colors = _colors(colors, list(models))
+    figure = _figure(figsize)
+    left, right = figure.subplots(1, 2)
+    for i, (name, (curve, _)) in enumerate(models.items()):
+        style = {"color": colors[i], "marker": _series.marker(i)}
+        _draw_curve(left, curve, label=_series.plain(name), **style)
+    _label_coverages(left)
+    left.set_title("Reliability Diagram")
+    figure.legend(loc="outside lower center", ncols=4, fontsize="small")
+
+    errors = [error for _, error in models.values()]
+    names = [_series.plain(name) for name in models]
+    bars = right.barh(range(len(models)), errors, color=colors)
+    right.bar_label(bars, fmt="{:.3f}", padding=3)
+    right.set_yticks(range(len(models)), names)
+    right.invert_yaxis()  # The first is on top, as in the legend.
+    right.set(xlabel="Expected calibration error", xlim=(0, 1.15 * max(errors) or 1))
+    right.spines[["top", "right"]].set_visible(False)
+    right.set_title("Calibration Error")
+    return figure
+
+
+def _result(results: Any, n_bins: int) -> tuple[dict[str, np.ndarray], float]:
+    """Returns the curve and the error of one model."""
+    length = len(results) if isinstance(results, tuple | list | np.ndarray) else None
+    if length != 3:
+        raise _checks.error(
+            "results",
+            "(predictions, uncertainties, targets) of each model",
+            type(results).__name__ if length is None else f"{length} of them",
+        )
+    return _curve_and_error(results, n_bins)
+
+
+def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
+    """Returns a color for each model."""
+    if colors is None:
+        return [_series.color(i) for i in range(len(names))]
+    given = colors.items() if isinstance(colors, Mapping) else ()
+    given = {str(name): color for name, color in given}
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise _checks.error(
+            "colors",
+            "None, or a dict with a color for every model",
+            f"none for {missing}",
+        )
+    for name in names:
+        _check_color(f"colors[{name!r}]", given[name])
+    return [given[name] for name in names]
+
+
+def plot_uncertainty_vs_error(
+    predictions: ArrayLike,
+    uncertainties: ArrayLike,
+    targets: ArrayLike,
+    mask: ArrayLike | None = None,
+    ax: Any = None,
+    title: str = "Uncertainty vs Error",
+    color: str = "steelblue",
+    show_correlation: bool = True,
+) -> Any:
+    """Scatter plot of absolute errors against predicted standard deviations.
+
+    Calibrated errors grow with the standard deviation: two in three are below the
+    diagonal where they are normal.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: what came, of the same shape.
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+      title: title of the diagram.
+      color: color of the points.
+      show_correlation: whether the legend has Pearson's correlation of the two, which
+        is not defined where one of them is constant.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.regression.plot_uncertainty_vs_error(
+      ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
+      ... )
+      >>> ax.get_legend().get_texts()[0].get_text()
+      'Correlation = 0.995'
+    """
+    forecasts = regression.checked_forecasts(predictions, uncertainties, targets, mask)
+    deviations, errors = np.sqrt(forecasts.variances), np.abs(forecasts.errors)
+    _check_color("color", color)
+    _checks.boolean("show_correlation", show_correlation)
+    ax, own = _series.axes(ax, 5.5, 5)
+    ax.scatter(
+        deviations,
+        errors,
+        s=10,
+        color=color,
+        alpha=float(np.clip(_FULL / len(errors), 0.05, 0.7)),
+        linewidths=0,
+        rasterized=len(errors) > 10 * _FULL,  # Or a PDF holds every point.
+    )
+    label = _correlation(deviations, errors) if show_correlation else "Examples"
+    ax.scatter([], [], s=10, color=color, label=label)
+    width = 1.05 * np.max(deviations)
+    height = (1.05 if own else _LEGEND_ROOM) * np.max(errors) or width
+    end = max(width, height)
+    ax.plot([0, end], [0, end], label="Error = deviation", **_REFERENCE)
+    ax.set(
+        xlabel="Predicted standard deviation",
+        ylabel="Absolute error",
+        xlim=(0, width),
+        ylim=(0, height),
+    )
+    _series.finish(ax, own, title, columns=2)
+    return ax
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> str:
+    """Returns Pearson's correlation in words."""
+    # One value but for rounding has no correlation.
+    if any(np.ptp(values) <= 1e-12 * np.max(np.abs(values)) for values in (x, y)):
+        return "Correlation undefined"
+    return f"Correlation = {np.corrcoef(x, y)[0, 1]:.3f}"
+
+
+def create_calibration_report(
+    predictions: ArrayLike,
+    uncertainties: ArrayLike,
+    targets: ArrayLike,
+    mask: ArrayLike | None = None,
+    model_name: str = "Model",
+    figsize: tuple[float, float] = (14, 10),
+) -> Any:
+    """Four plots of the calibration of a model, and its numbers.
+
+    The reliability diagram, uncertainty against error, and histograms of the predicted
+    standard deviations and of the z-scores `(target - mean) / deviation`, which are
+    standard normal if the predictions are calibrated normal distributions. The numbers
+    are those of `evaluate_calibration`.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: what came, of the same shape.
+      mask: True for the examples to include; all by default.
+      model_name: name of the model, for the title.
+      figsize: width and height of the figure in inches.
+
+    Returns:
+      The matplotlib Figure, one of pyplot, which is not shown.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import matplotlib.pyplot as plt
+      >>> import uncertainty_metrics.numpy as um
+      >>> figure = um.regression.create_calibration_report(
+      ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], model_name="Small"
+      ... )
+      >>> len(figure.axes), figure.get_suptitle().split()[0]
+      (4, 'Small')
+      >>> plt.close(figure)
+    """
+    data = predictions, uncertainties, targets, mask
+    numbers = regression.evaluate_calibration(*data)
+    forecasts = regression.checked_forecasts(*data)
+    figure = _figure(figsize)
+    panels = figure.subplots(2, 2)
+    color = _series.color(0)
+    plot_reliability_diagram(*data[:3], mask=mask, ax=panels[0, 0], color=color)
+    plot_uncertainty_vs_error(*data, ax=panels[0, 1], color=color)
+    ensemble.uncertainty_histogram(
+        np.sqrt(forecasts.variances),
+        density=False,
+        title="Uncertainties",
+        ax=panels[1, 0],
+        xlabel="Predicted standard deviation",
+    )
+    panels[1, 0].axvline(
+        numbers["sharpness"], label=f"Mean = {numbers['sharpness']:.3g}", **_REFERENCE
+    )
+    panels[1, 0].legend(fontsize="small")
+    _draw_z_scores(panels[1, 1], forecasts.z, numbers["mean_z_score"], color)
+    listed = (
+        f"NLL = {numbers['nll']:.3g}, ECE = {numbers['ece']:.3f}, "
+        f"RMSE = {numbers['rmse']:.3g}, sharpness = {numbers['sharpness']:.3g}"
+    )
+    figure.suptitle(f"{_series.plain(str(model_name))}\n{listed}")
+    return figure
+
+
+def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
+    """Draws the density of z-scores, and that of the standard normal distribution."""
+    largest = np.clip(np.max(np.abs(z)), 3.0, _MAX_Z)
+    edges = np.linspace(-largest, largest, _NUM_Z_BINS + 1)
+    heights, _ = np.histogram(np.clip(z, -largest, largest), edges, density=True)
+    label = f"Observed, mean |z| = {mean:.3g}"
+    ax.stairs(heights, edges, fill=True, color=color, alpha=0.7, label=label)
+    points = np.linspace(-largest, largest, 201)
+    normal = np.exp(-(points**2) / 2) / np.sqrt(2 * np.pi)
+    label = "Standard normal, mean |z| = 0.798"
+    ax.plot(points, normal, label=label, **_REFERENCE)
+    beyond = np.mean(np.abs(z) > largest)  # These are in the outermost bins.
+    name = f"z-score ({100 * beyond:.2g}% are beyond)" if beyond else "z-score"
+    ax.set(xlabel=name, ylabel="Density", xlim=(-largest, largest))
+    ax.set_ylim(0, _LEGEND_ROOM * max(np.max(heights), np.max(normal)))
+    _series.finish(ax, False, "z-scores")
+
+
+def plot_pit_histogram(
+    pit: ArrayLike,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    ax: Any = None,
+    title: str = "PIT Histogram",
+    color: str = "steelblue",
+    *,
+    consistency_band: float | None = 0.95,
+) -> Any:
+    """Histogram of the probability integral transform: flat if calibrated.
+
+    A U says that the predicted distributions are too narrow (overconfident), a hump
+    that they are too wide, a slope that they are biased. The band is where chance
+    alone leaves the bars of calibrated predictions, bin by bin:
+
+      quantiles of Binomial(n, 1 / n_bins), by n / n_bins
+
+    Args:
+      pit: values in [0, 1] of any shape, such as those of
+        `probability_integral_transform`, `sample_pit` or `quantile_pit`.
+      n_bins: number of bins of equal width.
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+      title: title of the diagram.
+      color: color of the bars.
+      consistency_band: level in (0, 1) of the band; None draws none.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.regression.plot_pit_histogram(
+      ...     [0.1, 0.3, 0.4, 0.9], n_bins=2, ax=Figure().subplots()
+      ... )
+      >>> [float(bar.get_height()) for bar in ax.containers[0]]
+      [1.5, 0.5]
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness.
+    """
+    histogram = regression.pit_histogram(pit, n_bins, mask)
+    _check_color("color", color)
+    consistency_band = _series.level("consistency_band", consistency_band)
+    ax, own = _series.axes(ax, 6, 4)
+    density, edges = histogram["density"], histogram["edges"]
+    style = {"color": color, "edgecolor": "white", "linewidth": 0.6}
+    ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
+    top = np.max(density)
+    if consistency_band is not None:
+        label = _series.band_label(consistency_band)
+        ends = _chance(histogram["counts"], consistency_band)
+        style = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}
+        ax.axhspan(*ends, zorder=0, label=label, **style)
+        ax.hlines(ends, 0, 1, color=_series.BAND_EDGE)
+        top = max(top, ends[1])
+    ax.axhline(1, label="Perfect calibration", **_REFERENCE)
+    ax.set(xlabel="Probability integral transform", ylabel="Density", xlim=(0, 1))
+    ax.set_ylim(0, (1.05 if own else _LEGEND_ROOM) * top)
+    _series.finish(ax, own, title, columns=2)
+    return ax
+
+
+def _chance(counts: np.ndarray, level: float) -> np.ndarray:
+    """Returns the lower and upper end of the density in a bin of uniform values."""
+    from scipy import stats
+
+    total, share = np.sum(counts), 1 / len(counts)
+    tail = (1 - level) / 2
+    return stats.binom.ppf([tail, 1 - tail], total, share) / (total * share)
