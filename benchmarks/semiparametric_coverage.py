@@ -6,9 +6,8 @@ benchmarks/semiparametric_coverage.py` prints the share of those that do and its
 standard error, and the bias of the estimate of the squared error in units of its
 standard deviation.
 
-Where the error is near 0, the standard error counts the noise of the smoothed
-frequencies twice, and intervals hold it more often. Of the calibrated truth, whose
-error is 0, an interval is right if it starts at 0: that is one-sided, 97.5%.
+Of the calibrated truth, whose error is 0, an interval is right if it starts at 0: its
+nominal coverage is 97.5%.
 """
 
 from __future__ import annotations

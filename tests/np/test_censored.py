@@ -299,21 +299,21 @@ def test_repeats_are_summarised_by_medians(data):
     np.testing.assert_allclose(interval.estimate, math.sqrt(max(median, 0)), rtol=1e-12)
     error = sorted(fit.error for fit in fits)[1]
     spread = sorted(fit.spread for fit in fits)[1]
-    expected = censored._interval(censored._Fit(median, error, spread), 0.05)
+    expected = _smoothing.Fit(median, error, spread).interval(0.05)
     np.testing.assert_allclose(interval, expected, rtol=1e-12)
 
 
 def test_interval_is_that_of_the_root_where_the_error_is_small():
-    fit = censored._Fit(0.04, 0.0004, 0.04)
+    fit = _smoothing.Fit(0.04, 0.0004, 0.04)
     root, z = 0.2, stats.norm.ppf(0.975)
     error = fit.error / (2 * root)
     np.testing.assert_allclose(
-        censored._interval(fit, 0.05),
+        fit.interval(0.05),
         [root - z * error, root, root + z * error],
         rtol=1e-5,
     )
-    assert censored._interval(censored._Fit(-0.01, 0.001, 0.001), 0.05)[:2] == (0, 0)
-    assert censored._interval(censored._Fit(0.0, 0.0, 0.0), 0.05) == (0, 0, 0)
+    assert _smoothing.Fit(-0.01, 0.001, 0.001).interval(0.05)[:2] == (0, 0)
+    assert _smoothing.Fit(0.0, 0.0, 0.0).interval(0.05) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(

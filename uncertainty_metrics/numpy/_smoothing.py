@@ -6,8 +6,9 @@ Each example is predicted from the examples of the other folds.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -235,16 +236,22 @@ def _lagrange(place: np.ndarray) -> np.ndarray:
 
 
 class _ExactSums:
-    """Kernel means over the examples of the other folds, pair by pair."""
+    """Kernel means over the examples of the other folds, pair by pair of the groups of
+    examples of the same probability and fold.
+    """
 
     def __init__(self, probs: np.ndarray, fold: np.ndarray) -> None:
-        self._order = np.argsort(probs, kind="stable")
-        self._rank = np.empty_like(self._order)
-        self._rank[self._order] = np.arange(len(probs))
-        self._probs, self._fold = probs[self._order], fold[self._order]
-        # Runs of examples of one fold: the nearest of another is outside of its run.
+        self._order = np.lexsort([fold, probs])
+        probs, fold = probs[self._order], fold[self._order]
+        new = (np.diff(probs, prepend=-np.inf) > 0) | (np.diff(fold, prepend=-1) != 0)
+        self._group = np.empty_like(self._order)
+        self._group[self._order] = np.cumsum(new) - 1
+        self._starts = np.flatnonzero(new)
+        self._counts = np.diff(self._starts, append=len(probs))
+        self._probs, self._fold = probs[self._starts], fold[self._starts]
+        # Runs of groups of one fold: the nearest of another is outside of its run.
         run = np.flatnonzero(np.diff(self._fold, prepend=-1))
-        sizes = np.diff(run, append=len(probs))
+        sizes = np.diff(run, append=len(self._fold))
         padded = np.concatenate([[-np.inf], self._probs, [np.inf]])
         below = np.repeat(padded[run], sizes)
         above = np.repeat(padded[run + sizes + 1], sizes)
@@ -256,46 +263,44 @@ class _ExactSums:
         """Returns the kernel means at the examples of the given indices, and the
         logarithms of the sums of the kernel.
         """
-        values = values[self._order]
-        ranks = self._rank[index]
-        reach = np.sqrt(self._nearest[ranks] ** 2 + _REACH**2 / (2 * sigma))
+        sums = np.add.reduceat(values[self._order], self._starts)
+        groups, places = np.unique(self._group[index], return_inverse=True)
+        reach = np.sqrt(self._nearest[groups] ** 2 + _REACH**2 / (2 * sigma))
         reach *= 1 + 1e-9  # Rounding must not leave out the nearest.
-        first = np.searchsorted(self._probs, self._probs[ranks] - reach, side="left")
-        end = np.searchsorted(self._probs, self._probs[ranks] + reach, side="right")
+        first = np.searchsorted(self._probs, self._probs[groups] - reach, side="left")
+        end = np.searchsorted(self._probs, self._probs[groups] + reach, side="right")
         pairs = np.cumsum(end - first)
         blocks = np.searchsorted(pairs, np.arange(_BLOCK, pairs[-1], _BLOCK))
-        arguments = (np.split(array, blocks) for array in (ranks, first, end))
+        arguments = (np.split(array, blocks) for array in (groups, first, end))
         results = [
-            self._block(values, sigma, *block) for block in zip(*arguments, strict=True)
+            self._block(sums, sigma, *block) for block in zip(*arguments, strict=True)
         ]
         means, log_mass = (
             np.concatenate(parts) for parts in zip(*results, strict=True)
         )
-        return means, log_mass
+        return means[places], log_mass[places]
 
     def _block(
         self,
-        values: np.ndarray,
+        sums: np.ndarray,
         sigma: float,
-        ranks: np.ndarray,
+        groups: np.ndarray,
         first: np.ndarray,
         end: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the same for examples of some ranks, over those of the ranks from
-        `first` to `end`.
-        """
+        """Returns the same for some groups, over those from `first` to `end`."""
         sizes = end - first
-        row = np.repeat(np.arange(len(ranks)), sizes)
+        row = np.repeat(np.arange(len(groups)), sizes)
         other = np.arange(len(row)) + np.repeat(end - np.cumsum(sizes), sizes)
-        distance = np.abs(self._probs[other] - self._probs[ranks][row])
+        distance = np.abs(self._probs[other] - self._probs[groups][row])
         # Relative to the nearest, so that not all underflow; nearer ones are left out.
-        nearest = self._nearest[ranks]
+        nearest = self._nearest[groups]
         exponent = -sigma * (distance - nearest[row]) * (distance + nearest[row])
         kernel = np.exp(np.minimum(exponent, 0.0))
-        kernel *= self._fold[other] != self._fold[ranks][row]
-        mass = np.bincount(row, kernel, len(ranks))
-        sums = np.bincount(row, kernel * values[other], len(ranks))
-        return sums / mass, np.log(mass) - sigma * nearest**2
+        kernel *= self._fold[other] != self._fold[groups][row]
+        mass = np.bincount(row, kernel * self._counts[other], len(groups))
+        means = np.bincount(row, kernel * sums[other], len(groups)) / mass
+        return means, np.log(mass) - sigma * nearest**2
 
 
 def least_error(
@@ -320,27 +325,37 @@ def standard_error(
     return float(np.std(influence, ddof=1) / np.sqrt(len(influence)))
 
 
-def normal_limit(alpha: float) -> float:
-    """Returns what |z| of a standard Normal exceeds with probability alpha."""
-    import statistics  # It takes as long to import as half of the package.
+class Fit(NamedTuple):
+    """An estimate of the squared error.
 
-    return statistics.NormalDist().inv_cdf(1 - alpha / 2)
+    Attributes:
+      estimate: of the squared error; may be negative.
+      error: its standard error.
+      spread: mean of w (p - c_hat)^2: the squared error, and the noise of the estimated
+        frequencies c_hat.
+    """
 
+    estimate: float
+    error: float
+    spread: float
 
-def root_interval(estimate: float, error: float, alpha: float) -> ConfidenceInterval:
-    """Returns the roots of an estimate and of its Normal interval, cut at 0."""
-    z = normal_limit(alpha)
-    values = (estimate - z * error, estimate, estimate + z * error)
-    return ConfidenceInterval(*(max(value, 0.0) ** 0.5 for value in values))
+    @property
+    def root(self) -> float:
+        return max(self.estimate, 0.0) ** 0.5
 
+    def interval(self, alpha: float) -> ConfidenceInterval:
+        """Returns the interval of the root, which misses it in a share `alpha`.
 
-def interval(
-    estimate: float,
-    influence: np.ndarray,
-    w: np.ndarray,
-    normalize: bool,
-    alpha: float,
-) -> ConfidenceInterval:
-    """Returns the interval of the root of an estimate with influence values [n]."""
-    error = standard_error(estimate, influence, w, normalize)
-    return root_interval(estimate, error, alpha)
+        The standard error grows with the truth, so that a low estimate comes with a
+        small one, and `estimate -+ z error` is missed by truths above. The interval has
+        every truth t with |estimate - t| <= z error sqrt(1 + (t - estimate) / (2
+        spread)): where the error is small, the root of the estimate -+ z times the
+        error of the root.
+        """
+        import statistics  # It takes as long to import as half of the package.
+
+        z = statistics.NormalDist().inv_cdf(1 - alpha / 2)
+        half = (z * self.error) ** 2 / (4 * self.spread) if self.spread > 0 else 0.0
+        middle, reach = self.estimate + half, math.hypot(z * self.error, half)
+        lower, upper = (max(middle + side, 0.0) ** 0.5 for side in (-reach, reach))
+        return ConfidenceInterval(lower, self.root, upper)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -293,36 +293,6 @@ def _follow_up(
     return _FollowUp.until(end_time, probs, times, event == 1)
 
 
-class _Fit(NamedTuple):
-    """The squared error, from one assignment to folds.
-
-    Attributes:
-      estimate: of the squared error; may be negative.
-      error: its standard error.
-      spread: mean squared distance of the forecasts from the estimated frequencies: the
-        squared error and the noise of those.
-    """
-
-    estimate: float
-    error: float
-    spread: float
-
-
-def _interval(fit: _Fit, alpha: float) -> ConfidenceInterval:
-    """Returns the interval of the root.
-
-    The standard error grows with the truth, so that a low estimate comes with a small
-    one, and `estimate -+ z error` is missed by truths above. The interval has every
-    truth t with |estimate - t| <= z error sqrt(1 + (t - estimate) / (2 spread)): where
-    the error is small, the root of the estimate -+ z times the error of the root.
-    """
-    z = _smoothing.normal_limit(alpha)
-    half = (z * fit.error) ** 2 / (4 * fit.spread) if fit.spread > 0 else 0.0
-    reach = np.hypot(z * fit.error, half)
-    ends = fit.estimate + half - reach, fit.estimate, fit.estimate + half + reach
-    return ConfidenceInterval(*(float(max(end, 0.0) ** 0.5) for end in ends))
-
-
 @dataclasses.dataclass(frozen=True)
 class CensoredCalibrationError:
     """Calibration error of forecasts of a censored event, with settings to keep.
@@ -400,8 +370,7 @@ class CensoredCalibrationError:
         hyperparam_range: ArrayLike | None = None,
     ) -> float:
         """Returns the estimate; see `censored_calibration_error`."""
-        fit = self._median_fit(probs, times, event, hyperparam_range)
-        return max(fit.estimate, 0.0) ** 0.5
+        return self._median_fit(probs, times, event, hyperparam_range).root
 
     def rms_calibration_error_conf_int(
         self,
@@ -414,7 +383,7 @@ class CensoredCalibrationError:
         """Returns the interval; see `censored_calibration_error_conf_int`."""
         alpha = _checks.open_unit("alpha", alpha)
         fit = self._median_fit(probs, times, event, hyperparam_range)
-        return _interval(fit, alpha)
+        return fit.interval(alpha)
 
     def _bandwidths(
         self, probs: np.ndarray, hyperparam_range: ArrayLike | None
@@ -436,7 +405,7 @@ class CensoredCalibrationError:
 
     def _fit(
         self, data: _FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
-    ) -> _Fit:
+    ) -> _smoothing.Fit:
         """Returns the squared error by one assignment to folds."""
         probs, factor = data.probs, KERNELS[self.kernel_fn]
         w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
@@ -465,7 +434,7 @@ class CensoredCalibrationError:
         unit = np.mean(w) if self.normalize else 1.0
         estimate = float(np.mean(values) / unit)
         error = _smoothing.standard_error(estimate, influence, w, self.normalize)
-        return _Fit(estimate, error, float(np.mean(w * gaps**2) / unit))
+        return _smoothing.Fit(estimate, error, float(np.mean(w * gaps**2) / unit))
 
     def _median_fit(
         self,
@@ -473,7 +442,7 @@ class CensoredCalibrationError:
         times: ArrayLike,
         event: ArrayLike,
         hyperparam_range: ArrayLike | None,
-    ) -> _Fit:
+    ) -> _smoothing.Fit:
         """Returns the medians over all assignments to folds."""
         data = _follow_up(probs, times, event, float(self.end_time))
         bandwidths = self._bandwidths(data.probs, hyperparam_range)
@@ -481,7 +450,7 @@ class CensoredCalibrationError:
         num, name = self.num_repeats, "censored calibration error"
         repeats = track(range(num), num, self.progress, name)
         fits = [self._fit(data, bandwidths, rng) for _ in repeats]
-        return _Fit(*np.median(fits, axis=0).tolist())
+        return _smoothing.Fit(*np.median(fits, axis=0).tolist())
 
 
 def censored_calibration_error(
@@ -616,8 +585,11 @@ def censored_calibration_error_conf_int(
     """Confidence interval of `censored_calibration_error`.
 
     The squared error has the standard error of the mean of its influence values
-    w (p - c_hat) (p + c_hat - 2 Y), and the interval that of its root by the delta
-    method, kept regular near 0. COVERAGE
+    w (p - c_hat) (p + c_hat - 2 Y), and the interval is that of its root by the delta
+    method, kept regular near 0. In simulations with 15 to 54% of the examples censored
+    (`benchmarks/censored_coverage.py`), 95% intervals of 500 to 5000 examples held
+    errors of 0.09 to 0.19 in 93 to 98% of the data sets. Where the error is near 0 they
+    are wider than they need to be: they held errors of 0.03 and of 0 in 98 to 100%.
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].

@@ -46,6 +46,7 @@ class _Kernel(_smoothing.KernelSmoother):
     """A Gaussian kernel; its hyperparameter is sigma."""
 
     default_range = (0.0, 0.1)
+    orthogonal_excess = 0.0
 
     def __init__(
         self, probs: np.ndarray, fold: np.ndarray, folds: int, w: np.ndarray
@@ -72,6 +73,7 @@ class _Spline:
     """
 
     default_range = (0.7, 1.0)
+    orthogonal_excess = 1.5  # The variance is estimated from one split of the data.
 
     def __init__(
         self, probs: np.ndarray, fold: np.ndarray, folds: int, w: np.ndarray
@@ -258,8 +260,7 @@ class SemiparametricCalibrationError:
         hyperparam_range: ArrayLike | None = None,
     ) -> float:
         """Returns the estimate; see `semiparametric_calibration_error`."""
-        estimate, _, _ = self._squared_error(probs, labels, hyperparam_range)
-        return max(estimate, 0.0) ** 0.5
+        return self._fit(probs, labels, hyperparam_range).root
 
     def rms_calibration_error_conf_int(
         self,
@@ -270,16 +271,15 @@ class SemiparametricCalibrationError:
     ) -> ConfidenceInterval:
         """Returns the interval; see `semiparametric_calibration_error_conf_int`."""
         alpha = _checks.open_unit("alpha", alpha)
-        squared = self._squared_error(probs, labels, hyperparam_range)
-        return _smoothing.interval(*squared, self.normalize, alpha)
+        return self._fit(probs, labels, hyperparam_range).interval(alpha)
 
-    def _squared_error(
+    def _fit(
         self,
         probs: ArrayLike,
         labels: ArrayLike,
         hyperparam_range: ArrayLike | None,
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Returns the estimate, its influence values [n] and the weights [n]."""
+    ) -> _smoothing.Fit:
+        """Returns the squared error, its standard error and its spread."""
         labels, probs = _labels(labels, probs), _smoothing.check_probs("probs", probs)
         candidates = None
         if hyperparam_range is not None:
@@ -305,14 +305,20 @@ class SemiparametricCalibrationError:
         fits = track(fits, len(candidates), self.progress, "hyperparameters")
         best = _smoothing.least_error(candidates, fits, residuals, w)
         best = smoother.undersmoothed(best, n)
-        if self.orthogonal:
-            gaps, variances = smoother.smooth_with_variances(residuals, best)
-        else:
+        gaps, variances = smoother.smooth_with_variances(residuals, best)
+        if not self.orthogonal:
             gaps = smoother.smooth(residuals, best)
         influence = w * gaps * (2 * residuals - gaps)
         values = influence + w * variances if self.orthogonal else w * residuals * gaps
-        unit = np.mean(w) if self.normalize else 1.0
-        return float(np.mean(values) / unit), influence, w
+        unit = float(np.mean(w)) if self.normalize else 1.0
+        estimate = float(np.mean(values)) / unit
+        error = _smoothing.standard_error(estimate, influence, w, self.normalize)
+        # The influence values have 4 times the variance by the noise of c_hat, of which
+        # the plug-in estimate has 2. Half of the difference makes up for its bias.
+        noise = np.mean(variances * (w * (residuals - gaps) / unit) ** 2) / n
+        excess = smoother.orthogonal_excess if self.orthogonal else -1.0
+        error = max(error**2 + excess * float(noise), error**2 / 2) ** 0.5
+        return _smoothing.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
 def semiparametric_calibration_error(
@@ -443,15 +449,23 @@ def semiparametric_calibration_error_conf_int(
 ) -> ConfidenceInterval:
     """Confidence interval of the root of the squared calibration error.
 
-    The ends are the roots of `max(0, estimate -+ z se)` with the estimate of
-    `semiparametric_calibration_error`, z the Normal quantile and se the standard error
-    of the mean of its influence values
+    It has the roots of all t with |theta_hat - t| <= z se sqrt(1 + (t - theta_hat) /
+    (2 spread)), for the estimate theta_hat of `semiparametric_calibration_error`, z the
+    Normal quantile and
 
-      w (p - c_hat) (p + c_hat - 2 y)
+      spread = mean of w (p - c_hat)^2
+      se^2 = variance of w (p - c_hat) (p + c_hat - 2 y), / n
+             + a / n * mean of w^2 v_hat (y - c_hat)^2
 
-    by the delta method where `normalize` divides by the mean of w.
+    The first variance is that of the influence values (by the delta method where
+    `normalize` divides by the mean of w). The second adjusts how it counts the noise of
+    c_hat: a is -1 for the plug-in estimate (-2 would be exact, if c_hat had no bias), 0
+    for the orthogonal one with a kernel and 1.5 with a spline. se^2 is at least half of
+    the first.
 
-    COVERAGE
+    In simulations (`benchmarks/semiparametric_coverage.py`), 95% intervals of 500 and
+    of 2000 examples held true errors of 0.03 to 0.09 in 93 to 98% of the data sets.
+    That of a calibrated model, which is 0, they held in 93 to 99.5%.
 
     Args:
       probs: in [0, 1], shape [n]: the forecasts come first.
