@@ -199,7 +199,7 @@ def test_kernel_smoother_equals_the_naive_loop(name, rng):
         means, variances = smoother.smooth_with_variances(values, sigma)
         expected, expected_variances = naive_kernel(probs, values, fold, sigma)
         np.testing.assert_allclose(means, expected, atol=1e-6)
-        np.testing.assert_allclose(variances, expected_variances, atol=1e-4)
+        np.testing.assert_allclose(variances, expected_variances, atol=1e-5)
         np.testing.assert_array_equal(smoother.smooth(values, sigma), means)
 
 

@@ -21,9 +21,10 @@ WEIGHTS = ("constant", "relative", "chi")
 _NODES = np.arange(-2, 4)  # Of the Lagrange interpolation, from the node to the left.
 _NODES_PER_WIDTH = 12  # Of the kernel: the interpolation is off by 3e-8 at most.
 _REACH = 8.6  # Standard deviations: exp(-reach^2 / 2) is below the rounding of 1.
-# Rounding of the transform is relative to all mass: where the kernel holds less than
-# this share of it, its few examples are summed one by one.
-_LEAST_MASS = 1e-7
+# Interpolation is less exact in the tails of the kernel, and the rounding of the
+# transform is relative to all mass: where the kernel has less than this, it is summed
+# exactly.
+_LEAST_MASS = 0.1
 _BLOCK = 2**20  # Pairs of examples at a time.
 
 
@@ -139,23 +140,25 @@ class KernelSmoother:
         """Yields `smooth(values, sigma)` for each sigma; sigmas of similar size in a
         row share a grid.
         """
-        return (means for means, _ in self._means(values, sigmas))
+        return (means for means, _, _ in self._means(values, sigmas))
 
     def smooth_with_variances(
         self, values: np.ndarray, sigma: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the kernel means and estimates of their variances, [n] each."""
-        means, log_mass = next(self._means(values, [sigma]))
+        means, mass, shift = next(self._means(values, [sigma]))
         # Unbiased for the variance of a value, as its mean does not depend on it. The
         # square of a kernel is the kernel of twice the sigma.
         noise = values * (values - means)
-        noise, log_square_mass = next(self._means(noise, [2 * sigma]))
-        return means, noise * np.exp(log_square_mass - 2 * log_mass)
+        noise, square_mass, square_shift = next(self._means(noise, [2 * sigma]))
+        return means, noise * square_mass / mass**2 * np.exp(2 * shift - square_shift)
 
     def _means(
         self, values: np.ndarray, sigmas: Iterable[float]
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yields the kernel means and the logarithms of the sums of the kernel."""
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yields the kernel means, and masses and shifts: the sums of the kernel are
+        mass * exp(-shift).
+        """
         for level, group in itertools.groupby(sigmas, self._level):
             if level is None:
                 for sigma in group:
@@ -165,12 +168,14 @@ class KernelSmoother:
             spectrum = grid.spectrum(values)
             for sigma in group:
                 mass, sums = grid.kernel_sums(spectrum, sigma)
-                few = np.flatnonzero(mass < _LEAST_MASS * len(values))
+                few = np.flatnonzero(mass < _LEAST_MASS)
                 mass[few] = 1.0
-                means, log_mass = sums / mass, np.log(mass)
+                means, shift = sums / mass, np.zeros_like(mass)
                 if len(few):
-                    means[few], log_mass[few] = self._exact.means(values, sigma, few)
-                yield means, log_mass
+                    means[few], mass[few], shift[few] = self._exact.means(
+                        values, sigma, few
+                    )
+                yield means, mass, shift
 
     def _level(self, sigma: float) -> float | None:
         """Returns a width at most that of the kernel, the range over a power of 2; None
@@ -259,9 +264,9 @@ class _ExactSums:
 
     def means(
         self, values: np.ndarray, sigma: float, index: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the kernel means at the examples of the given indices, and the
-        logarithms of the sums of the kernel.
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the kernel means, masses and shifts at the examples of the given
+        indices.
         """
         sums = np.add.reduceat(values[self._order], self._starts)
         groups, places = np.unique(self._group[index], return_inverse=True)
@@ -275,10 +280,9 @@ class _ExactSums:
         results = [
             self._block(sums, sigma, *block) for block in zip(*arguments, strict=True)
         ]
-        means, log_mass = (
-            np.concatenate(parts) for parts in zip(*results, strict=True)
-        )
-        return means[places], log_mass[places]
+        means, mass = (np.concatenate(parts) for parts in zip(*results, strict=True))
+        shift = sigma * self._nearest[groups] ** 2
+        return means[places], mass[places], shift[places]
 
     def _block(
         self,
@@ -288,7 +292,7 @@ class _ExactSums:
         first: np.ndarray,
         end: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the same for some groups, over those from `first` to `end`."""
+        """Returns means and masses of some groups, over those from `first` to `end`."""
         sizes = end - first
         row = np.repeat(np.arange(len(groups)), sizes)
         other = np.arange(len(row)) + np.repeat(end - np.cumsum(sizes), sizes)
@@ -299,8 +303,7 @@ class _ExactSums:
         kernel = np.exp(np.minimum(exponent, 0.0))
         kernel *= self._fold[other] != self._fold[groups][row]
         mass = np.bincount(row, kernel * self._counts[other], len(groups))
-        means = np.bincount(row, kernel * sums[other], len(groups)) / mass
-        return means, np.log(mass) - sigma * nearest**2
+        return np.bincount(row, kernel * sums[other], len(groups)) / mass, mass
 
 
 def least_error(
