@@ -286,6 +286,15 @@ def test_interval_equals_a_loop(data, options, censoring):
     )
 
 
+def test_range_of_the_bandwidths_may_be_an_array(data):
+    ends = (0.0, 0.2)
+    values = {
+        censored.cce(*data, 1.0, default_hyperparam_range=of_type(ends), num_repeats=1)
+        for of_type in (tuple, list, np.array)
+    }
+    assert len(values) == 1
+
+
 def test_repeats_are_summarised_by_medians(data):
     p, times, event = data
     metric = censored.CensoredCalibrationError(1.0, num_repeats=3)

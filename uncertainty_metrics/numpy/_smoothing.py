@@ -106,6 +106,26 @@ def fold_numbers(
     return numbers
 
 
+def rank_folds(probs: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns the fold of each example, [n]; every fold has examples everywhere.
+
+    The strata are neighbours in the ranks of the probabilities. By the outcomes the
+    folds would depend on each other.
+    """
+    ranks = np.argsort(np.argsort(probs, kind="stable"))
+    return fold_numbers(ranks // folds, folds, rng)
+
+
+def check_settings(settings: Any) -> None:
+    """Raises ValueError unless the settings that both estimates share are right."""
+    weight_function(np.zeros(0), settings.weights, settings.weight_trunc)
+    for name in ("orthogonal", "normalize", "progress"):
+        _checks.boolean(name, getattr(settings, name))
+    _checks.positive_integer("hyperparam_attempts", settings.hyperparam_attempts)
+    if settings.default_hyperparam_range is not None:
+        check_range("default_hyperparam_range", settings.default_hyperparam_range)
+
+
 class KernelSmoother:
     """Means of values over the examples of the other folds, weighted by the kernel
     `exp(-sigma (p_i - p_j)^2)`.

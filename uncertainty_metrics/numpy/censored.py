@@ -347,20 +347,12 @@ class CensoredCalibrationError:
 
     def __post_init__(self) -> None:
         _positive("end_time", self.end_time)
-        _smoothing.weight_function(np.zeros(0), self.weights, self.weight_trunc)
         _checks.one_of(
             "survival_aggregation", self.survival_aggregation, SURVIVAL_AGGREGATIONS
         )
         _checks.one_of("kernel_fn", self.kernel_fn, tuple(KERNELS))
-        _checks.boolean("orthogonal", self.orthogonal)
-        _checks.boolean("normalize", self.normalize)
-        _checks.boolean("progress", self.progress)
         _checks.positive_integer("num_repeats", self.num_repeats)
-        _checks.positive_integer("hyperparam_attempts", self.hyperparam_attempts)
-        if self.default_hyperparam_range is not None:
-            _smoothing.check_range(
-                "default_hyperparam_range", self.default_hyperparam_range
-            )
+        _smoothing.check_settings(self)
 
     def rms_calibration_error(
         self,
@@ -397,7 +389,8 @@ class CensoredCalibrationError:
         if hyperparam_range is not None:
             values = _smoothing.check_candidates("hyperparam_range", hyperparam_range)
             return np.maximum(values, _LEAST_BANDWIDTH)
-        low, high = self.default_hyperparam_range or DEFAULT_RANGE
+        ends = self.default_hyperparam_range
+        low, high = DEFAULT_RANGE if ends is None else ends
         fewest = low * len(probs) + len(probs) ** 0.4
         most = max(fewest, high * len(probs))
         parts = np.geomspace(fewest, most, self.hyperparam_attempts)
@@ -409,9 +402,7 @@ class CensoredCalibrationError:
         """Returns the squared error by one assignment to folds."""
         probs, factor = data.probs, KERNELS[self.kernel_fn]
         w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
-        # By the ranks of the forecasts: folds that share outcomes would be dependent.
-        ranks = np.argsort(np.argsort(probs, kind="stable"))
-        fold = _smoothing.fold_numbers(ranks // self.folds, self.folds, rng)
+        fold = _smoothing.rank_folds(probs, self.folds, rng)
         smoother = _smoothing.KernelSmoother(probs, fold, self.folds)
         curves = _Curves(data, self.kernel_fn, self.survival_aggregation)
 

@@ -242,16 +242,8 @@ class SemiparametricCalibrationError:
     def __post_init__(self) -> None:
         if _checks.positive_integer("folds", self.folds) < 2:
             raise _checks.error("folds", "at least 2", self.folds)
-        _smoothing.weight_function(np.zeros(0), self.weights, self.weight_trunc)
         _checks.one_of("smoothing", self.smoothing, tuple(_SMOOTHINGS))
-        _checks.boolean("orthogonal", self.orthogonal)
-        _checks.boolean("normalize", self.normalize)
-        _checks.boolean("progress", self.progress)
-        _checks.positive_integer("hyperparam_attempts", self.hyperparam_attempts)
-        if self.default_hyperparam_range is not None:
-            _smoothing.check_range(
-                "default_hyperparam_range", self.default_hyperparam_range
-            )
+        _smoothing.check_settings(self)
 
     def rms_calibration_error(
         self,
@@ -287,11 +279,7 @@ class SemiparametricCalibrationError:
                 "hyperparam_range", hyperparam_range
             )
         w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
-        # By the ranks of the probabilities, not the labels: folds whose labels depend
-        # on each other are not independent, and every fold has examples everywhere.
-        ranks = np.argsort(np.argsort(probs, kind="stable"))
-        rng = _inputs.generator(self.seed)
-        fold = _smoothing.fold_numbers(ranks // self.folds, self.folds, rng)
+        fold = _smoothing.rank_folds(probs, self.folds, _inputs.generator(self.seed))
         smoother = _SMOOTHINGS[self.smoothing](probs, fold, self.folds, w)
 
         # Everything is written in y - p and c_hat - p.
