@@ -1,6 +1,7 @@
 """What streaming costs in precision: sketches against exact values, counts, drift."""
 
 import fractions
+import math
 
 import numpy as np
 import pytest
@@ -150,7 +151,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
 
 def test_counts_are_exact_past_two_to_the_24(rng):
     metric = um.ExpectedCalibrationError(num_bins=1)
-    metric._units.assign([[2**24 + 1], [2**24 << _sums.UNIT_BITS], [2**24]])
+    metric._units.assign([[2**24 + 1], [2**24 << _sums.WHOLE_BITS], [0], [2**24]])
     metric.update_state([0, 1], [[0.75, 0.25], [0.75, 0.25]])
     assert metric.counts.numpy().tolist() == [2**24 + 3]
     weighted = um.ExpectedCalibrationError(num_bins=1)
@@ -163,7 +164,7 @@ def test_counts_are_exact_past_two_to_the_24(rng):
 
 def test_more_examples_than_a_sum_can_hold_are_nan():
     metric = um.ExpectedCalibrationError(num_bins=1)
-    metric._units.assign([[_sums.MAX_COUNT], [0], [0]])
+    metric._units.assign([[_sums.MAX_COUNT], [0], [0], [0]])
     assert np.isnan(metric.result())
 
 
@@ -185,9 +186,8 @@ def test_sums_do_not_drift_beyond_the_integers_of_float32(weighted, rng):
     once = np.ones(n) if weights is None else weights.astype(np.float64)
     counts = np.array([0, once.sum() * updates])
     np.testing.assert_allclose(metric.counts, counts, rtol=0 if not weighted else 1e-9)
-    # Scores are kept to 2^-27 each; nothing is lost by adding them.
     mean = np.average(p.astype(np.float64), weights=once)
-    np.testing.assert_allclose(metric.confidences[1], mean, atol=1e-9)
+    np.testing.assert_allclose(metric.confidences[1], mean, rtol=1e-9)
 
 
 def test_batches_of_any_size_give_the_same_bits(rng):
@@ -218,6 +218,69 @@ def test_weighted_segment_sums_are_nearly_exact(jit_compile, rng):
             got = fractions.Fraction(float(hi[column, cell]))
             got += fractions.Fraction(float(lo[column, cell]))
             assert abs(got - exact) <= exact * 2**-36
+
+
+@pytest.mark.parametrize("n", [1, 1000, 2**22 + 1])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_small_scores_add_within_a_millionth(n, jit_compile, rng):
+    scores = (10.0 ** rng.uniform(-6, 0, n)).astype(np.float32)
+    cell = np.zeros(n, np.int32)
+
+    @tf.function(jit_compile=jit_compile)
+    def add(scores, cell):
+        return _sums.cell_sums(cell, scores, None, cell[:1], None, 1)
+
+    sums = add(tf.constant(scores), tf.constant(cell))
+    count, whole, rest, hits = np.ravel(sums.units).tolist()
+    assert (count, hits) == (n, 1)
+    total = fractions.Fraction(whole, 2**9) + fractions.Fraction(rest, 2**40)
+    exact = math.fsum(scores.tolist())
+    assert abs(total - fractions.Fraction(exact)) <= exact / 10**6
+    totals = np.ravel(_sums.totals(sums, tf.float64))
+    np.testing.assert_allclose(totals, [n, exact, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_pairs_hold_many_additions(jit_compile, rng):
+    values = (rng.normal(size=[1000, 5]) * 10.0 ** np.arange(5)).astype(np.float32)
+    values[:, 0] = np.abs(values[:, 0])
+    values[:, 1] = 0.1  # Rounded the same way each time.
+    values[7, 4] = np.inf
+
+    @tf.function(jit_compile=jit_compile)
+    def add(values):
+        hi, lo = tf.zeros([5]), tf.zeros([5])
+        for value in values:
+            more_hi, more_lo = _sums.pair_steps(hi, lo, value, tf.zeros_like(value))
+            hi, lo = hi + more_hi, lo + more_lo
+        return hi, lo
+
+    hi, lo = (part.numpy().astype(np.float64) for part in add(tf.constant(values)))
+    assert (hi[4], lo[4]) == (np.inf, 0)
+    exact = [math.fsum(column.tolist()) for column in values.T[:4]]
+    size = np.abs(values).sum(axis=0, dtype=np.float64)
+    assert np.all(np.abs((hi + lo)[:4] - exact) <= 1000 * 2.0**-48 * size[:4])
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_whole_weights_become_units(jit_compile, rng):
+    hi = tf.constant([[3.0, 2.5, 2.0**40], [0.25, 1e-30, 5.0], [2.0**30, 0.0, np.inf]])
+    lo = tf.constant([[0.0, 2.0**-30, 1.5], [0.0, 0.0, -(2.0**-25)], [2.0, 0.0, 0.0]])
+    settle = tf.function(
+        lambda hi, lo: _sums.settled(_sums.Sums(None, hi, lo)), jit_compile=jit_compile
+    )
+    units, rest, lost = settle(hi, lo)
+    assert units.shape == [4, 3]
+    assert units[0].numpy().tolist() == [3, 2, 0]
+    assert units[3].numpy().tolist() == [2**30 + 2, 0, 0]
+    for cells in (0, 1):
+        got = np.ravel(
+            _sums.totals(_sums.Sums(units, rest, lost), tf.float64)[:, cells]
+        )
+        both = hi.numpy().astype(np.float64) + lo.numpy()
+        np.testing.assert_array_equal(got, both[:, cells])
+    assert np.all(np.abs(rest.numpy())[:, :2] <= 0.5)
+    assert rest[2, 2] == np.inf
 
 
 def test_two_sum_survives_compilation():

@@ -5,11 +5,16 @@ The only file that knows which Keras is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
+from uncertainty_metrics._state import MetricState
 from uncertainty_metrics.tensorflow import _sums
 
 if TYPE_CHECKING:
@@ -31,12 +36,36 @@ def _check_backend() -> None:
 
 _check_backend()
 
+_IS_KERAS_3 = hasattr(keras, "ops")
+_FAMILIES = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
+
+
+def _refuse_other_keras(kind: str, called: Any) -> None:
+    """Raises TypeError if the other Keras, which takes it for a function, is calling.
+
+    It would average the values of batches, and drop the weights.
+    """
+    ours, other = _FAMILIES
+    frame = sys._getframe(2)
+    for _ in range(12):  # Autograph puts some frames between.
+        if frame is None:
+            return
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith((f"{other}.src.metrics.", f"{other}.src.losses.")):
+            value = {"keras": 0, "tf_keras": 1}[other]
+            raise TypeError(
+                f"A model of `{other}` needs a {kind} made for `{other}`: set "
+                f"TF_USE_LEGACY_KERAS={value} before TensorFlow is imported, or build "
+                f"the model with `{ours}`. Received: {type(called).__name__} of "
+                f"`{ours}`"
+            )
+        frame = frame.f_back
+
+
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
 
 
 AUC = keras.metrics.AUC
-
-_IS_KERAS_3 = hasattr(keras, "ops")
 
 # Lets a weight keep its type under mixed precision: an argument of `add_weight`.
 KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}
@@ -50,10 +79,23 @@ def _raw(variable: Any) -> Any:
 def add(variable: Any, value: tf.Tensor) -> None:
     """Adds to a variable, without losing what other workers add meanwhile."""
     raw = _raw(variable)
-    if isinstance(raw, tf.Variable) and not tf.distribute.in_cross_replica_context():
+    if not isinstance(raw, tf.Variable):
+        variable.assign(tf.convert_to_tensor(variable) + value)
+    elif not tf.distribute.in_cross_replica_context():
         raw.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
     else:
-        variable.assign(tf.convert_to_tensor(variable) + value)
+
+        def add_once():
+            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            raw.assign_add(tf.where(replica == 0, value, tf.zeros_like(value)))
+
+        tf.distribute.get_strategy().run(add_once)
+
+
+def _is_plain(variable: Any) -> bool:
+    """Whether a variable is one of TensorFlow's own, on this machine alone."""
+    distributed = isinstance(variable, tf.distribute.DistributedValues)
+    return isinstance(variable, tf.Variable) and not distributed
 
 
 def read(variable: Any) -> tf.Tensor:
@@ -65,10 +107,46 @@ def read(variable: Any) -> tf.Tensor:
     )
 
 
+_NONE = np.zeros([], np.int64)
+
+
+class _State(NamedTuple):
+    """The variables of a metric."""
+
+    invalid: Any
+    units: Any
+    hi: Any
+    lo: Any
+
+
+def _add_batch(
+    state: _State, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor
+) -> None:
+    """Adds the sums, or where they are not valid one batch, to `invalid` others."""
+
+    def guard(values):
+        return tf.where(valid, values, tf.zeros_like(values))
+
+    sums = _sums.settled(sums)
+    invalid += tf.cast(~valid, tf.int64)
+    steps = [(state.invalid, invalid), (state.units, guard(sums.units))]
+    if sums.hi is not None:
+        pair = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
+        hi, lo = _sums.pair_steps(*pair, guard(sums.hi), guard(sums.lo))
+        steps += [(state.hi, hi), (state.lo, lo)]
+    for variable, value in steps:
+        add(variable, value)
+
+
+@functools.lru_cache(maxsize=256)
+def _add_in_one_call(shape: tuple[int, ...], weighted: bool) -> Callable[..., None]:
+    """Returns `_add_batch` as a graph, which no interrupt leaves half done."""
+    del shape, weighted  # One for each, as they would be traced again and again.
+    return tf.function(functools.partial(_add_batch), autograph=False)
+
+
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
-
-    _max_count = _sums.MAX_COUNT
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -77,44 +155,50 @@ class SumsMetric(keras.metrics.Metric):
             name="invalid", shape=(), initializer="zeros", dtype="int64"
         )
         self._units = self._hi = self._lo = None
+        self._classes: int | None = None  # None while any number will do.
 
-    def _build_sums(self, shape: tuple[int, ...], units: bool) -> None:
-        """Makes the state: a pair of float32, and exact units where asked for."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a batch and returns the result, as `keras.metrics.Metric` does."""
+        _refuse_other_keras("metric", self)
+        return super().__call__(*args, **kwargs)
 
-        def state(name, dtype):
+    def _build_sums(self, shape: tuple[int, ...], scores: bool = False) -> None:
+        """Makes the state: exact units, and a pair of float32 for what is not whole.
+
+        `shape` is that of the sums; with `scores` the second of its three rows has two
+        rows of units.
+        """
+
+        def state(name, shape, dtype):
             return self.add_weight(
                 name=name, shape=shape, initializer="zeros", dtype=dtype
             )
 
-        if units:
-            self._units = state("units", "int64")
-        self._hi = state("hi", "float32")
-        self._lo = state("lo", "float32")
+        self._units = state("units", (shape[0] + scores, *shape[1:]), "int64")
+        self._hi = state("hi", shape, "float32")
+        self._lo = state("lo", shape, "float32")
 
-    def _add_sums(self, sums: _sums.Sums, valid: tf.Tensor) -> None:
+    @property
+    def _state(self) -> _State:
+        return _State(self._invalid, self._units, self._hi, self._lo)
+
+    def _add_sums(
+        self, sums: _sums.Sums, valid: tf.Tensor, invalid: Any = _NONE
+    ) -> None:
         """Adds a batch; where it is not valid only that is noted."""
-
-        def guard(values):
-            return tf.where(valid, values, tf.zeros_like(values))
-
-        add(self._invalid, tf.cast(~valid, tf.int64))
-        if sums.units is not None:
-            add(self._units, guard(sums.units))
-        if sums.hi is not None:
-            total, lost = _sums.two_sum(tf.convert_to_tensor(_raw(self._hi)), sums.hi)
-            # A sum that is infinite has lost nothing.
-            lost = tf.where(tf.math.is_finite(total), lost, tf.zeros_like(lost))
-            add(self._hi, guard(sums.hi))
-            add(self._lo, guard(sums.lo + lost))
+        state = _State(*map(_raw, self._state))
+        if tf.executing_eagerly() and all(map(_is_plain, state)):
+            add_batch = _add_in_one_call(tuple(state.units.shape), sums.hi is not None)
+        else:
+            state, add_batch = self._state, _add_batch
+        add_batch(state, sums, valid, invalid)
 
     def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted."""
-        valid = read(self._invalid) == 0
-        units = None
-        if self._units is not None:
-            units = read(self._units)
-            valid &= tf.reduce_all(units[0] < self._max_count)
-        return _sums.Sums(units, read(self._hi), read(self._lo)), valid
+        invalid, *sums = map(read, self._state)
+        sums = _sums.Sums(*sums)
+        few = tf.reduce_all(sums.units[0] < _sums.MAX_COUNT)
+        return sums, (invalid == 0) & few
 
     @property
     def _result_dtype(self) -> tf.DType:
@@ -125,35 +209,68 @@ class SumsMetric(keras.metrics.Metric):
         for variable in self.variables:
             variable.assign(tf.zeros(variable.shape, variable.dtype))
 
-    def merge_state(self, metrics: Sequence[keras.metrics.Metric]) -> None:
-        """Adds the states of metrics of the same configuration to this one.
+    def get_state(self) -> MetricState:
+        """Returns a copy of the state, to save, to send, or to add to others."""
+        arrays = {
+            name: np.array(tf.convert_to_tensor(variable))
+            for name, variable in self._state._asdict().items()
+            if variable is not None
+        }
+        return dataclasses.replace(
+            self._empty_state(), arrays=arrays, classes=self._classes
+        )
+
+    def set_state(self, state: MetricState) -> None:
+        """Replaces the state by one of the same metric and options.
 
         Raises:
-          ValueError: a metric differs in its configuration, or in its classes.
+          ValueError: the metric, its options or its classes differ.
         """
-        metrics = list(metrics)
+        self._check_state(state)
+        self.reset_state()
+        self.merge_state([state])
+
+    def merge_state(
+        self, metrics: Iterable[keras.metrics.Metric | MetricState]
+    ) -> None:
+        """Adds the states of metrics of the same class and options to this one.
+
+        Args:
+          metrics: metrics, or the states that their `get_state` returned.
+
+        Raises:
+          ValueError: a metric differs in its class, options or number of classes.
+        """
+        total = self._empty_state()
         for metric in metrics:
-            if type(metric) is not type(self) or metric._identity() != self._identity():
+            if not isinstance(metric, SumsMetric | MetricState):
                 raise ValueError(
-                    "Only states of the same metric and options merge. Received: "
+                    "Only states of the same metric and options add. Received: "
                     f"{metric!r}"
                 )
-        for metric in metrics:
-            if metric._hi is None:
-                continue
-            self._match(metric)
-            parts = (metric._units, metric._hi, metric._lo)
-            sums = (None if v is None else tf.convert_to_tensor(v) for v in parts)
-            self._add_sums(_sums.Sums(*sums), tf.constant(True))
-            add(self._invalid, tf.convert_to_tensor(metric._invalid))
+            total += metric.get_state() if isinstance(metric, SumsMetric) else metric
+        self._check_state(total)
+        invalid, units, hi, lo = map(total.arrays.get, _State._fields)
+        if hi is None:
+            add(self._invalid, tf.constant(invalid))
+            return
+        if self._units is None:
+            self._build(total.classes)
+        sums = _sums.Sums(*map(tf.constant, (units, hi, lo)))
+        self._add_sums(sums, tf.constant(True), tf.constant(invalid))
 
-    def _identity(self) -> dict[str, Any]:
-        """Returns what must be equal for two states to add."""
+    def _empty_state(self) -> MetricState:
         config = self.get_config()
-        return {key: config[key] for key in config if key not in ("name", "dtype")}
+        del config["name"], config["dtype"]
+        name = keras.utils.get_registered_name(type(self)).rpartition(">")[2]
+        return MetricState(name, config, {"invalid": np.zeros([], np.int64)})
 
-    def _match(self, metric: SumsMetric) -> None:
-        """Makes a state of the shape of another's."""
+    def _check_state(self, state: MetricState) -> None:
+        """Raises ValueError unless a state can be added to this one."""
+        self.get_state() + state
+
+    def _build(self, num_classes: int | None) -> None:
+        """Makes a state that depends on the number of classes."""
         raise NotImplementedError
 
 
@@ -162,7 +279,7 @@ class MeanMetric(SumsMetric):
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
-        self._build_sums((2,), units=False)
+        self._build_sums((2,))
 
     def result(self) -> tf.Tensor:
         """Returns the mean over all batches; 0.0 before the first."""
@@ -170,9 +287,6 @@ class MeanMetric(SumsMetric):
         weight, total = tf.unstack(_sums.totals(sums, self._result_dtype))
         mean = tf.math.divide_no_nan(total, weight)
         return tf.where(valid, mean, tf.constant(float("nan"), mean.dtype))
-
-    def _match(self, metric: SumsMetric) -> None:
-        del metric  # All states have the same shape.
 
 
 class Loss(keras.losses.Loss):
@@ -192,6 +306,11 @@ class Loss(keras.losses.Loss):
             super().__init__(name=name, reduction=reduction, dtype=dtype)
         else:
             super().__init__(name=name, reduction=reduction)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+        """Returns the loss, reduced, as `keras.losses.Loss` does."""
+        _refuse_other_keras("loss", self)
+        return super().__call__(*args, **kwargs)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
         """Returns the predictions in the precision of the arithmetic."""

@@ -12,20 +12,23 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Scores are added as integers in units of 2^-26: exact for float32 scores from 1/4 on,
-# and within 2^-27 of any other.
-UNIT_BITS = 26
-# A cell with more examples than this could overflow the sum of its scores.
-MAX_COUNT = 2 ** (62 - UNIT_BITS)
+# Scores are added as integers in units of 2^-40: exact for float32 scores from 2^-17,
+# and within 2^-41 of any other. One int64 could hold the sum of 2^22 of them, so there
+# are two: one in units of 2^-9, and the rest, which grows by less than 2^31 a batch.
+SCORE_BITS = 40
+WHOLE_BITS = 9
+# A cell with more examples than this has sums that may overflow.
+MAX_COUNT = 2**53
 
 
 class Sums(NamedTuple):
     """Weight, scores and outcomes of each cell: `units + hi + lo`.
 
-    Without scores there are two rows.
+    Without scores there are two rows, or others that the metric says.
 
     Attributes:
-      units: int64 [3, cells], of unit weights; the scores in units of 2^-26.
+      units: int64 [4, cells], of unit weights: their number, the scores in units of
+        2^-9, the rest of the scores in units of 2^-40, the outcomes.
       hi: float [3, cells], of other weights.
       lo: float [3, cells], what the rounding of `hi` lost.
     """
@@ -40,6 +43,25 @@ def two_sum(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def pair_steps(
+    hi: tf.Tensor, lo: tf.Tensor, more_hi: tf.Tensor, more_lo: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns what to add to `hi` and to `lo`, so that they stay the rounded sum and
+    its rounding error: any number of additions loses 2^-48 of the sum each, not 2^-24.
+    """
+    total, lost = two_sum(hi, more_hi)
+    head, tail = two_sum(total, lo + (lost + more_lo))
+    step = head - hi
+    # The step was rounded, so `hi` may miss `head` by a bit.
+    missed = head - (hi + step)
+    # An infinite sum has lost nothing.
+    finite = tf.math.is_finite(head)
+    return (
+        tf.where(finite, step, more_hi),
+        tf.where(finite, missed + tail - lo, -lo),
+    )
 
 
 def power_of_two(exponent: tf.Tensor) -> tf.Tensor:
@@ -157,6 +179,42 @@ def split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return hi, tf.cast(values - tf.cast(hi, values.dtype), tf.float32)
 
 
+def _limbs(units: tf.Tensor, bits: tf.Tensor | int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns int64 multiples of 2^-bits, bits in [9, 40], as multiples of 2^-9 and the
+    rest in those of 2^-40.
+    """
+    bits = tf.cast(bits, tf.int64)
+    whole = tf.bitwise.right_shift(units, bits - WHOLE_BITS)
+    rest = units - tf.bitwise.left_shift(whole, bits - WHOLE_BITS)
+    return whole, tf.bitwise.left_shift(rest, SCORE_BITS - bits)
+
+
+def settled(sums: Sums) -> Sums:
+    """Moves whole numbers from the pair to the units, where they add exactly.
+
+    Most weights are whole, so that counts stay exact; what is left is below 1.
+    """
+    if sums.hi is None:
+        return sums
+
+    def whole(values):
+        # Larger ones could overflow the units after very many batches.
+        small = tf.abs(sums.hi) < 2.0**31
+        return tf.where(small, tf.round(values), tf.zeros_like(values))
+
+    first, second = whole(sums.hi), whole(sums.lo)
+    hi, lo = two_sum(sums.hi - first, sums.lo - second)
+    lo = tf.where(tf.math.is_finite(hi), lo, tf.zeros_like(lo))
+    units = tf.cast(first, tf.int64) + tf.cast(second, tf.int64)
+    if sums.hi.shape.rank == 2 and sums.hi.shape[0] == 3:
+        mass, scores, hits = tf.unstack(units)
+        scores = tf.bitwise.left_shift(scores, tf.constant(WHOLE_BITS, tf.int64))
+        units = tf.stack([mass, scores, tf.zeros_like(scores), hits])
+    if sums.units is not None:
+        units += sums.units
+    return Sums(units, hi, lo)
+
+
 def cell_sums(
     cell: tf.Tensor,
     scores: tf.Tensor,
@@ -192,14 +250,15 @@ def cell_sums(
         )
         return Sums(None, hi, tf.zeros_like(hi))
     if weights is None:
-        # By way of int32, which every device converts to fast.
-        units = tf.cast(tf.round(scores * 2.0**UNIT_BITS), tf.int32)
-        units = tf.cast(units, tf.int64)
+        # As many bits as the sum of all of them leaves room for.
+        bits = tf.minimum(62 - exponent_above(tf.size(scores)), SCORE_BITS)
+        units = tf.cast(tf.round(scores * power_of_two(bits)), tf.int64)
+        whole, rest = _limbs(add(units, cell), tf.cast(bits, tf.int64))
         counts, hits = (
             tf.cast(add(tf.ones(tf.shape(of), tf.int32), of), tf.int64)
             for of in (cell, hit_cell)
         )
-        return Sums(tf.stack([counts, add(units, cell), hits]), None, None)
+        return Sums(tf.stack([counts, whole, rest, hits]), None, None)
     mass = segment_pair(tf.stack([weights, weights * scores], axis=1), cell, num_cells)
     hits = segment_pair(hit_weights[:, None], hit_cell, num_cells)
     hi, lo = (tf.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))
@@ -241,21 +300,26 @@ def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
 
     # Most metrics never see a weight.
     hi, lo = tf.cond(tf.reduce_any(sums.hi != 0), weighted, unweighted)
+    count, whole, rest, hits = tf.unstack(sums.units)
+    # The rest of many batches in many cells could overflow.
+    carried, rest = _limbs(rest, SCORE_BITS)
     units = [
         tf.math.unsorted_segment_sum(row, of, num_cells)
-        for row in tf.unstack(sums.units)
+        for row in (count, whole + carried, rest, hits)
     ]
     return Sums(tf.stack(units), hi, lo)
 
 
 def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
-    """Returns the sums rounded to `dtype`, shape [3, cells] or [2, cells]."""
+    """Returns the sums rounded to `dtype`, in the shape of `hi`."""
     value = None
     if sums.hi is not None:
         value = tf.cast(sums.hi, dtype) + tf.cast(sums.lo, dtype)
     if sums.units is not None:
         units = tf.cast(sums.units, dtype)
-        if units.shape[0] == 3:
-            units *= tf.constant([[1.0], [2.0**-UNIT_BITS], [1.0]], dtype)
+        if units.shape.rank == 2 and units.shape[0] == 4:
+            mass, whole, rest, hits = tf.unstack(units)
+            scores = whole * 2.0**-WHOLE_BITS + rest * 2.0**-SCORE_BITS
+            units = tf.stack([mass, scores, hits])
         value = units if value is None else units + value
     return value

@@ -34,18 +34,20 @@ def _with_totals(
     as its outcomes.
     """
 
-    def append(cells, count, total):
-        column = tf.stack([count, tf.zeros_like(count), total])
-        return tf.concat([cells, column[:, None]], axis=1)
+    def append(cells, *column):
+        return tf.concat([cells, tf.stack(column)[:, None]], axis=1)
 
     if weights is None:
         n = tf.cast(n, tf.int64)
-        return sums._replace(units=append(sums.units, n, n))
+        nothing = tf.zeros_like(n)
+        return sums._replace(units=append(sums.units, n, nothing, nothing, n))
     weights = tf.cast(weights, tf.float32)
     live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
+    nothing = tf.zeros_like(hi)
     return sums._replace(
-        hi=append(sums.hi, live, hi), lo=append(sums.lo, tf.zeros_like(lo), lo)
+        hi=append(sums.hi, live, nothing, hi),
+        lo=append(sums.lo, nothing, nothing, lo),
     )
 
 
@@ -211,7 +213,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self.ignore_index = ignore_index
         self.sparse_labels = sparse_labels
         self.sketch_bits = sketch_bits
-        self._classes = num_classes  # None while any number will do.
+        self._classes = num_classes
         if num_classes is not None or spec.num_groups(2) == 1:
             self._build(num_classes)
 
@@ -228,14 +230,9 @@ class GeneralCalibrationError(_base.SumsMetric):
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
-        self._build_sums((3, self._num_groups * cells + self._totals), units=True)
+        self._build_sums((3, self._num_groups * cells + self._totals), scores=True)
         if self._num_groups > 1:
             self._classes = num_classes
-
-    def _match(self, metric: GeneralCalibrationError) -> None:
-        _labels.check_classes("metrics", metric._classes, self._classes)
-        if self._units is None:
-            self._build(metric._classes)
 
     @tf.autograph.experimental.do_not_convert
     def update_state(

@@ -44,17 +44,21 @@ def _cell_sums(
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns weight and hits of a batch in each cell, and `valid`.
 
-    A last cell holds the number of examples of positive weight, where they differ.
+    A last cell holds the number of examples of positive weight.
     """
+
+    def append(sums, examples):
+        last = tf.stack([examples, tf.zeros_like(examples)])
+        return tf.concat([sums, last[:, None]], axis=1)
+
     if weights is None:
         units = _sums.outcome_sums(cells, hits, None, num_cells).units
-        return _sums.Sums(tf.pad(units, [[0, 0], [0, 1]]), None, None), valid
+        return _sums.Sums(append(units, tf.size(cells, tf.int64)), None, None), valid
     weights = tf.cast(weights, tf.float32)
     sums = _sums.outcome_sums(cells, hits, weights, num_cells)
-    live = tf.reduce_sum(tf.cast(weights > 0, tf.int32))
-    last = tf.stack([tf.cast(live, tf.float32), 0.0])[:, None]
-    hi = tf.concat([sums.hi, last], axis=1)
-    return _sums.Sums(None, hi, tf.pad(sums.lo, [[0, 0], [0, 1]])), valid
+    live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
+    lo = append(sums.lo, tf.zeros_like(live))
+    return _sums.Sums(None, append(sums.hi, live), lo), valid
 
 
 def _selective_sums(
@@ -121,8 +125,6 @@ def _compiled(
 class _RankingMetric(_base.SumsMetric):
     """A metric that is read off a ranking."""
 
-    _max_count = 2**62  # There are no sums of scores to overflow.
-
     def __init__(
         self,
         real: bool,
@@ -137,10 +139,7 @@ class _RankingMetric(_base.SumsMetric):
         self.ignore_index = ignore_index
         self.sketch_bits = sketch_bits
         self._bits = _DEFAULT_BITS if sketch_bits is None else sketch_bits
-        self._build_sums((2, _num_cells(self._bits, real) + 1), units=True)
-
-    def _match(self, metric: _RankingMetric) -> None:
-        del metric  # The configuration gives the shape.
+        self._build_sums((2, _num_cells(self._bits, real) + 1))
 
     def _add(
         self,
@@ -166,8 +165,7 @@ class _RankingMetric(_base.SumsMetric):
         """Returns the ranking of the cells, and whether it can be trusted."""
         sums, valid = self._read_sums()
         dtype = self._result_dtype
-        last = tf.cast(sums.hi[0, -1], dtype) + tf.cast(sums.lo[0, -1], dtype)
-        examples = tf.cast(tf.reduce_sum(sums.units[0]), dtype) + last
+        examples = _sums.totals(sums, dtype)[0, -1]
         cells = _sums.Sums(*(part[:, :-1] for part in sums))
         return _ranking.from_sums(cells, examples, dtype), valid
 

@@ -69,18 +69,14 @@ def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums
 class _CoverageMetric(_ForecastMetric):
     """A metric of the share of the targets in their intervals.
 
-    The state is the weight between the limits of neighbouring intervals; counts are
-    exact up to 2^48.
+    The state is the weight between the limits of neighbouring intervals.
     """
 
     _reduce = staticmethod(_cell_sums)
 
     def __init__(self, scorer: Any, name: str | None, dtype: Any):
         super().__init__(scorer, name, dtype)
-        self._build_sums((1, len(scorer.levels) + 1), units=False)
-
-    def _match(self, metric: _CoverageMetric) -> None:
-        del metric  # The configuration gives the shape.
+        self._build_sums((1, len(scorer.levels) + 1))
 
     def result(self) -> tf.Tensor:
         """Returns the value of all batches; 0.0 before the first."""

@@ -460,18 +460,12 @@ class BrierDecomposition(_base.SumsMetric):
         self.ignore_index = ignore_index
         self.exact = exact
         self.sparse_labels = sparse_labels
-        self._classes = None
         if num_classes is not None:
             self._build(num_classes)
 
     def _build(self, num_classes: int) -> None:
         self._classes = num_classes
-        self._build_sums((2 * num_classes + 2, num_classes), units=False)
-
-    def _match(self, metric: BrierDecomposition) -> None:
-        if self._classes is None:
-            self._build(metric._classes)
-        _labels.check_classes("metrics", metric._classes, self._classes)
+        self._build_sums((2 * num_classes + 2, num_classes))
 
     @tf.autograph.experimental.do_not_convert
     def update_state(

@@ -1,0 +1,69 @@
+"""Every metric after a thousand million examples, and at the last count."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.keras import test_catalogue as harness
+
+pytestmark = pytest.mark.keras
+
+DOUBLINGS = 24
+
+
+@harness.every_row
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_thousand_million_examples(row, options, weighted, rng):
+    data = row.lattice(rng, n=100)
+    weights = np.float32(0.1) * rng.integers(1, 40, 100).astype(np.float32)
+    weights = weights if weighted else np.ones(100, np.float32)
+    batch = [data.labels, data.predictions] + [weights] * weighted
+    metric = harness.make_for_graph(row, options)
+    metric.update_state(*batch)
+    for _ in range(DOUBLINGS):
+        metric.merge_state([metric])
+
+    updates = 30 if row.sketched else 300  # Their state is large.
+
+    @tf.function
+    def update(*batch):
+        for _ in tf.range(updates):
+            metric.update_state(*batch)
+
+    update(*map(tf.constant, batch))
+    times = 2**DOUBLINGS + updates
+    assert times * len(weights) > 10**9
+    data = dataclasses.replace(data, weights=weights.astype(np.float64) * times)
+    expected = row.expected(row.metric_cases[0][1], data, True)
+    result = harness.value(harness.in_order(metric.result()))
+    np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6 * row.scale)
+    if not weighted:
+        state = metric.get_state()
+        assert not np.any(state.arrays["hi"][0])
+        once = harness.make_for_graph(row, options)
+        once.update_state(*batch)
+        counts = once.get_state().arrays["units"][0]
+        np.testing.assert_array_equal(state.arrays["units"][0], counts * times)
+
+
+@harness.every_row
+def test_counts_up_to_two_to_the_53(row, options, rng):
+    data = row.lattice(rng, n=41)
+    metric, once = (harness.make_for_graph(row, options) for _ in range(2))
+    once.update_state(data.labels, data.predictions)
+    counts = once.get_state().arrays["units"][0]
+    doublings = 53 - int(counts.max()).bit_length()
+    metric.merge_state([once])
+    for _ in range(doublings):
+        metric.merge_state([metric])
+    metric.merge_state([once])
+    found = metric.get_state().arrays["units"][0]
+    np.testing.assert_array_equal(found, counts * (2**doublings + 1))
+    assert found.max() > 2**52
+    data = dataclasses.replace(data, weights=np.full(41, 2.0**doublings))
+    expected = row.expected(row.metric_cases[0][1], data, True)
+    harness.assert_close(row, harness.read(metric), expected, atol=1e-6)
+    metric.merge_state([metric])  # More than can be told from their neighbours.
+    assert np.all(np.isnan(harness.read(metric)))

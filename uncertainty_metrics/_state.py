@@ -1,0 +1,307 @@
+"""The state of a streaming metric, apart from Keras: to add, save and send.
+
+NumPy only: states of other processes merge without TensorFlow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+
+if TYPE_CHECKING:
+    import keras
+
+FORMAT = "uncertainty_metrics.MetricState"
+VERSION = 1
+
+# The arrays that a state may hold, in the order of the file.
+DTYPES = {
+    "invalid": np.dtype(np.int64),
+    "units": np.dtype(np.int64),
+    "hi": np.dtype(np.float32),
+    "lo": np.dtype(np.float32),
+}
+
+
+def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a copy as JSON has it, where tuples are lists."""
+    if not isinstance(config, Mapping):
+        raise _checks.error("config", "a dict", repr(config))
+    try:
+        return json.loads(json.dumps(dict(config)))
+    except (TypeError, ValueError):
+        raise _checks.error("config", "of values that JSON has", config) from None
+
+
+def _checked_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Returns read-only copies in the order of the file."""
+    if not isinstance(arrays, Mapping):
+        raise _checks.error("arrays", "a dict", repr(arrays))
+    if set(arrays) not in ({"invalid"}, set(DTYPES)):
+        raise _checks.error(
+            "arrays", "invalid alone, or invalid, units, hi and lo", list(arrays)
+        )
+    checked = {}
+    for name, dtype in DTYPES.items():
+        if name in arrays:
+            array = np.asarray(arrays[name])
+            if array.dtype.newbyteorder("=") != dtype:
+                raise _checks.error(name, f"of type {dtype}", f"type {array.dtype}")
+            checked[name] = np.array(array, dtype, order="C")
+            checked[name].flags.writeable = False
+    _check_shapes(**{name: array.shape for name, array in checked.items()})
+    return checked
+
+
+def _check_shapes(
+    invalid: tuple[int, ...],
+    units: tuple[int, ...] = (0,),
+    hi: tuple[int, ...] = (0,),
+    lo: tuple[int, ...] = (0,),
+) -> None:
+    if invalid != ():
+        raise _checks.error("invalid", "a scalar", f"shape {list(invalid)}")
+    if len(hi) not in (1, 2):
+        raise _checks.error("hi", "of one or two axes", f"shape {list(hi)}")
+    if lo != hi:
+        raise _checks.error(
+            "lo", f"of the shape of `hi`, {list(hi)}", f"shape {list(lo)}"
+        )
+    if len(units) != len(hi) or units[1:] != hi[1:]:
+        expected = f"of as many axes and cells as `hi` of shape {list(hi)}"
+        raise _checks.error("units", expected, f"shape {list(units)}")
+
+
+def _add_pairs(
+    a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Returns the sum of two pairs of float32, within 2^-48 of its terms."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, other = (pair["hi"].astype(np.float64) + pair["lo"] for pair in (a, b))
+        total += other
+        hi = total.astype(np.float32)
+        # A sum that is infinite has lost nothing.
+        lo = np.where(np.isfinite(hi), total - hi, 0.0).astype(np.float32)
+    return {"hi": hi, "lo": lo}
+
+
+def _opened(path: str | os.PathLike[str] | IO[bytes], mode: str) -> Any:
+    """Returns a context of an open file, which it closes if it opened it."""
+    if hasattr(path, "read") or hasattr(path, "write"):
+        return contextlib.nullcontext(path)
+    return open(path, mode)
+
+
+def _loads(data: bytes) -> MetricState:
+    return MetricState.load(io.BytesIO(data))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MetricState:
+    """What a streaming metric has added up, as NumPy arrays: `metric.get_state()`.
+
+    States of the same metric and options add: the sum is the state of a metric that saw
+    the examples of both, in whatever order. Counts add exactly; sums add as pairs of
+    float32 that hold 48 bits, with an error of 2^-48 for each addition. `sum(states)`
+    adds many. States are immutable, equal by content, and pickle as compactly as they
+    are saved. None of this needs TensorFlow, but `to_metric` does.
+
+    A file of `save` is an .npz archive without pickles, and stays readable. It holds
+
+    * `header`: a JSON text with `format` = "uncertainty_metrics.MetricState", `version`
+      = 1, `metric`, `config` and `classes`, and the names of the `arrays`.
+    * `invalid`: int64 [], the number of batches that a compiled update refused.
+    * `units`: int64 [rows, cells], or [rows] for means: what adds as integers.
+    * `hi`, `lo`: float32 of the same axes: what does not, as `hi + lo`.
+
+    The last three are not there before a metric knows the number of classes on which
+    their shape depends. Equal states make equal files with the same version of NumPy.
+
+    Args:
+      metric: public name of the class: "ExpectedCalibrationError" for
+        `um.ExpectedCalibrationError`, "regression.Sharpness" for
+        `um.regression.Sharpness`.
+      config: arguments of its constructor but for `name` and `dtype`, as JSON has them.
+      arrays: the arrays above, by name.
+      classes: the number of classes that the metric has settled on, or None.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> states = []
+      >>> for labels, probabilities in [([0, 1], [0.2, 0.8]), ([0], [0.7])]:
+      ...     metric = um.ExpectedCalibrationError(num_bins=2)  # In another process.
+      ...     metric.update_state(labels, probabilities)
+      ...     states.append(metric.get_state())
+      >>> total = sum(states)
+      >>> round(float(total.to_metric().result()), 6)
+      0.1
+    """
+
+    metric: str
+    config: dict[str, Any]
+    arrays: dict[str, np.ndarray] = dataclasses.field(repr=False)
+    classes: int | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.metric, str):
+            raise _checks.error("metric", "the name of a class", repr(self.metric))
+        object.__setattr__(self, "config", _checked_config(self.config))
+        object.__setattr__(self, "arrays", _checked_arrays(self.arrays))
+        if self.classes is not None:
+            classes = _checks.positive_integer("classes", self.classes)
+            object.__setattr__(self, "classes", classes)
+
+    def __add__(self, other: MetricState) -> MetricState:
+        if not isinstance(other, MetricState):
+            return NotImplemented
+        differences = self._differences(other)
+        if differences:
+            raise ValueError(
+                "Only states of the same metric and options add. Received: "
+                f"{differences}"
+            )
+        pair = (self.arrays, other.arrays)
+        filled = [arrays for arrays in pair if "hi" in arrays]
+        total = dict(filled[0]) if filled else {}
+        if len(filled) == 2:
+            total |= _add_pairs(*filled)
+            total["units"] = self.arrays["units"] + other.arrays["units"]
+        total["invalid"] = self.arrays["invalid"] + other.arrays["invalid"]
+        classes = self.classes or other.classes
+        return dataclasses.replace(self, arrays=total, classes=classes)
+
+    def __radd__(self, other: object) -> MetricState:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
+
+    def _differences(self, other: MetricState) -> str:
+        """Returns in what two states differ that must not, for a message."""
+        pairs = {"metric": (self.metric, other.metric)}
+        for key in {**self.config, **other.config}:
+            pairs[key] = (self.config.get(key), other.config.get(key))
+        if self.classes and other.classes:
+            pairs["classes"] = (self.classes, other.classes)
+        for name in self.arrays.keys() & other.arrays.keys():
+            shapes = (state.arrays[name].shape for state in (self, other))
+            pairs[f"shape of {name}"] = tuple(shapes)
+        return ", ".join(
+            f"{name} {ours!r} and {theirs!r}"
+            for name, (ours, theirs) in pairs.items()
+            if ours != theirs
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MetricState):
+            return NotImplemented
+        return (
+            (self.metric, self.config, self.classes, list(self.arrays))
+            == (other.metric, other.config, other.classes, list(other.arrays))
+        ) and all(
+            np.array_equal(array, other.arrays[name], equal_nan=True)
+            for name, array in self.arrays.items()
+        )
+
+    def __reduce__(self):
+        file = io.BytesIO()
+        self.save(file)  # Mostly zeros: a sketch of 3 MB becomes some kilobytes.
+        return _loads, (file.getvalue(),)
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Writes the state as the .npz archive that the class describes.
+
+        Args:
+          path: where to, as it is: no ending is added. Or a file opened for writing
+            bytes.
+        """
+        header = {
+            "format": FORMAT,
+            "version": VERSION,
+            "metric": self.metric,
+            "config": self.config,
+            "classes": self.classes,
+            "arrays": list(self.arrays),
+        }
+        text = np.array(json.dumps(header, sort_keys=True))
+        with _opened(path, "wb") as file:
+            np.savez_compressed(file, header=text, **self.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> MetricState:
+        """Reads a state that `save` wrote. Nothing in the file is executed.
+
+        Args:
+          path: the file, or a file opened for reading bytes.
+
+        Raises:
+          ValueError: the file is not such an archive, or of a later version.
+        """
+        with _opened(path, "rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as archive:
+                    damaged = archive.zip.testzip()  # NumPy reads past a wrong CRC.
+                    entries = {name: archive[name] for name in archive.files}
+                header = json.loads(entries.pop("header").item())
+                given, version = header["format"], header["version"]
+            except Exception as broken:  # Damaged archives raise some ten types.
+                raise _checks.error(
+                    "path", "a file that `MetricState.save` wrote", repr(broken)
+                ) from broken
+        if damaged is not None:
+            raise _checks.error("path", "an intact file", f"a damaged {damaged}")
+        if given != FORMAT:
+            raise _checks.error("format", repr(FORMAT), repr(given))
+        if version != VERSION:
+            raise _checks.error(
+                "version",
+                f"{VERSION}; later ones need a later uncertainty_metrics",
+                repr(version),
+            )
+        expected = ("metric", "config", "classes", "arrays")
+        if not set(expected) <= set(header):
+            raise _checks.error("header", f"of {', '.join(expected)}", sorted(header))
+        if list(entries) != header["arrays"]:
+            raise _checks.error("path", f"of {header['arrays']}", list(entries))
+        return cls(header["metric"], header["config"], entries, header["classes"])
+
+    def to_metric(
+        self, name: str | None = None, dtype: Any = None
+    ) -> keras.metrics.Metric:
+        """Returns a Keras metric with this state, of the Keras that is loaded.
+
+        Args:
+          name: of the metric; by default that of its class.
+          dtype: "float64" for float64 results.
+
+        Raises:
+          ValueError: there is no such metric, or it has no such options or state.
+          TypeError: the metric has no option of such a name.
+        """
+        options = {"dtype": dtype} if name is None else {"name": name, "dtype": dtype}
+        metric = self._metric_class()(**self.config, **options)
+        # Options that are newer than the state have their defaults.
+        config = metric.get_state().config
+        metric.set_state(dataclasses.replace(self, config=config))
+        return metric
+
+    def _metric_class(self) -> type[keras.metrics.Metric]:
+        # The name may come from a file: only metrics are looked up.
+        room, _, class_name = self.metric.rpartition(".")
+        if room in ("", "regression"):
+            module = importlib.import_module(f"uncertainty_metrics.{room}".rstrip("."))
+            found = getattr(module, class_name, None)
+            if isinstance(found, type) and hasattr(found, "set_state"):
+                return found
+        raise _checks.error("metric", "the name of a Keras metric", repr(self.metric))
