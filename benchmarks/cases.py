@@ -6,12 +6,17 @@ environment imports it.
 
 from __future__ import annotations
 
-from harness import OURS, PEERS, Case, Contender
+import dataclasses
 
-_MODES = ("eager", "tf.function", "tf.function(jit_compile=True)")
-_GRAPH, _XLA = _MODES[1:]
+from harness import EAGER, GRAPH, MODES, NUMPY, OURS, PEERS, XLA, Case, Contender
+
+_MODES = MODES[1:]  # Of TensorFlow.
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
+_FORMER = "uncertainty_metrics 0.0.81"
 _THRESHOLDS = 200
+_DRAWS = 500
+_LEVEL = 0.9  # Of a quantile.
+_ALPHA = 0.1  # Of an interval.
 
 
 def _update(name: str, mode: str, **options: int) -> Contender:
@@ -21,6 +26,7 @@ def _update(name: str, mode: str, **options: int) -> Contender:
         f"**{name}.update_state; {mode}**",
         "ours.keras_update",
         {"name": name, "mode": mode, **options},
+        mode=mode,
     )
 
 
@@ -59,7 +65,17 @@ def _ece_update(examples: int, classes: int) -> Case:
             ),
         ),
         (examples, classes),
+        path=_path("ECE, update of the metric", examples, classes, of=(8192, 1000)),
     )
+
+
+def _path(what: str, *size: int, of: tuple[int, ...]) -> str:
+    """Names the row of the summary for one of several sizes."""
+    return f"{what}, {_times(size)}" if size == of else ""
+
+
+def _times(size: tuple[int, ...]) -> str:
+    return " x ".join(f"10^{len(str(n)) - 1}" if n == 10**6 else str(n) for n in size)
 
 
 def _ours(
@@ -67,7 +83,7 @@ def _ours(
     *modes: str,
     baseline: bool = False,
     quantity: str = "value",
-    **options: str | int,
+    **options: str | float,
 ) -> tuple[Contender, ...]:
     """A NumPy function, and its TensorFlow twin in some modes."""
     which = ", ".join(f"{key}={value!r}" for key, value in options.items())
@@ -80,6 +96,7 @@ def _ours(
             {"name": name, **options},
             baseline=baseline,
             quantity=quantity,
+            mode=NUMPY,
         ),
         *(
             Contender(
@@ -88,6 +105,7 @@ def _ours(
                 "ours.tensorflow_function",
                 {"name": name, "mode": mode, **options},
                 quantity=quantity,
+                mode=mode,
             )
             for mode in modes
         ),
@@ -119,9 +137,12 @@ def _ece_value(examples: int, classes: int) -> Case:
                 {"validate_args": False, "compute": True},
                 baseline=True,
             ),
+            _peer("netcal ECE", "netcal", name="ECE"),
+            _former_binned("ece"),
             *_ours("ece", *_MODES, baseline=True),
         ),
         (examples, classes),
+        path=_path("ECE", examples, classes, of=(50000, 1000)),
     )
 
 
@@ -131,13 +152,91 @@ def _class_wise(name: str, peer: str, *modes: str, **options: float) -> Case:
         f"{name.upper()}: value of 50000 x 1000",
         (
             Contender(PEERS, peer, f"peers.{name}", options, baseline=True),
-            *_ours(name, *modes, baseline=True),
+            _former_binned(name, **options),
+            *_ours(name, *modes, baseline=True, **options),
         ),
         (50000, 1000),
+        path=f"{name.upper()}, 50000 x 1000",
     )
 
 
+def _former_binned(name: str, **options: float) -> Contender:
+    """The package of 2020; its adaptive bins round in another way."""
+    quantity = "value" if name in ("ece", "sce") else f"former {name}"
+    label = f"{_FORMER} {name}"
+    return _peer(label, "former_binned", quantity, name=name, **options)
+
+
+def _equal_mass() -> Case:
+    options = {
+        "binning_scheme": "adaptive",
+        "max_prob": True,
+        "class_conditional": False,
+        "norm": "l1",
+    }
+    return Case(
+        "ece-adaptive-50000x1000",
+        "ECE with bins of equal mass: 50000 x 1000",
+        (
+            _baseline("netcal ECE", "netcal", name="ECE", equal_intervals=False),
+            _peer("torch.sort by hand", "ece_adaptive"),
+            *_ours("gce", *_MODES, baseline=True, **options),
+        ),
+        (50000, 1000),
+        path="ECE with bins of equal mass, 50000 x 1000",
+    )
+
+
+def _ace_streaming(size: tuple[int, int]) -> Case:
+    return Case(
+        f"ace-streaming-{size[0]}x{size[1]}",
+        f"ACE: streaming update with a batch of {_times(size)}",
+        (
+            _peer("torch.sort by hand", "ace"),
+            _former_binned("ace"),
+            # Of all at once, so not what the summary is about.
+            *(
+                dataclasses.replace(row, mode=None)
+                for row in _ours("ace", baseline=True)
+            ),
+            *(
+                _update("AdaptiveCalibrationError", mode, num_classes=size[1])
+                for mode in _MODES
+            ),
+        ),
+        size,
+        tolerance=1e-2,  # That of the sketch.
+        path=_path("ACE, update of the metric", *size, of=(8192, 1000)),
+    )
+
+
+def _accumulators(mode: str) -> Case:
+    """What checks, exact sums and ties cost over float32 sums without them."""
+    return Case(
+        f"accumulators-50000x10-{_SHORT[mode]}",
+        f"ECE: exact sums beside float32 ones, update of 50000 x 10; {mode}",
+        (
+            Contender(
+                OURS,
+                f"plain max, gather, 3 segment_sum; {mode}",
+                "ours.plain_update",
+                {"mode": mode, "gather": True},
+                baseline=True,
+            ),
+            _update("ExpectedCalibrationError", mode, num_classes=10),
+        ),
+        (50000, 10),
+        path="ECE, exact sums beside float32 ones, 50000 x 10",
+        patience=2,
+    )
+
+
+_SHORT = {NUMPY: "numpy", EAGER: "eager", GRAPH: "graph", XLA: "jit"}
+
+
 def _evaluate(classes: int, jit_compile: bool) -> Case:
+    mode = XLA if jit_compile else GRAPH
+
     def row(label: str, metric: str, **options) -> Contender:
         return Contender(
             OURS,
@@ -148,26 +247,31 @@ def _evaluate(classes: int, jit_compile: bool) -> Case:
         )
 
     return Case(
-        f"evaluate-{classes}-{'jit' if jit_compile else 'graph'}",
+        f"evaluate-{classes}-{_SHORT[mode]}",
         f"`model.evaluate` a step: {classes} classes, batches of 1024, "
         f"jit_compile={jit_compile}",
         (
             row("SparseCategoricalAccuracy", "accuracy", baseline=True, quantity=None),
             row("no metric", "none", quantity=None),
             row("plain argmax, max, 3 segment_sum", "plain"),
-            row("**ExpectedCalibrationError**", "ece"),
+            row("**ExpectedCalibrationError**", "ece", mode=mode),
             row("**AURC**", "aurc", quantity="aurc"),
         ),
         (1024, classes),
+        path=f"`model.evaluate` with ECE, a step of 1024 x {classes}",
+        patience=3,
     )
 
 
-def _baseline(label: str, setup: str, **options: str | int | None) -> Contender:
+def _baseline(label: str, setup: str, **options: str | float | None) -> Contender:
     return Contender(PEERS, label, f"peers.{setup}", options, baseline=True)
 
 
 def _peer(
-    label: str, setup: str, quantity: str | None = "value", **options: str | int | None
+    label: str,
+    setup: str,
+    quantity: str | None = "value",
+    **options: str | float | None,
 ) -> Contender:
     return Contender(PEERS, label, f"peers.{setup}", options, quantity=quantity)
 
@@ -202,7 +306,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
             _peer("properscoring crps_ensemble", "properscoring", name="crps_ensemble")
         )
     else:
-        rows += _plain("crps_score", "tf.sort", _GRAPH)
+        rows += _plain("crps_score", "tf.sort", GRAPH)
     return Case(
         f"crps-{estimator}-{examples}x{draws}",
         f'CRPS of samples, "{estimator}": {examples} forecasts x {draws}',
@@ -213,6 +317,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
         ),
         (examples, draws),
         "samples",
+        path=_path(f'CRPS of samples, "{estimator}"', examples, draws, of=(1000, 1000)),
     )
 
 
@@ -246,8 +351,9 @@ def _crps_gradient(examples: int, draws: int) -> Case:
                 f"**um.crps_score(estimator={estimator!r}), GradientTape; {mode}**",
                 "ours.tensorflow_gradient",
                 {"name": "crps_score", "mode": mode, "estimator": estimator},
-                baseline=mode == _GRAPH and quantity == "value",
+                baseline=mode == GRAPH and quantity == "value",
                 quantity=quantity,
+                mode=mode,
             )
             for mode in _MODES
         )
@@ -264,15 +370,16 @@ def _crps_gradient(examples: int, draws: int) -> Case:
             ),
             Contender(
                 OURS,
-                f"plain tf.sort, GradientTape; {_GRAPH}",
+                f"plain tf.sort, GradientTape; {GRAPH}",
                 "ours.plain_gradient",
-                {"name": "crps_score", "mode": _GRAPH},
+                {"name": "crps_score", "mode": GRAPH},
             ),
             *ours("fair"),
             *ours("roll", "roll"),
         ),
         (examples, draws),
         "samples",
+        path=_path("CRPS of samples and gradient", examples, draws, of=(1000, 1000)),
     )
 
 
@@ -290,13 +397,14 @@ def _brier(examples: int, classes: int, from_logits: bool) -> Case:
     if not from_logits:
         if examples * classes < 10**7:  # It takes seconds of the larger one.
             rows.append(_peer("sklearn brier_score_loss", "sklearn_brier"))
-        rows += _plain("brier_score", "sum of squares, gather", _GRAPH, _XLA)
+        rows += _plain("brier_score", "sum of squares, gather", GRAPH, XLA)
     return Case(
         f"brier-{of}-{examples}x{classes}",
         f"Brier score from {of}: {examples} x {classes}",
         (*rows, *_ours("brier_score", *_MODES, baseline=True)),
         (examples, classes),
         "logits" if from_logits else "predictions",
+        path=_path(f"Brier score from {of}", examples, classes, of=(50000, 1000)),
     )
 
 
@@ -313,13 +421,16 @@ def _brier_update(examples: int, classes: int) -> Case:
             *_plain(
                 "brier_score",
                 "sum of squares, gather, no state",
-                _GRAPH,
-                _XLA,
+                GRAPH,
+                XLA,
                 baseline=True,
             ),
             *(_update("BrierScore", mode) for mode in _MODES),
         ),
         (examples, classes),
+        path=_path(
+            "Brier score, update of the metric", examples, classes, of=(8192, 1000)
+        ),
     )
 
 
@@ -331,7 +442,7 @@ def _brier_decomposition(examples: int, classes: int) -> Case:
             *_plain(
                 "brier_decomposition",
                 "argmax, confusion_matrix, gather",
-                _GRAPH,
+                GRAPH,
                 baseline=True,
             ),
             *_ours("brier_decomposition", *_MODES),
@@ -341,12 +452,13 @@ def _brier_decomposition(examples: int, classes: int) -> Case:
             ),
         ),
         (examples, classes),
+        path=_path("Brier decomposition", examples, classes, of=(50000, 1000)),
     )
 
 
 def _bayesian(num_bins: int, mode: str) -> Case:
     """Beside the ECE in the same mode."""
-    room = "numpy" if mode == "NumPy" else "tensorflow"
+    room = "numpy" if mode == NUMPY else "tensorflow"
     rows = [
         Contender(
             OURS,
@@ -361,30 +473,34 @@ def _bayesian(num_bins: int, mode: str) -> Case:
             OURS,
             f"**bayesian_expected_calibration_error; {mode}**",
             "ours.bayesian",
-            {"num_bins": num_bins, "mode": mode},
+            {"num_bins": num_bins, "draws": _DRAWS, "mode": mode},
+            mode=mode,
         ),
     ]
-    if mode == "eager" and num_bins <= 15:  # With many bins its draws are 0 / 0.
+    few = num_bins <= 15
+    if few:  # With many bins its draws are 0 / 0.
         draws = 25
         rows.append(
             Contender(
                 OURS,
-                f"plain loop over the draws, from {draws} of them; {mode}",
+                f"plain loop over the draws, from {draws} of them; {EAGER}",
                 "ours.plain_bayesian",
-                {"num_bins": num_bins, "draws": draws},
+                {"num_bins": num_bins, "draws": draws, "of": _DRAWS},
+                baseline=True,
             )
         )
-    short = {"NumPy": "numpy", "eager": "eager", _GRAPH: "graph", _XLA: "jit"}[mode]
     return Case(
-        f"bayesian-{num_bins}-{short}",
-        f"Bayesian ECE: 500 draws, {num_bins} bins, 50000 x 10; {mode}",
+        f"bayesian-{num_bins}-{_SHORT[mode]}",
+        f"Bayesian ECE: {_DRAWS} draws, {num_bins} bins, 50000 x 10; {mode}",
         tuple(rows),
         (50000, 10),
         tolerance=2e-2,  # The draws are random.
+        path=f"Bayesian ECE, {_DRAWS} draws, 50000 x 10" if few else "",
     )
 
 
 def _fit(loss: str, baseline: str, outputs: int, jit_compile: bool, data: str) -> Case:
+    mode = XLA if jit_compile else GRAPH
     names = {
         "brier": "**BrierLoss**",
         "cross-entropy": "SparseCategoricalCrossentropy",
@@ -392,7 +508,7 @@ def _fit(loss: str, baseline: str, outputs: int, jit_compile: bool, data: str) -
         "squared error": "MeanSquaredError",
     }
     return Case(
-        f"fit-{loss}-{outputs}-{'jit' if jit_compile else 'graph'}",
+        f"fit-{loss}-{outputs}-{_SHORT[mode]}",
         f"`model.fit` a step: {outputs} outputs, batches of 256, "
         f"jit_compile={jit_compile}",
         tuple(
@@ -403,11 +519,13 @@ def _fit(loss: str, baseline: str, outputs: int, jit_compile: bool, data: str) -
                 {"loss": which, "jit_compile": jit_compile},
                 baseline=which == baseline,
                 quantity=None,
+                mode=mode if which == loss else None,
             )
             for which in (baseline, loss)
         ),
         (256, outputs),
         data,
+        path=f"`model.fit` with {names[loss].strip('*')}, a step of 256 x {outputs}",
     )
 
 
@@ -450,6 +568,18 @@ def _auroc(examples: int) -> Case:
         ),
         (examples,),
         "scores",
+        path=_path("AUROC", examples, of=(10**6,)),
+    )
+
+
+def _detection(name: str, case: str, *peers: Contender) -> Case:
+    return Case(
+        f"{case}-1000000",
+        f"{case.upper()}: 10^6 examples",
+        (*peers, *_ours(name, *_MODES, baseline=True)),
+        (10**6,),
+        "scores",
+        path=f"{case.upper()}, 10^6",
     )
 
 
@@ -459,13 +589,35 @@ def _aurc(examples: int) -> Case:
         f"AURC: {examples} examples",
         (
             _baseline(
-                "torch-uncertainty AURC, update and compute", "torch_uncertainty_aurc"
+                "torch-uncertainty AURC, update and compute",
+                "torch_uncertainty_selective",
+                name="AURC",
             ),
             *_ours("aurc", *_MODES, baseline=True),
             *_streamed("**AURC**", "AURC"),
         ),
         (examples,),
         "decisions",
+        path=_path("AURC", examples, of=(10**6,)),
+    )
+
+
+def _selective(name: str, what: str, peer: str, **options: float) -> Case:
+    return Case(
+        f"{name.replace('_', '-')}-1000000",
+        f"{what}: 10^6 examples",
+        (
+            _baseline(
+                f"torch-uncertainty {peer}, update and compute",
+                "torch_uncertainty_selective",
+                name=peer,
+            ),
+            *_ours(name, *_MODES, baseline=True, **options),
+        ),
+        (10**6,),
+        "decisions",
+        tolerance=1e-3,  # It breaks ties.
+        path=f"{what}, 10^6",
     )
 
 
@@ -485,6 +637,27 @@ def _mutual_information(from_logits: bool) -> Case:
         ),
         (50000, 10, 100),
         "ensemble_logits" if from_logits else "ensemble",
+        path=f"Mutual information from {of}, 50000 x 10 x 100",
+    )
+
+
+def _of_members(name: str, peer: str) -> Case:
+    what = name.replace("_", " ").capitalize()
+    return Case(
+        f"{name.replace('_', '-')}-50000x10x100",
+        f"{what}: 50000 x 10 members x 100",
+        (
+            _baseline(
+                f"torch-uncertainty {peer}, update and compute",
+                "torch_uncertainty_of_members",
+                name=peer,
+            ),
+            _peer("torch by hand", name),
+            *_ours(name, *_MODES, baseline=True),
+        ),
+        (50000, 10, 100),
+        "ensemble",
+        path=f"{what}, 50000 x 10 x 100",
     )
 
 
@@ -503,11 +676,60 @@ def _former(name: str, alias: str, data: str, examples: int, **options: float) -
                 name=name,
                 **options,
             ),
-            *_ours(alias, **options),
+            *_ours(alias, baseline=True, **options),
         ),
         (examples,),
         data,
         tolerance=0.1,
+        path=f"`{alias}`, n = {examples}",
+    )
+
+
+def _quantile_score(name: str, data: str, *peers: Contender, **options: float) -> Case:
+    what = name.replace("_", " ")
+    return Case(
+        f"{name.partition('_')[0]}-1000000",
+        f"{what.capitalize()}: 10^6 forecasts",
+        (*peers, *_ours(name, *_MODES, baseline=True, **options)),
+        (10**6,),
+        data,
+        path=f"{what.capitalize()}, 10^6",
+    )
+
+
+def _regression(
+    name: str, what: str, data: str, *peers: Contender, **options: int
+) -> Case:
+    return Case(
+        f"regression-{what.lower()}-1000000",
+        f"Regression {what}: 10^6 forecasts",
+        (*peers, *_ours(f"regression.{name}", *_MODES, baseline=True, **options)),
+        (10**6,),
+        data,
+        path=f"Regression {what}, 10^6",
+    )
+
+
+def _bootstrap(metric: str) -> Case:
+    resamples, examples, classes = 1000, 5000, 10
+    options = {"metric": metric, "resamples": resamples}
+    return Case(
+        f"bootstrap-{metric.replace('_', '-')}-{examples}x{classes}",
+        f"BCa interval of {metric}: {resamples} resamples of {examples} x {classes}",
+        (
+            _baseline("scipy.stats.bootstrap", "bootstrap", **options),
+            Contender(
+                OURS,
+                "**um.numpy.bootstrap**",
+                "ours.bootstrap",
+                options,
+                baseline=True,
+                mode=NUMPY,
+            ),
+        ),
+        (examples, classes),
+        tolerance=2e-2,  # The resamples are random.
+        path=f"Bootstrap of {metric}, {resamples} of {examples} x {classes}",
     )
 
 
@@ -526,11 +748,37 @@ _SCORING_RULES = (
             ),
             _peer("properscoring crps_gaussian", "properscoring", name="crps_gaussian"),
             _peer("torch by hand", "crps_normal"),
-            *_plain("crps_normal_score", "formula", _GRAPH, _XLA),
+            *_plain("crps_normal_score", "formula", GRAPH, XLA),
             *_ours("crps_normal_score", *_MODES, baseline=True),
         ),
         (10**6,),
         "normals",
+        path="CRPS of Normal forecasts, 10^6",
+    ),
+    _quantile_score(
+        "pinball_loss",
+        "quantile_forecasts",
+        _baseline(
+            "scoringrules quantile_score, Numba",
+            "scoringrules",
+            name="quantile_score",
+            alpha=_LEVEL,
+        ),
+        _peer("sklearn mean_pinball_loss", "sklearn_pinball", alpha=_LEVEL),
+        _peer("torch by hand", "pinball", level=_LEVEL),
+        quantiles=_LEVEL,
+    ),
+    _quantile_score(
+        "interval_score",
+        "interval_forecasts",
+        _baseline(
+            "scoringrules interval_score, Numba",
+            "scoringrules",
+            name="interval_score",
+            alpha=_ALPHA,
+        ),
+        _peer("torch by hand", "interval", alpha=_ALPHA),
+        alpha=_ALPHA,
     ),
     Case(
         "energy-1000x50x3",
@@ -540,11 +788,12 @@ _SCORING_RULES = (
                 "scoringrules es_ensemble, Numba", "scoringrules", name="es_ensemble"
             ),
             _peer("torch.cdist by hand", "energy"),
-            *_plain("energy_score", "norms of all pairs", _GRAPH, _XLA),
+            *_plain("energy_score", "norms of all pairs", GRAPH, XLA),
             *_ours("energy_score", *_MODES, baseline=True),
         ),
         (1000, 50, 3),
         "samples",
+        path="Energy score, 1000 x 50 x 3",
     ),
     *(
         _brier(*size, from_logits)
@@ -558,11 +807,12 @@ _SCORING_RULES = (
         "Negative log-likelihood from logits: 50000 x 1000",
         (
             _baseline("torch cross_entropy", "cross_entropy"),
-            *_plain("negative_log_likelihood", "TensorFlow op", _GRAPH, _XLA),
+            *_plain("negative_log_likelihood", "TensorFlow op", GRAPH, XLA),
             *_ours("negative_log_likelihood", *_MODES, baseline=True),
         ),
         (50000, 1000),
         "logits",
+        path="Negative log-likelihood from logits, 50000 x 1000",
     ),
     *(
         _fit("brier", "cross-entropy", classes, jit, "predictions")
@@ -572,8 +822,28 @@ _SCORING_RULES = (
     *(_fit("crps", "squared error", 100, jit, "samples") for jit in (False, True)),
 )
 
-_RANKINGS = tuple(
-    case(examples) for case in (_auroc, _aurc) for examples in (50000, 10**6)
+_RANKINGS = (
+    *(case(examples) for case in (_auroc, _aurc) for examples in (50000, 10**6)),
+    _detection(
+        "aupr",
+        "aupr",
+        _baseline("sklearn average_precision_score", "sklearn_aupr"),
+        _peer(
+            "torchmetrics BinaryAveragePrecision update and compute, exact",
+            "torchmetrics_aupr",
+        ),
+    ),
+    _detection(
+        "fpr_at_tpr",
+        "fpr95",
+        _baseline(
+            "torch-uncertainty FPR95, update and compute", "torch_uncertainty_fpr"
+        ),
+        _peer("sklearn roc_curve", "sklearn_fpr"),
+    ),
+    _selective("augrc", "AUGRC", "AUGRC"),
+    _selective("coverage_at_risk", "Coverage at risk", "CovAt5Risk", risk=0.05),
+    _selective("risk_at_coverage", "Risk at coverage", "RiskAt80Cov", coverage=0.8),
 )
 _ENSEMBLES = (
     Case(
@@ -587,8 +857,11 @@ _ENSEMBLES = (
         ),
         (10, 50000, 100),
         "members",
+        path="Average pairwise diversity, 10 x 50000 x 100",
     ),
     *(_mutual_information(from_logits) for from_logits in (False, True)),
+    _of_members("ensemble_disagreement", "Disagreement"),
+    _of_members("expected_entropy", "Entropy"),
     Case(
         "psis-loo-2000x1000",
         "PSIS-LOO: 2000 instances x 1000 draws",
@@ -598,6 +871,70 @@ _ENSEMBLES = (
         ),
         (2000, 1000),
         "log_likelihoods",
+        path="PSIS-LOO, 2000 x 1000",
+    ),
+    Case(
+        "waic-2000x1000",
+        "WAIC: 2000 instances x 1000 draws",
+        (
+            _baseline("ArviZ waic", "waic"),
+            _peer("torch by hand", "waic_by_hand"),
+            *_ours("negative_waic", *_MODES, baseline=True),
+        ),
+        (2000, 1000),
+        "log_likelihoods",
+        tolerance=1e-3,  # Another divisor of the variance.
+        path="WAIC, 2000 x 1000",
+    ),
+)
+_REGRESSION = (
+    _regression(
+        "negative_log_likelihood",
+        "NLL",
+        "normals_by_variance",
+        _baseline("torch gaussian_nll_loss", "gaussian_nll"),
+        _peer("uncertainty-toolbox nll_gaussian", "toolbox", name="nll_gaussian"),
+    ),
+    _regression(
+        "expected_calibration_error",
+        "ECE",
+        "means_and_variances",
+        _baseline("torch.bucketize by hand", "regression_ece", levels=10),
+        # Other levels, from 0 to 1.
+        _peer(
+            "uncertainty-toolbox mean_absolute_calibration_error, vectorized",
+            "toolbox",
+            None,
+            name="mean_absolute_calibration_error",
+            num_bins=10,
+            vectorized=True,
+        ),
+        n_bins=10,
+    ),
+)
+_INTERVALS = (
+    *(_bootstrap(metric) for metric in ("brier_score", "ece")),
+    Case(
+        "temperature-10000x100",
+        "Temperature scaling: fit to 10000 x 100",
+        (
+            _baseline("netcal TemperatureScaling", "netcal_temperature"),
+            _peer("torch LBFGS by hand", "temperature"),
+            *(
+                Contender(
+                    OURS,
+                    f"**TemperatureScaling.fit; {mode}**",
+                    "ours.temperature",
+                    {"mode": mode},
+                    baseline=mode == NUMPY,
+                    mode=mode,
+                )
+                for mode in (NUMPY, EAGER)
+            ),
+        ),
+        (10000, 100),
+        "logits",
+        path="Temperature scaling, 10000 x 100",
     ),
 )
 
@@ -608,25 +945,49 @@ CASES = (
     _class_wise("ace", "torch.sort by hand"),
     _class_wise("tace", "torch.argsort by hand", threshold=0.01),
     Case(
-        "ace-streaming-8192x1000",
-        "ACE: streaming update with a batch of 8192 x 1000",
+        "sce-50000x10",
+        "SCE: value of 50000 x 10",
         (
-            *_ours("ace", baseline=True),
-            *(
-                _update("AdaptiveCalibrationError", mode, num_classes=1000)
-                for mode in _MODES
+            _baseline(
+                "torch-uncertainty ClasswiseCalibrationError, update and compute",
+                "torch_uncertainty_sce",
             ),
+            _peer("torch.bincount by hand", "sce"),
+            _former_binned("sce"),
+            *_ours("sce", *_MODES, baseline=True),
         ),
-        (8192, 1000),
-        tolerance=1e-2,  # That of the sketch.
+        (50000, 10),
+        path="SCE, 50000 x 10",
     ),
+    _equal_mass(),
+    Case(
+        "mce-50000x1000",
+        "MCE: value of 50000 x 1000",
+        (
+            _baseline(
+                "torchmetrics update and compute, norm='max'",
+                "torchmetrics_ece",
+                validate_args=False,
+                compute=True,
+                norm="max",
+            ),
+            _peer("netcal MCE", "netcal", name="MCE"),
+            *_ours("mce", *_MODES, baseline=True),
+        ),
+        (50000, 1000),
+        path="MCE, 50000 x 1000",
+    ),
+    *map(_ace_streaming, _SIZES[1:]),
+    *map(_accumulators, (GRAPH, XLA)),
     *(_evaluate(classes, jit) for classes in (10, 1000) for jit in (False, True)),
     *_SCORING_RULES,
     *_RANKINGS,
     *_ENSEMBLES,
+    *_REGRESSION,
+    *_INTERVALS,
     _former("semiparametric_calibration_error", "spce", "forecasts", 2000),
     _former("censored_calibration_error", "cce", "survival", 1000, end_time=1.0),
-    *(_bayesian(bins, mode) for bins in (15, 100) for mode in ("NumPy", *_MODES)),
+    *(_bayesian(bins, mode) for bins in (15, 100) for mode in (NUMPY, *_MODES)),
     Case(
         "import",
         "Import in a fresh process",
@@ -638,6 +999,7 @@ CASES = (
                 {"module": module},
                 baseline=module == "numpy",
                 quantity=None,
+                mode=NUMPY if module == "uncertainty_metrics.numpy" else None,
             )
             for label, module in (
                 ("numpy", "numpy"),
@@ -649,5 +1011,6 @@ CASES = (
                 ),
             )
         ),
+        path="`import uncertainty_metrics.numpy`",
     ),
 )

@@ -38,6 +38,37 @@ class Normals(NamedTuple):
     stddevs: np.ndarray
 
 
+class QuantileForecasts(NamedTuple):
+    """labels float32 [N], and their predicted 0.9 quantiles."""
+
+    labels: np.ndarray
+    quantile_predictions: np.ndarray
+
+
+class IntervalForecasts(NamedTuple):
+    """labels float32 [N], and the ends of their predicted 90% intervals."""
+
+    labels: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class MeansAndVariances(NamedTuple):
+    """Means and variances of Normal forecasts, and targets, float32 [N]."""
+
+    predictions: np.ndarray
+    uncertainties: np.ndarray
+    targets: np.ndarray
+
+
+class NormalsByVariance(NamedTuple):
+    """The same under other names."""
+
+    mean: np.ndarray
+    var: np.ndarray
+    targets: np.ndarray
+
+
 class Samples(NamedTuple):
     """labels float32 [N] or [N, d], and samples of forecasts [N, m] or [N, m, d]."""
 
@@ -104,6 +135,10 @@ Data = (
     Predictions
     | Logits
     | Normals
+    | QuantileForecasts
+    | IntervalForecasts
+    | MeansAndVariances
+    | NormalsByVariance
     | Samples
     | Scores
     | Decisions
@@ -183,6 +218,30 @@ def normals(*shape: int, seed: int = 0) -> Normals:
     stddevs = np.float32(0.5) + rng.random(shape, np.float32)
     labels = means + stddevs * rng.standard_normal(shape, np.float32)
     return Normals(labels, means, stddevs)
+
+
+def quantile_forecasts(examples: int) -> QuantileForecasts:
+    """Returns the 0.9 quantiles of `normals`."""
+    labels, means, stddevs = normals(examples)
+    return QuantileForecasts(labels, means + np.float32(1.2816) * stddevs)
+
+
+def interval_forecasts(examples: int) -> IntervalForecasts:
+    """Returns the central 90% intervals of `normals`."""
+    labels, means, stddevs = normals(examples)
+    width = np.float32(1.6449) * stddevs
+    return IntervalForecasts(labels, means - width, means + width)
+
+
+def means_and_variances(examples: int) -> MeansAndVariances:
+    """Returns `normals` with variances half as large: overconfident."""
+    labels, means, stddevs = normals(examples)
+    return MeansAndVariances(means, stddevs * stddevs / 2, labels)
+
+
+def normals_by_variance(examples: int) -> NormalsByVariance:
+    """Returns `means_and_variances`."""
+    return NormalsByVariance(*means_and_variances(examples))
 
 
 def samples(examples: int, draws: int, *dimensions: int, seed: int = 0) -> Samples:

@@ -12,6 +12,9 @@ from typing import Any
 
 OURS = "ours"
 PEERS = "peers"
+NUMPY = "NumPy"
+EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
+MODES = (NUMPY, EAGER, GRAPH, XLA)
 # An inner loop lasts at least this long, so that the clock and the loop do not matter.
 LOOP_SECONDS = 0.03
 WARM_UP_CALLS = 2
@@ -29,6 +32,7 @@ class Contender:
       options: keyword arguments of `setup`.
       baseline: whether it may be the 1.00 of the case; the first that can run is.
       quantity: contenders of one quantity must agree in their values; None has none.
+      mode: one of `MODES` for the package itself: the column of the summary.
     """
 
     environment: str
@@ -37,6 +41,7 @@ class Contender:
     options: dict[str, Any] = dataclasses.field(default_factory=dict)
     baseline: bool = False
     quantity: str | None = "value"
+    mode: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +55,9 @@ class Case:
       size: of the data, arguments of `data`; empty for a case without data.
       data: the function in `data.py` that makes them.
       tolerance: largest relative difference between values of one quantity.
+      path: what is done, in the summary, where cases of one path share a row; empty for
+        a case that is not in it.
+      patience: so many times as many rounds as other cases, to tell small differences.
     """
 
     name: str
@@ -58,6 +66,8 @@ class Case:
     size: tuple[int, ...] = ()
     data: str = "predictions"
     tolerance: float = 1e-4
+    path: str = ""
+    patience: int = 1
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
-from data import Data, Predictions, Samples
-from harness import Timed
+from data import Data, Logits, Predictions, Samples
+from harness import EAGER, NUMPY, XLA, Timed
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -26,10 +28,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 _FEATURES = 32
 # Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
 _STEPS = 200
-_ECE_SAMPLES = 500
-
-NUMPY = "NumPy"
-EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
 
 
 def _compiled(function: Callable, mode: str) -> Callable:
@@ -58,15 +56,19 @@ def _one_shot(function: Callable, arguments: dict[str, Any]) -> Timed:
     )
 
 
+def _named(room: ModuleType, name: str) -> Callable:
+    return operator.attrgetter(name)(room)  # Of `regression`, too.
+
+
 def numpy_function(data: Data, name: str, **options: Any) -> Timed:
     """A function of `uncertainty_metrics.numpy` on all the data."""
-    function = functools.partial(getattr(um_np, name), **options)
+    function = functools.partial(_named(um_np, name), **options)
     return _one_shot(function, data._asdict())
 
 
 def tensorflow_function(data: Data, name: str, mode: str, **options: Any) -> Timed:
     """A function of `uncertainty_metrics` on all the data."""
-    function = functools.partial(getattr(um, name), **options)
+    function = functools.partial(_named(um, name), **options)
     return _one_shot(_compiled(function, mode), _tensors(data))
 
 
@@ -178,10 +180,10 @@ _PLAIN = {
 }
 
 
-def bayesian(data: Predictions, num_bins: int, mode: str) -> Timed:
+def bayesian(data: Predictions, num_bins: int, draws: int, mode: str) -> Timed:
     """Draws from the posterior of the ECE."""
     name = "bayesian_expected_calibration_error"
-    options = {"num_bins": num_bins, "num_ece_samples": _ECE_SAMPLES}
+    options = {"num_bins": num_bins, "num_ece_samples": draws}
     if mode == NUMPY:
         function, arguments = getattr(um_np, name), data._asdict()
     else:
@@ -191,7 +193,7 @@ def bayesian(data: Predictions, num_bins: int, mode: str) -> Timed:
     return _one_shot(function, arguments)
 
 
-def plain_bayesian(data: Predictions, num_bins: int, draws: int) -> Timed:
+def plain_bayesian(data: Predictions, num_bins: int, draws: int, of: int) -> Timed:
     """The same draw by draw, eagerly, as the definition reads; so many of them."""
     import tensorflow_probability as tfp
 
@@ -221,7 +223,29 @@ def plain_bayesian(data: Predictions, num_bins: int, draws: int) -> Timed:
 
         return tf.stack([draw() for _ in range(draws)])
 
-    return Timed(call=call, value=lambda: _number(call()), steps=draws / _ECE_SAMPLES)
+    return Timed(call=call, value=lambda: _number(call()), steps=draws / of)
+
+
+def bootstrap(data: Predictions, metric: str, resamples: int) -> Timed:
+    """BCa interval of a metric."""
+    arguments = {"num_resamples": resamples, "seed": 0, **data._asdict()}
+
+    def compute():
+        interval = um_np.bootstrap(getattr(um_np, metric), **arguments)
+        return interval.lower, interval.upper
+
+    return Timed(call=compute, value=lambda: _number(compute()))
+
+
+def temperature(data: Logits, mode: str) -> Timed:
+    """Fit of a temperature."""
+    room, arguments = (um_np, data) if mode == NUMPY else (um, map(tf.constant, data))
+    labels, logits = arguments
+
+    def compute():
+        return room.TemperatureScaling().fit(labels, logits).temperature
+
+    return Timed(call=compute, value=compute)
 
 
 def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
@@ -230,9 +254,9 @@ def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
     return _streaming(metric, metric.update_state, data, mode)
 
 
-def plain_update(data: Predictions, mode: str) -> Timed:
+def plain_update(data: Predictions, mode: str, gather: bool = False) -> Timed:
     """The same with `PlainCalibrationError`."""
-    metric = PlainCalibrationError()
+    metric = PlainCalibrationError(gather)
     return _streaming(metric, metric.update_state, data, mode)
 
 
@@ -267,8 +291,9 @@ def _streaming(
 class PlainCalibrationError(keras.metrics.Metric):
     """Expected calibration error as one writes it first: no checks, float32 sums."""
 
-    def __init__(self, name: str = "plain"):
+    def __init__(self, gather: bool = False, name: str = "plain"):
         super().__init__(name=name, dtype="float32")
+        self._gather = gather  # The fastest; a tie is always right.
         self._sums = [
             self.add_weight(name=part, shape=(_BINS,), initializer="zeros")
             for part in ("counts", "confidences", "outcomes")
@@ -276,9 +301,13 @@ class PlainCalibrationError(keras.metrics.Metric):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         """Adds a batch."""
-        decision = tf.argmax(y_pred, axis=-1, output_type=tf.int32)
+        labels = tf.cast(y_true, tf.int32)
         score = tf.reduce_max(y_pred, axis=-1)
-        right = tf.cast(decision == tf.cast(y_true, tf.int32), tf.float32)
+        if self._gather:
+            is_right = tf.gather(y_pred, labels, batch_dims=1) >= score
+        else:
+            is_right = tf.argmax(y_pred, axis=-1, output_type=tf.int32) == labels
+        right = tf.cast(is_right, tf.float32)
         index = tf.cast(tf.math.ceil(score * _BINS), tf.int32) - 1
         index = tf.clip_by_value(index, 0, _BINS - 1)
         values = (tf.ones_like(score), score, right)

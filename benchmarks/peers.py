@@ -9,7 +9,10 @@ import contextlib
 import importlib.metadata
 import importlib.util
 import math
+import sys
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,17 +24,25 @@ from data import (
     Ensemble,
     EnsembleLogits,
     Forecasts,
+    IntervalForecasts,
     Logits,
     LogLikelihoods,
+    MeansAndVariances,
     Normals,
+    NormalsByVariance,
     Predictions,
+    QuantileForecasts,
     Samples,
     Scores,
     Survival,
 )
 from harness import Timed
 from torchmetrics import Metric
-from torchmetrics.classification import BinaryAUROC, MulticlassCalibrationError
+from torchmetrics.classification import (
+    BinaryAUROC,
+    BinaryAveragePrecision,
+    MulticlassCalibrationError,
+)
 
 _BINS = 15
 
@@ -68,14 +79,30 @@ def _streaming(
 
 
 def torchmetrics_ece(
-    data: Predictions, validate_args: bool, compute: bool = False
+    data: Predictions,
+    validate_args: bool,
+    compute: bool = False,
+    norm: str = "l1",
+    bins: int = _BINS,
 ) -> Timed:
     """`MulticlassCalibrationError`: update, or reset, update and compute."""
     labels, probabilities = _tensors(data)
     metric = MulticlassCalibrationError(
-        data.probabilities.shape[1], n_bins=_BINS, validate_args=validate_args
+        data.probabilities.shape[1],
+        n_bins=bins,
+        norm=norm,
+        validate_args=validate_args,
     )
     return _streaming(metric, lambda: metric.update(probabilities, labels), compute)
+
+
+def netcal(data: Predictions, name: str, **options: Any) -> Timed:
+    """A calibration error of netcal."""
+    from netcal import metrics
+
+    metric = getattr(metrics, name)(bins=_BINS, **options)
+    labels, probabilities = data
+    return _one_shot(lambda: np.asarray(metric.measure(probabilities, labels)))
 
 
 def _even_index(scores: torch.Tensor) -> torch.Tensor:
@@ -119,6 +146,19 @@ def _ace(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Tensor:
 def ace(data: Predictions) -> Timed:
     """Exact adaptive calibration error with `torch.sort`, ties in any order."""
     return _one_shot(_ace, *_tensors(data))
+
+
+def _ece_adaptive(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Tensor:
+    scores, decisions = probabilities.max(dim=1)
+    order = scores.argsort()
+    gaps = scores[order] - (decisions == labels)[order].float()
+    parts = gaps.tensor_split(_bins_of_ranks(len(labels))[:-1])
+    return torch.stack([part.sum() for part in parts]).abs().sum() / len(labels)
+
+
+def ece_adaptive(data: Predictions) -> Timed:
+    """Expected calibration error of bins of equal mass, ties in any order."""
+    return _one_shot(_ece_adaptive, *_tensors(data))
 
 
 def _tace(
@@ -169,11 +209,21 @@ def _torch_uncertainty(path: str) -> ModuleType:
 
 
 def _file_of(distribution: str, path: str) -> ModuleType:
-    file = importlib.metadata.distribution(distribution).locate_file(path)
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    file = Path(importlib.metadata.distribution(distribution).locate_file(path))
+    name = f"{distribution} {path}".replace(".", " ")
+    spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # For the relative imports of an `__init__.py`.
     spec.loader.exec_module(module)
     return module
+
+
+def torch_uncertainty_sce(data: Predictions) -> Timed:
+    """`ClasswiseCalibrationError`: reset, update and compute."""
+    module = _torch_uncertainty("metrics/classification/calibration/__init__.py")
+    labels, probabilities = _tensors(data)
+    metric = module.ClasswiseCalibrationError(probabilities.shape[1], num_bins=_BINS)
+    return _streaming(metric, lambda: metric.update(probabilities, labels))
 
 
 def torch_uncertainty_brier(
@@ -211,7 +261,7 @@ def cross_entropy(data: Logits) -> Timed:
     return _one_shot(torch.nn.functional.cross_entropy, logits, labels)
 
 
-def scoringrules(data: Samples | Normals, name: str, **options: Any) -> Timed:
+def scoringrules(data: Data, name: str, **options: Any) -> Timed:
     """A function of scoringrules, by default compiled by Numba."""
     import scoringrules as package
 
@@ -324,9 +374,42 @@ def torchmetrics_auroc(data: Scores, thresholds: int | None) -> Timed:
     return _streaming(metric, lambda: metric.update(scores, labels))
 
 
-def torch_uncertainty_aurc(data: Decisions) -> Timed:
-    """`AURC` of torch-uncertainty: reset, update and compute."""
-    metric = _torch_uncertainty("metrics/classification/risk_coverage.py").AURC()
+def sklearn_aupr(data: Scores) -> Timed:
+    """`sklearn.metrics.average_precision_score`."""
+    from sklearn.metrics import average_precision_score
+
+    return _one_shot(lambda: np.asarray(average_precision_score(*data)))
+
+
+def torchmetrics_aupr(data: Scores) -> Timed:
+    """`BinaryAveragePrecision`, exact: reset, update and compute."""
+    labels, scores = _tensors(data)
+    metric = BinaryAveragePrecision(validate_args=False)
+    return _streaming(metric, lambda: metric.update(scores, labels))
+
+
+def torch_uncertainty_fpr(data: Scores) -> Timed:
+    """`FPR95`: reset, update and compute."""
+    metric = _torch_uncertainty("metrics/classification/fpr.py").FPR95(pos_label=1)
+    labels, scores = _tensors(data)
+    return _streaming(metric, lambda: metric.update(scores, labels))
+
+
+def sklearn_fpr(data: Scores) -> Timed:
+    """The false positive rate where `sklearn.metrics.roc_curve` reaches 0.95."""
+    from sklearn.metrics import roc_curve
+
+    def compute():
+        false, true, _ = roc_curve(*data)
+        return false[np.searchsorted(true, 0.95)]
+
+    return _one_shot(compute)
+
+
+def torch_uncertainty_selective(data: Decisions, name: str) -> Timed:
+    """A metric of selective prediction: reset, update and compute."""
+    module = _torch_uncertainty("metrics/classification/risk_coverage.py")
+    metric = getattr(module, name)()
     correct, confidences = _tensors(data)
     # A single class is always the decision; the label is another one where that is
     # wrong.
@@ -347,6 +430,37 @@ def torch_uncertainty_mutual_information(
         metric.update(p)
 
     return _streaming(metric, update)
+
+
+def torch_uncertainty_of_members(data: Ensemble, name: str) -> Timed:
+    """`Disagreement` or `Entropy`: reset, update and compute."""
+    module = _torch_uncertainty(f"metrics/classification/{name.lower()}.py")
+    metric = getattr(module, name)()
+    (predictions,) = _tensors(data)
+    return _streaming(metric, lambda: metric.update(predictions))
+
+
+def ensemble_disagreement(data: Ensemble) -> Timed:
+    """Share of the pairs of members that decide differently, with PyTorch."""
+    (predictions,) = _tensors(data)
+
+    def compute():
+        decisions = predictions.argmax(dim=-1)
+        members = decisions.shape[1]
+        same = (decisions[:, :, None] == decisions[:, None]).sum(dim=(1, 2)) - members
+        return 1 - same / (members * (members - 1))
+
+    return _one_shot(compute)
+
+
+def expected_entropy(data: Ensemble) -> Timed:
+    """Mean entropy of the members with PyTorch, in blocks that fit into the cache."""
+    (predictions,) = _tensors(data)
+
+    def of_block(block):
+        return -_logarithm(block).mul_(block).sum(dim=(1, 2)) / block.shape[1]
+
+    return _one_shot(lambda: torch.cat(list(map(of_block, predictions.split(1000)))))
 
 
 def _logarithm(p: torch.Tensor) -> torch.Tensor:
@@ -381,6 +495,180 @@ def psis_loo(data: LogLikelihoods) -> Timed:
         return values.mean(), values.std(ddof=1) / math.sqrt(len(values)), pareto_k
 
     return _one_shot(lambda: np.asarray([np.mean(part) for part in compute()]))
+
+
+def waic(data: LogLikelihoods) -> Timed:
+    """`waic` of ArviZ, from its own container."""
+    import arviz
+
+    # [chains, draws, instances].
+    draws = data.logp.astype(np.float64).T[None]
+    inference = arviz.from_dict(
+        posterior={"x": draws[..., 0]}, log_likelihood={"y": draws}
+    )
+    n = len(data.logp)
+
+    def compute():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return arviz.waic(inference)
+
+    def value():
+        found = compute()
+        return float(np.mean([found.elpd_waic, found.se]) / n)
+
+    return Timed(call=compute, value=value)
+
+
+def waic_by_hand(data: LogLikelihoods) -> Timed:
+    """The same with PyTorch."""
+
+    def compute(logp):
+        n, draws = logp.shape
+        values = logp.logsumexp(dim=1) - math.log(draws) - logp.var(dim=1)
+        return torch.stack([values.mean(), values.std() / math.sqrt(n)])
+
+    return _one_shot(compute, *_tensors(data))
+
+
+def sklearn_pinball(data: QuantileForecasts, alpha: float) -> Timed:
+    """`sklearn.metrics.mean_pinball_loss`."""
+    from sklearn.metrics import mean_pinball_loss
+
+    return _one_shot(lambda: np.asarray(mean_pinball_loss(*data, alpha=alpha)))
+
+
+def pinball(data: QuantileForecasts, level: float) -> Timed:
+    """Pinball loss with PyTorch."""
+
+    def compute(labels, predictions):
+        gaps = labels - predictions
+        return torch.maximum(level * gaps, (level - 1) * gaps)
+
+    return _one_shot(compute, *_tensors(data))
+
+
+def interval(data: IntervalForecasts, alpha: float) -> Timed:
+    """Interval score with PyTorch."""
+
+    def compute(labels, lower, upper):
+        outside = (lower - labels).clamp_(min=0) + (labels - upper).clamp_(min=0)
+        return upper - lower + outside.mul_(2 / alpha)
+
+    return _one_shot(compute, *_tensors(data))
+
+
+def gaussian_nll(data: NormalsByVariance) -> Timed:
+    """`torch.nn.functional.gaussian_nll_loss`."""
+    means, variances, targets = _tensors(data)
+    loss = torch.nn.functional.gaussian_nll_loss
+    return _one_shot(lambda: loss(means, targets, variances, full=True))
+
+
+def regression_ece(data: MeansAndVariances, levels: int) -> Timed:
+    """Calibration error of central intervals with `torch.bucketize`."""
+    level = torch.linspace(0.1, 0.99, levels)
+    limits = torch.special.ndtri((1 + level) / 2)
+
+    def compute(means, variances, targets):
+        z = (targets - means).abs_().div_(variances.sqrt())
+        counts = torch.bincount(torch.bucketize(z, limits), minlength=levels + 1)
+        coverage = counts.cumsum(0)[:-1] / len(z)
+        return (coverage - level).abs().mean()
+
+    return _one_shot(compute, *_tensors(data))
+
+
+def toolbox(
+    data: MeansAndVariances | NormalsByVariance, name: str, **options: Any
+) -> Timed:
+    """A metric of uncertainty-toolbox."""
+    import uncertainty_toolbox
+
+    function = getattr(uncertainty_toolbox.metrics, name)
+    means, variances, targets = data
+    stddevs = np.sqrt(variances)
+    return _one_shot(lambda: np.asarray(function(means, stddevs, targets, **options)))
+
+
+def _plain_brier(labels: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+    return (np.sum(p * p, axis=1) - 2 * p[np.arange(len(labels)), labels],)
+
+
+def _hits_and_scores(labels: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+    return p.argmax(axis=1) == labels, p.max(axis=1).astype(np.float64)
+
+
+def _plain_ece(hits: np.ndarray, scores: np.ndarray) -> float:
+    index = np.clip(np.ceil(scores * _BINS).astype(np.intp) - 1, 0, _BINS - 1)
+    gaps = np.bincount(index, scores - hits, _BINS)
+    return np.abs(gaps).sum() / len(hits)
+
+
+def bootstrap(data: Predictions, metric: str, resamples: int) -> Timed:
+    """`scipy.stats.bootstrap` of what the metric needs of each example."""
+    from scipy import stats
+
+    reduce, statistic, options = {
+        "brier_score": (_plain_brier, np.mean, {"vectorized": True}),
+        "ece": (_hits_and_scores, _plain_ece, {"vectorized": False, "paired": True}),
+    }[metric]
+
+    def compute():
+        found = stats.bootstrap(
+            reduce(*data),
+            statistic,
+            n_resamples=resamples,
+            method="BCa",
+            rng=0,
+            **options,
+        )
+        return np.array(found.confidence_interval)
+
+    return _one_shot(compute)
+
+
+def netcal_temperature(data: Logits) -> Timed:
+    """`TemperatureScaling` of netcal, of probabilities in float64."""
+    from netcal.scaling import TemperatureScaling
+
+    # In float32 its optimiser does not move.
+    probabilities = np.exp(data.logits.astype(np.float64))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+
+    def compute():
+        scaling = TemperatureScaling()
+        scaling.fit(probabilities, data.labels, tensorboard=False)
+        return 1 / scaling.temperature
+
+    return _one_shot(compute)
+
+
+def temperature(data: Logits) -> Timed:
+    """The same with PyTorch's LBFGS in the logarithm of the temperature."""
+    labels, logits = _tensors(data)
+
+    def compute():
+        logarithm = torch.zeros((), requires_grad=True)
+        optimizer = torch.optim.LBFGS([logarithm], line_search_fn="strong_wolfe")
+
+        def loss():
+            optimizer.zero_grad()
+            value = torch.nn.functional.cross_entropy(logits / logarithm.exp(), labels)
+            value.backward()
+            return value
+
+        optimizer.step(loss)
+        return logarithm.detach().exp()
+
+    return _one_shot(compute)
+
+
+def former_binned(data: Predictions, name: str, **options: Any) -> Timed:
+    """A binned calibration error of the package of 2020."""
+    path = "uncertainty_metrics/numpy/general_calibration_error.py"
+    function = getattr(_file_of("uncertainty-metrics", path), name)
+    return _one_shot(lambda: np.asarray(function(*data, num_bins=_BINS, **options)))
 
 
 def former_package(data: Forecasts | Survival, name: str, **options: Any) -> Timed:

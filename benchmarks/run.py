@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import summary
 from cases import CASES
 from harness import OURS, PEERS, Case, Contender
 
@@ -190,17 +191,18 @@ def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, A
     return {
         "name": case.name,
         "title": case.title,
+        "path": case.path,
         "baseline": rows[baseline].label,
         "baseline_milliseconds": 1e3 * statistics.median(column(baseline)),
         "other_processes": statistics.median(share for share, _ in measured),
         "contenders": [
-            summary(rows[i], ready[i], column(i), column(baseline)) for i in ready
+            timing(rows[i], ready[i], column(i), column(baseline)) for i in ready
         ],
         "problems": problems,
     }
 
 
-def summary(
+def timing(
     contender: Contender,
     made: dict[str, Any],
     seconds: list[float],
@@ -216,6 +218,9 @@ def summary(
     return {
         "label": contender.label,
         "environment": contender.environment,
+        "mode": contender.mode,
+        "quantity": contender.quantity,
+        "baseline": contender.baseline,
         "ratio": middle,
         "quartiles": [low, high],
         "value": made["value"],
@@ -225,27 +230,15 @@ def summary(
 
 def describe(found: dict[str, Any], rounds: int) -> str:
     """Returns the Markdown that opens the results."""
-    avx512 = "with" if found["avx512"] else "without"
-    lines = [
-        "# Benchmarks",
-        "",
-        f"{found['cpu']}, {found['cores']} cores, {avx512} AVX-512, {found['system']}; "
-        f"{found['date']}; {rounds} rounds.",
-        "",
-    ]
+    lines = ["# Benchmarks", "", summary.machine_line(found, rounds), ""]
     for name, versions in found["versions"].items():
         lines.append(f"- {name}: " + ", ".join(" ".join(v) for v in versions.items()))
     return "\n".join(lines) + "\n"
 
 
-def number(ratio: float) -> str:
-    """Formats a ratio, or milliseconds, with two digits at least."""
-    return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
-
-
 def table(result: dict[str, Any]) -> str:
     """Returns the Markdown of a case."""
-    baseline = number(result["baseline_milliseconds"])
+    baseline = summary.number(result["baseline_milliseconds"])
     lines = [
         f"## {result['title']}",
         "",
@@ -257,10 +250,8 @@ def table(result: dict[str, Any]) -> str:
     ]
     for row in result["contenders"]:
         value = "" if row["value"] is None else f"{row['value']:.7f}"
-        low, high = map(number, row["quartiles"])
-        lines.append(
-            f"| {row['label']} | {number(row['ratio'])} | {low} to {high} | {value} |"
-        )
+        ratio, low, high = map(summary.number, (row["ratio"], *row["quartiles"]))
+        lines.append(f"| {row['label']} | {ratio} | {low} to {high} | {value} |")
     for problem in result["problems"]:
         lines += ["", f"**MISMATCH OR FAILURE: {problem}**"]
     return "\n".join(lines) + "\n"
@@ -285,7 +276,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")
     parser.add_argument("--out", type=Path, default=_HERE / "results")
+    parser.add_argument(
+        "--readme",
+        type=Path,
+        metavar="RESULTS.json",
+        help="only write the summary of these results into README.md",
+    )
     options = parser.parse_args()
+    if options.readme:
+        document = json.loads(options.readme.read_text())
+        summary.write(document, _HERE.parent / "README.md")
+        return
 
     cases = select(options.cases)
     options.out.mkdir(parents=True, exist_ok=True)
@@ -297,12 +298,19 @@ def main() -> None:
     text = [describe(found, options.rounds)]
     print(text[0], flush=True)
     for case in cases:
-        results.append(run_case(case, workers, options.rounds))
+        results.append(run_case(case, workers, options.rounds * case.patience))
         text.append(table(results[-1]))
         print(text[-1], flush=True)
-        document = {"machine": found, "rounds": options.rounds, "cases": results}
-        (options.out / "results.md").write_text("\n".join(text))
+        last = "## Summary\n\n" + summary.table(summary.rows(results))
+        document = {
+            "machine": found,
+            "rounds": options.rounds,
+            "summary": summary.rows(results),
+            "cases": results,
+        }
+        (options.out / "results.md").write_text("\n".join([*text, last]))
         (options.out / "results.json").write_text(json.dumps(document, indent=2) + "\n")
+    print(last, flush=True)
     for worker in workers.values():
         worker.close()
 

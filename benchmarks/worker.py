@@ -27,6 +27,9 @@ _PACKAGES = (
     "torch",
     "torchmetrics",
     "torch-uncertainty",
+    "netcal",
+    "uncertainty-toolbox",
+    "uncertainty-metrics",
     "scikit-learn",
     "numba",
     "scoringrules",
@@ -55,13 +58,13 @@ class Worker:
                 found[package] = importlib.metadata.version(package)
         return found
 
-    def begin(self, case: str) -> list[float]:
+    def begin(self, case: str, module: str = "cases") -> list[float]:
         """Makes the data of a case and returns their fingerprint."""
         import data
-        from cases import CASES
 
         self._clear()
-        self._case = next(row for row in CASES if row.name == case)
+        cases = importlib.import_module(module).CASES
+        self._case = next(row for row in cases if row.name == case)
         if not self._case.size:
             return []
         self._data = getattr(data, self._case.data)(*self._case.size)

@@ -1,0 +1,255 @@
+"""The cases of the benchmarks are well-formed; no time is measured."""
+
+import ast
+import importlib
+import inspect
+import json
+import operator
+import pathlib
+import sys
+
+import pytest
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+ROOT = pathlib.Path(__file__).parents[2]
+HERE = ROOT / "benchmarks"
+sys.path.append(str(HERE))  # As `python benchmarks/run.py` has it.
+
+NAMES = ("cases", "data", "growth", "harness", "run", "summary")
+cases, data, growth, harness, run, summary = map(importlib.import_module, NAMES)
+
+# Public functions without a case, and the case of the same arithmetic.
+LIKE = {
+    "accuracy": "aurc",
+    "bin_statistics": "ece-value",
+    "brier_decomposition_exact": "brier-decomposition",
+    "calibrated_negative_log_likelihood": "temperature",
+    "calibration_test": "bootstrap-ece",
+    "compute_all_metrics": "ece-adaptive",
+    "cosine_distance": "pairwise-diversity",
+    "cosine_similarity": "pairwise-diversity",
+    "crps_distribution": "crps-normal",
+    "debiased_calibration_error": "ece-adaptive",
+    "disagreement": "ensemble-disagreement",
+    "double_fault": "ensemble-disagreement",
+    "ensemble_calibration": "ece-value",
+    "ensemble_cross_entropy": "nll",
+    "excess_aurc": "aurc",
+    "general_calibration_error": "ece-adaptive",
+    "gibbs_cross_entropy": "nll",
+    "importance_sampling_cross_validation": "psis-loo",
+    "kl_divergence": "pairwise-diversity",
+    "knowledge_uncertainty": "mutual-information",
+    "logit_kl_divergence": "mutual-information-logits",
+    "lp_distance": "pairwise-diversity",
+    "mean_member_uncertainty": "expected-entropy",
+    "model_uncertainty": "mutual-information",
+    "oracle_collaborative_accuracy": "coverage-at-risk",
+    "predictive_entropy": "expected-entropy",
+    "probability_of_lower_calibration_error": "bayesian",
+    "risk_coverage_curve": "aurc",
+    "root_mean_squared_calibration_error": "ece-adaptive",
+    "variance_bound": "mutual-information",
+    "variation_ratio": "ensemble-disagreement",
+}
+PLOTS_AND_INTERVALS = (
+    "_curve",
+    "_diagram",
+    "_histogram",
+    "_conf_int",
+    "_difference",
+    "_criteria",
+)
+
+ALL = [pytest.param(case, id=case.name) for case in (*cases.CASES, *growth.CASES)]
+
+
+def functions(module):
+    tree = ast.parse((HERE / f"{module}.py").read_text())
+    return {node.name: node.args for node in tree.body if hasattr(node, "args")}
+
+
+# The peers are not installed where tests run.
+SETUPS = {
+    f"{module}.{name}": arguments
+    for module in ("ours", "peers")
+    for name, arguments in functions(module).items()
+}
+
+
+def test_names_are_unique():
+    for module in (cases, growth):
+        names = [case.name for case in module.CASES]
+        assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_setups_are_there_and_take_the_options(case):
+    for contender in case.contenders:
+        module = {harness.OURS: "ours", harness.PEERS: "peers"}[contender.environment]
+        assert contender.setup.startswith(f"{module}.")
+        arguments = SETUPS[contender.setup]
+        names = [argument.arg for argument in arguments.args + arguments.kwonlyargs]
+        assert names[0] == "data"
+        required = set(names[1 : len(arguments.args) - len(arguments.defaults)])
+        assert required <= set(contender.options), contender.label
+        if arguments.kwarg is None:
+            assert set(contender.options) <= set(names[1:]), contender.label
+        json.dumps(contender.options)
+        assert contender.mode in (None, *harness.MODES)
+        assert (contender.mode is not None) <= contender.label.startswith(("**", "um."))
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_data_are_there(case):
+    if case.size:
+        inspect.signature(getattr(data, case.data)).bind(*case.size)
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in cases.CASES])
+def test_a_case_has_a_baseline_and_labels_that_differ(case):
+    # Without the peers too.
+    ours = [row for row in case.contenders if row.environment == harness.OURS]
+    assert any(row.baseline for row in ours)
+    labels = [row.label for row in case.contenders]
+    assert len(set(labels)) == len(labels)
+
+
+def test_functions_take_the_data_and_the_options():
+    rooms = {"ours.numpy_function": um_np, "ours.tensorflow_function": um}
+    for case in (*cases.CASES, *growth.CASES):
+        for contender in case.contenders:
+            if contender.setup not in rooms:
+                continue
+            options = dict(contender.options)
+            options.pop("mode", None)
+            name = options.pop("name")
+            function = operator.attrgetter(name)(rooms[contender.setup])
+            kind = getattr(data, case.data).__annotations__["return"]
+            arguments = dict.fromkeys(getattr(data, kind)._fields)
+            inspect.signature(function).bind(**arguments, **options)
+
+
+def test_metrics_take_the_options():
+    for case in cases.CASES:
+        for contender in case.contenders:
+            if contender.setup == "ours.keras_update":
+                options = dict(contender.options)
+                del options["mode"]
+                getattr(um, options.pop("name"))(**options)
+
+
+def test_every_public_function_has_a_case():
+    timed = {
+        contender.options.get("name", contender.setup.partition(".")[2])
+        for case in cases.CASES
+        for contender in case.contenders
+        if contender.environment == harness.OURS
+    }
+    timed |= {"bayesian_expected_calibration_error"}
+    timed = {getattr(um, name, name) for name in timed}  # Under any of their names.
+    for name in um.__all__:
+        function = getattr(um, name)
+        if inspect.isfunction(function) and not name.endswith(PLOTS_AND_INTERVALS):
+            assert function in timed or function in map(um.__getattr__, LIKE), name
+
+
+def test_the_list_of_like_functions_is_up_to_date():
+    names = [case.name for case in cases.CASES]
+    for name, case in LIKE.items():
+        assert callable(getattr(um, name))
+        assert any(found.startswith(case) for found in names), case
+
+
+def result(case, path, rows):
+    keys = ("label", "environment", "mode", "quantity", "baseline", "ratio")
+    contenders = [dict(zip(keys, row, strict=True)) for row in rows]
+    return {"name": case, "path": path, "contenders": contenders}
+
+
+RESULTS = [
+    result(
+        "a-graph",
+        "A",
+        [
+            ("slow", "peers", None, "value", True, 1.0),
+            ("fast", "peers", None, "value", False, 0.5),
+            ("another value", "peers", None, None, False, 0.1),
+            ("plain", "ours", None, "value", True, 0.2),
+            ("**a**", "ours", harness.GRAPH, "value", False, 0.25),
+            ("**again**", "ours", harness.GRAPH, "value", False, 0.75),
+        ],
+    ),
+    result(
+        "a-numpy",
+        "A",
+        [
+            ("slow", "peers", None, "value", True, 1.0),
+            ("**a**", "ours", harness.NUMPY, "value", True, 0.0123),
+        ],
+    ),
+    result(
+        "b",
+        "B",
+        [
+            ("accuracy", "ours", None, None, True, 1.0),
+            ("plain", "ours", None, "value", False, 0.1),
+            ("**b**", "ours", harness.XLA, "value", False, 1.05),
+        ],
+    ),
+    result("c", "", [("**c**", "ours", harness.XLA, "value", True, 1.0)]),
+]
+
+
+def test_the_summary_divides_by_the_best_peer():
+    assert summary.table(summary.rows(RESULTS)).splitlines() == [
+        "| path | peer = 1.00 | NumPy | eager | graph | XLA |",
+        "|---|---|---|---|---|---|",
+        "| A | fast | 0.012 |  | 0.50 |  |",
+        "| B | accuracy |  |  |  | 1.05 |",
+    ]
+
+
+def test_the_summary_is_written_between_the_marks(tmp_path):
+    machine = {
+        "cpu": "A CPU",
+        "cores": 2,
+        "avx512": True,
+        "system": "Linux",
+        "date": "2026-01-01",
+    }
+    document = {"machine": machine, "rounds": 7, "cases": RESULTS}
+    file = tmp_path / "README.md"
+    file.write_text("before")
+    with pytest.raises(ValueError, match=r"README.md"):
+        summary.write(document, file)
+    file.write_text(f"before\n{summary.BEGIN}\nold\n{summary.END}\nafter")
+    for _ in range(2):
+        summary.write(document, file)
+        text = file.read_text()
+        assert text.startswith(
+            f"before\n{summary.BEGIN}\n\nA CPU, 2 cores, with AVX-512"
+        )
+        assert text.endswith(f"|\n\n{summary.END}\nafter")
+        assert summary.paths(text) == ["A", "B"]
+        assert "old" not in text
+
+
+def test_rows_of_the_readme_belong_to_cases():
+    known = {case.path for case in cases.CASES}
+    assert set(summary.paths((ROOT / "README.md").read_text())) <= known
+
+
+def test_selected_cases():
+    assert [case.name for case in run.select("ece-update-1024")] == [
+        "ece-update-1024x10"
+    ]
+    with pytest.raises(SystemExit, match="No case"):
+        run.select("no such case")
+
+
+def test_exponent():
+    values = [1, 2, 4, 8, 16]
+    assert growth.exponent(values, [3 * v**1.5 for v in values]) == pytest.approx(1.5)
