@@ -6,6 +6,7 @@ Keras call the same checks. Nothing here looks at the values inside an array.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,7 +26,10 @@ def error(name: str, expected: str, received: object) -> ValueError:
 
 def one_of(name: str, value: object, options: Sequence[object]) -> None:
     """Raises ValueError, listing the options, unless `value` is one of them."""
-    if not any(value is option or value == option for option in options):
+    if not any(
+        value is option or (isinstance(value, type(option)) and value == option)
+        for option in options
+    ):
         listed = ", ".join(repr(option) for option in options)
         raise error(name, f"one of {listed}", repr(value))
 
@@ -36,14 +40,40 @@ def boolean(name: str, value: object) -> None:
         raise error(name, "True or False", repr(value))
 
 
-def positive_integer(name: str, value: Any) -> int:
-    """Returns `value` as an int; raises ValueError unless it is an integer >= 1."""
+def _whole(value: Any) -> int | None:
+    """Returns a whole number as an int, and None for everything else."""
     try:
         integer = int(value)
-    except (TypeError, ValueError):
-        integer = 0
-    if isinstance(value, bool) or integer < 1 or integer != value:
+    except (TypeError, ValueError, OverflowError):  # The last is for infinity.
+        return None
+    return None if isinstance(value, bool) or integer != value else integer
+
+
+def number(value: Any) -> float:
+    """Returns a real number as a float, and NaN for everything else."""
+    if isinstance(value, bool | str | bytes):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Returns `value` as an int; raises ValueError unless it is an integer >= 1."""
+    integer = _whole(value)
+    if integer is None or integer < 1:
         raise error(name, "an integer of at least 1", repr(value))
+    return integer
+
+
+def ignored_label(name: str, value: Any) -> int | None:
+    """Returns `value` as an int; raises ValueError unless it is an integer of 64 bits
+    or None.
+    """
+    integer = _whole(value)
+    if value is not None and (integer is None or not -(2**63) <= integer < 2**63):
+        raise error(name, "None or an integer", repr(value))
     return integer
 
 
@@ -157,26 +187,20 @@ def aligned_shape(name: str, shape: Shape, labels: Shape) -> list[int | None]:
 
 def open_unit(name: str, value: Any) -> float:
     """Returns `value` as a float; raises ValueError unless it is in (0, 1)."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = 0.0
-    if not 0.0 < number < 1.0:
+    level = number(value)
+    if not 0.0 < level < 1.0:
         raise error(name, "in (0, 1)", repr(value))
-    return number
+    return level
 
 
 def share(name: str, value: Any, zero: bool = True) -> float:
     """Returns `value` as a float; raises ValueError unless it is in [0, 1], or in
     (0, 1] without `zero`.
     """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = -1.0
-    if not (0.0 <= number <= 1.0 and (zero or number > 0)):
+    part = number(value)
+    if not (0.0 <= part <= 1.0 and (zero or part > 0)):
         raise error(name, "in [0, 1]" if zero else "in (0, 1]", repr(value))
-    return number
+    return part
 
 
 def levels(name: str, values: Any) -> float | tuple[float, ...]:

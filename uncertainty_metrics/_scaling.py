@@ -17,10 +17,7 @@ _VERSION = 1
 
 def checked_temperature(value: Any) -> float:
     """Returns `value` as a float; raises ValueError unless it is finite and > 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = 0.0
+    number = _checks.number(value)
     if not 0 < number < math.inf:
         raise _checks.error("temperature", "finite and > 0", repr(value))
     return number

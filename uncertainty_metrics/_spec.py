@@ -56,13 +56,10 @@ class CalibrationSpec:
             _checks.boolean(name, getattr(self, name))
         num_bins = _checks.positive_integer("num_bins", self.num_bins)
         object.__setattr__(self, "num_bins", num_bins)
-        try:
-            valid = 0.0 <= self.threshold < 1.0
-        except TypeError:
-            valid = False
-        if not valid:
+        threshold = _checks.number(self.threshold)
+        if not 0.0 <= threshold < 1.0:
             raise _checks.error("threshold", "in [0, 1)", repr(self.threshold))
-        object.__setattr__(self, "threshold", float(self.threshold))
+        object.__setattr__(self, "threshold", threshold)
         if self.datapoints_per_bin is not None:
             points = _checks.positive_integer(
                 "datapoints_per_bin", self.datapoints_per_bin

@@ -1,6 +1,7 @@
 """The NumPy half: the same functions, exact and in float64, without TensorFlow."""
 
 from uncertainty_metrics import _lazy
+from uncertainty_metrics._state import MetricState as MetricState
 from uncertainty_metrics.numpy import (
     bayesian_calibration,
     calibration,
@@ -53,6 +54,7 @@ _PLOTS = {
 
 __all__ = sorted(
     [
+        "MetricState",
         *bayesian_calibration.__all__,
         *calibration.__all__,
         *calibration_tests.__all__,

@@ -49,6 +49,8 @@ class Examples:
 
 def as_array(name: str, value: Any) -> np.ndarray:
     """Converts to a numeric array; ragged lists are a ValueError, text a TypeError."""
+    if np.ma.is_masked(value):  # NumPy would drop the mask.
+        raise _checks.error(name, "an array without masked entries", "some")
     try:
         array = np.asarray(value)
     except ValueError as ragged:
@@ -81,7 +83,7 @@ def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
     """
     array = as_array(name, value)
     if not (single and array.dtype == np.float32):
-        array = array.astype(np.float64)
+        array = native_floating(array).astype(np.float64)
     bad = ~np.isfinite(array)
     if np.any(bad):
         raise _checks.error(name, "finite", first(bad, array))
@@ -121,6 +123,12 @@ def integer_labels(
     if np.any(bad):
         raise _checks.error(name, f"integers in [0, {num_classes})", first(bad, array))
     return array.astype(np.int64)
+
+
+def is_ignored(labels: np.ndarray, ignore_index: Any) -> np.ndarray:
+    """Returns which labels are the ignored one; raises ValueError if it is no label."""
+    index = _checks.ignored_label("ignore_index", ignore_index)
+    return labels == np.int64(index)  # Not in the labels' type, which may not hold it.
 
 
 def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
@@ -173,7 +181,8 @@ def native_floating(predictions: np.ndarray) -> np.ndarray:
     """
     predictions = predictions.astype(predictions.dtype.newbyteorder("="), copy=False)
     if not is_floating(predictions) or predictions.dtype.itemsize > 8:
-        return predictions.astype(np.float64)
+        with np.errstate(over="ignore"):  # Of a wider type, to infinity.
+            return predictions.astype(np.float64)
     return predictions
 
 
@@ -281,7 +290,7 @@ def examples(
     labels = labels.reshape(-1)
     ignored = None
     if ignore_index is not None:
-        ignored = labels == ignore_index
+        ignored = is_ignored(labels, ignore_index)
     if labels_predicted is not None:
         labels_predicted = as_array("labels_predicted", labels_predicted)
         if labels_predicted.size != labels.size:

@@ -189,7 +189,7 @@ def examples(
         weights = _inputs.sample_weights(sample_weight, shape)
         kept = weights > 0
     if ignore_index is not None:
-        labelled = outcomes != ignore_index
+        labelled = ~_inputs.is_ignored(outcomes, ignore_index)
         kept = labelled if kept is None else kept & labelled
     if kept is not None:
         if not np.any(kept):

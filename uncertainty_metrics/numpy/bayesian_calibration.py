@@ -32,11 +32,8 @@ def checked_prior(prior_alpha: Any, num_bins: int) -> float:
     """Returns the concentration of each cell of the prior, 1 / cells for None."""
     if prior_alpha is None:
         return 1.0 / (2 * num_bins)
-    try:
-        value = float(prior_alpha)
-    except (TypeError, ValueError):
-        value = np.nan
-    if isinstance(prior_alpha, bool) or not 0.0 < value < np.inf:
+    value = _checks.number(prior_alpha)
+    if not 0.0 < value < np.inf:
         raise _checks.error(
             "prior_alpha", "a positive, finite number, or None", repr(prior_alpha)
         )

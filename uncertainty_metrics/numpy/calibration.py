@@ -25,6 +25,7 @@ Arguments that all functions share:
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
 import numpy as np
@@ -695,6 +696,9 @@ class GeneralCalibrationError:
     Even bins keep their sums. Adaptive bins depend on all the data, so the examples are
     kept until `reset_state`; the Keras metric of this name needs a fixed memory.
 
+    Metrics of the same options add: `a + b` is a new one that has seen the batches of
+    both, those of `a` first.
+
     Args:
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
       max_prob: whether a score is the probability of the decision label (True) or of
@@ -789,22 +793,54 @@ class GeneralCalibrationError:
             ignore_index=self.ignore_index,
             allow_none=True,
         )
-        if self._num_classes not in (None, examples.num_classes):
-            raise _checks.error(
-                examples.name,
-                f"of {self._num_classes} classes, as in the first batch",
-                f"{examples.num_classes} classes",
-            )
+        self._check_classes(examples.name, examples.num_classes)
         if self.spec.binning_scheme == "even":
-            statistics = _binning.bin_statistics(examples, self.spec)
-            if self._statistics is not None:
-                statistics = self._statistics + statistics
-            self._statistics = statistics
+            self._append([], _binning.bin_statistics(examples, self.spec))
         else:
             _binning.checked(examples, self.spec)
-            self._examples.append(examples)
-            self._statistics = None
+            self._append([examples], None)
         self._num_classes = examples.num_classes
+
+    def _check_classes(self, name: str, num_classes: int | None) -> None:
+        if None not in (self._num_classes, num_classes) and (
+            self._num_classes != num_classes
+        ):
+            raise _checks.error(
+                name,
+                f"of {self._num_classes} classes, as in the first batch",
+                f"{num_classes} classes",
+            )
+
+    def _append(
+        self, examples: list[_inputs.Examples], statistics: BinStatistics | None
+    ) -> None:
+        """Adds examples, or the statistics of even bins."""
+        if self.spec.binning_scheme == "even":
+            if None not in (self._statistics, statistics):
+                statistics = self._statistics + statistics
+            self._statistics = statistics or self._statistics
+        else:
+            self._examples = self._examples + examples
+            self._statistics = None
+
+    def __add__(self, other: GeneralCalibrationError) -> GeneralCalibrationError:
+        if not isinstance(other, GeneralCalibrationError):
+            return NotImplemented
+        options, others = ((m.spec, m.ignore_index) for m in (self, other))
+        if options != others:
+            raise ValueError(
+                "Only states of the same metric and options add. Received: "
+                f"{options} and {others}"
+            )
+        self._check_classes("metrics", other._num_classes)
+        total = copy.copy(self)
+        total._append(other._examples, other._statistics)
+        total._num_classes = self._num_classes or other._num_classes
+        return total
+
+    def __radd__(self, other: object) -> GeneralCalibrationError:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
 
     @property
     def bin_statistics(self) -> BinStatistics | None:

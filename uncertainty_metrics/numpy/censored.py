@@ -263,10 +263,7 @@ def _column(name: str, value: ArrayLike, probs: np.ndarray) -> np.ndarray:
 
 def _positive(name: str, value: Any) -> float:
     """Returns `value` as a float; raises ValueError unless it is finite and > 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = 0.0
+    number = _checks.number(value)
     if not 0 < number < np.inf:
         raise _checks.error(name, "a finite number > 0", repr(value))
     return number

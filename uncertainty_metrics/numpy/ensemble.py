@@ -167,11 +167,8 @@ def check_members_first(
 
 def check_order(p: Any) -> float:
     """Returns `p` as a float; raises ValueError unless it is >= 1 or inf."""
-    try:
-        order = float(p)
-    except (TypeError, ValueError):
-        order = 0.0
-    if isinstance(p, bool) or not order >= 1:
+    order = _checks.number(p)
+    if not order >= 1:
         raise _checks.error("p", "a number >= 1, or inf", repr(p))
     return order
 

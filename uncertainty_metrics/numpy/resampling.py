@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs, _replicates
@@ -145,8 +145,7 @@ def _interval(
     draws = track(draws, num_resamples, progress, "bootstrap")
     levels = np.array([alpha / 2, 1 - alpha / 2])
     # What a metric warns of, it did warn of for the data as they are.
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with _quiet.warnings_ignored, np.errstate(all="ignore"):
         replicates = _values(metric, draws)
         if method == "bca":
             jackknife = _values(metric, _leaving_out(rng, metric.n))

@@ -7,14 +7,13 @@ Here the probabilities come first: `(probs, labels)`.
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs, _smoothing
@@ -165,8 +164,7 @@ def _spline(
         return np.full(len(at), means.sum()), within
     # Everything that a spline can leave is less.
     smoothing = min(max(residual - within, 0.0), 2 * float(mass @ means**2) + 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # The residual is not hit exactly.
+    with _quiet.warnings_ignored:  # The residual is not hit exactly.
         spline = interpolate.UnivariateSpline(
             x, means, w=np.sqrt(mass), k=min(3, len(x) - 1), s=smoothing, ext="const"
         )

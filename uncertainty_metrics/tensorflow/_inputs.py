@@ -18,6 +18,11 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 
+# Of values that NumPy, which computes in float64, can use.
+OUT_OF_RANGE = (
+    "The values must be of a size that the arithmetic of TensorFlow, in the type of "
+    "the predictions, can hold. Received: numbers that it makes 0 or infinite"
+)
 # The signed and unsigned integers of each size in bytes.
 _INTEGERS = {
     2: (tf.int16, tf.uint16),
@@ -87,6 +92,10 @@ def is_distribution(value: Any) -> bool:
     return module is not None and isinstance(value, module.Distribution)
 
 
+def _is_numeric(dtype: tf.DType) -> bool:
+    return dtype.is_floating or dtype.is_integer or dtype.is_bool
+
+
 def as_tensor(name: str, value: Any) -> tf.Tensor:
     """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
     if is_distribution(value):  # TensorFlow may convert it: to a random sample.
@@ -94,15 +103,23 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
     try:
-        value = tf.convert_to_tensor(value)
-    except (TypeError, ValueError):
-        value = np_inputs.as_array(name, value)  # Its messages name the argument.
-        value = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
-    if not (value.dtype.is_floating or value.dtype.is_integer or value.dtype.is_bool):
-        raise TypeError(f"`{name}` must hold numbers. Received: {value.dtype.name}")
-    if value.shape.rank is None:
+        masked = np.ma.is_masked(value)
+        tensor = None if masked else tf.convert_to_tensor(value)
+    except (TypeError, ValueError, NotImplementedError, OverflowError):
+        tensor = None
+    if tensor is None or not _is_numeric(tensor.dtype):
+        if not tf.is_tensor(value):
+            value = np_inputs.as_array(name, value)  # Its messages name the argument.
+            if np_inputs.is_floating(value):  # Bytes in another order, or too many.
+                value = np_inputs.native_floating(value)
+            tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+        if not _is_numeric(tensor.dtype):
+            raise TypeError(
+                f"`{name}` must hold numbers. Received: {tensor.dtype.name}"
+            )
+    if tensor.shape.rank is None:
         raise _checks.error(name, "of a static rank", "a tensor of unknown rank")
-    return value
+    return tensor
 
 
 def integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
@@ -147,6 +164,7 @@ def weights_and_ignored(
     """Returns weights [N], 0 for ignored labels, or None for ones; and a boolean,
     whether all that were passed are finite and >= 0.
     """
+    ignore_index = _checks.ignored_label("ignore_index", ignore_index)
     weights, sane = None, tf.constant(True)
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
@@ -187,11 +205,6 @@ def examples(
         predictions = tf.cast(predictions, tf.float32)
     dtype = sum_dtype(predictions)
     predictions = tf.reshape(predictions, [-1, num_classes or 1])
-    weights, sane = weights_and_ignored(sample_weight, labels, ignore_index, dtype)
-    usable &= sane
-    labels = tf.reshape(labels, [-1])
-    classes = num_classes or 2
-    labels, right = integers(labels, classes)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         if not shape.is_compatible_with(labels_predicted.shape) and (
@@ -203,8 +216,14 @@ def examples(
                 f"of the shape of the labels, {list(shape)}",
                 f"shape {list(labels_predicted.shape)}",
             )
-        labels_predicted = tf.reshape(labels_predicted, [-1])
-        labels_predicted, right_decision = integers(labels_predicted, classes)
+    weights, sane = weights_and_ignored(sample_weight, labels, ignore_index, dtype)
+    usable &= sane
+    classes = num_classes or 2
+    labels, right = integers(tf.reshape(labels, [-1]), classes)
+    if labels_predicted is not None:
+        labels_predicted, right_decision = integers(
+            tf.reshape(labels_predicted, [-1]), classes
+        )
         right &= right_decision
 
     if name == "logits":
@@ -244,7 +263,7 @@ def nan_unless(
     """
     if tf.executing_eagerly() and not tf.reduce_all(right):
         explain()
-        raise ValueError("The arguments hold values that cannot be used.")
+        raise ValueError(OUT_OF_RANGE)
     return tf.where(right, values, tf.constant(float("nan"), values.dtype))
 
 
@@ -253,6 +272,21 @@ def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
     # Much faster than a gather with batch_dims.
     rows = tf.range(tf.shape(values)[0]) * values.shape[1]
     return tf.gather(tf.reshape(values, [-1]), rows + index)
+
+
+def _argmax(values: tf.Tensor) -> tf.Tensor:
+    """Returns the argmax of each row of [N, K], ties to the lowest."""
+    # Of the maxima of groups and then of a group: XLA on CPU reduces groups whose loop
+    # it unrolls several times as fast as a whole row.
+    classes = values.shape[1]
+    size = max(size for size in range(1, 33) if classes % size == 0)
+    if not 8 <= size <= classes // 16:
+        return tf.argmax(values, axis=-1, output_type=tf.int32)
+    groups = tf.reshape(values, [-1, classes // size, size])
+    best = tf.argmax(tf.reduce_max(groups, axis=-1), axis=-1, output_type=tf.int32)
+    rows = tf.range(tf.shape(values)[0]) * (classes // size)
+    group = tf.gather(tf.reshape(groups, [-1, size]), rows + best)
+    return best * size + tf.argmax(group, axis=-1, output_type=tf.int32)
 
 
 def decisions(
@@ -269,7 +303,7 @@ def decisions(
         bits = tf.bitcast(values, unsigned)
         if bits.dtype.size < 4:  # There is no argmax of uint16 everywhere.
             bits = tf.cast(bits, tf.int32)
-        index = tf.argmax(bits, axis=-1, output_type=tf.int32)
+        index = _argmax(bits)
         return index, take(values, index)
 
     index, scores = best(probabilities)
@@ -294,12 +328,18 @@ def _in_range(probabilities: tf.Tensor) -> tf.Tensor:
     return (probabilities >= 0) & (probabilities <= _upper_limit(probabilities))
 
 
-def rows_in_range(probabilities: tf.Tensor) -> tf.Tensor:
-    """Returns whether all probabilities of each row are in [0, 1], but for rounding."""
+def rows_in_range(
+    probabilities: tf.Tensor, total: tf.Tensor | None = None
+) -> tf.Tensor:
+    """Returns whether all probabilities of each row are in [0, 1], but for rounding.
+
+    `total` is NaN for a row with NaN; by default it is the sum of the row.
+    """
     # Plain reductions are several times as fast as one of comparisons.
     largest = tf.reduce_max(probabilities, axis=-1)
     smallest = tf.reduce_min(probabilities, axis=-1)
-    total = tf.reduce_sum(probabilities, axis=-1)  # NaN if one of them is.
+    if total is None:
+        total = tf.reduce_sum(probabilities, axis=-1)
     right = (largest <= _upper_limit(probabilities)) & (smallest >= 0)
     return right & ~tf.math.is_nan(total)
 

@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.numpy import _pairwise as _numpy
+from uncertainty_metrics.tensorflow import _search
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.
 MAX_NETWORK = 4096
@@ -99,8 +100,8 @@ def _graph_spread(
         if packed:
             return run(_network_spread_and_weights)[1]
         ordered = tf.sort(rows, axis=1)
-        places = tf.searchsorted(ordered, rows, "left")
-        places += tf.searchsorted(ordered, rows, "right")
+        sides = ("left", "right")
+        places = sum(_search.search_sorted(ordered, rows, side) for side in sides)
         return _weights(places - tf.shape(rows)[1], rows, fair)
 
     if packed and with_gradient:

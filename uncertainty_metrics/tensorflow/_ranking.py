@@ -126,9 +126,9 @@ def _from_numpy(
 ) -> Ranking:
     """Ranks in NumPy, which sorts several times as fast."""
     dtype = _inputs.sum_dtype(scores)
-    scores, hits = scores.numpy(), hits.numpy()
+    scores, hits = np.asarray(scores), np.asarray(hits)  # `numpy()` copies.
     if weights is not None:
-        weights = weights.numpy().astype(np.float64)
+        weights = np.asarray(weights).astype(np.float64)
         live = weights > 0
         if not np.any(live):
             return Ranking(*tf.zeros([4, 1], dtype), *tf.zeros([2], dtype))

@@ -17,7 +17,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
 from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
-from uncertainty_metrics.tensorflow import _inputs, calibration
+from uncertainty_metrics.tensorflow import _inputs, _search, calibration
 from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _lower_share(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
     dtype = a.dtype
     b = tf.sort(b)
     # Twice the number of draws of b below each of a, those equal to it counted half.
-    below = tf.searchsorted(b, a, side="left") + tf.searchsorted(b, a, side="right")
+    below = sum(_search.search_sorted(b, a, side) for side in ("left", "right"))
     pairs = 2 * tf.size(a, tf.int64) * tf.size(b, tf.int64)
     above = pairs - tf.reduce_sum(tf.cast(below, tf.int64))
     return tf.cast(above, dtype) / tf.cast(pairs, dtype)

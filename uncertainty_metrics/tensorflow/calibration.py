@@ -52,7 +52,7 @@ def explain(specs: Sequence[CalibrationSpec], *data: Any, **options: Any) -> Non
     examples = np_inputs.examples(*data, **options)
     for spec in specs:  # The NumPy twin knows the same rules and names the value.
         np_binning.checked(examples, spec)
-    raise ValueError("The labels and predictions hold values that cannot be used.")
+    raise ValueError(_inputs.OUT_OF_RANGE)
 
 
 def nan_unless(valid: tf.Tensor, statistics: BinStatistics) -> BinStatistics:

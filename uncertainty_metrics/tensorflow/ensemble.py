@@ -179,18 +179,25 @@ def _scores(
 
 
 def _entropy(p: tf.Tensor) -> tf.Tensor:
-    """Returns the entropy over the last axis."""
-    return 0 - tf.reduce_sum(tf.math.xlogy(p, p), axis=-1)  # No -0.0.
+    """Returns the entropy over the last axis, of p that rounding may put above 1."""
+    return 0 - tf.reduce_sum(tf.math.xlogy(p, tf.minimum(p, 1)), axis=-1)  # No -0.0.
+
+
+def _rounded(members: Members) -> tf.Tensor:
+    """Returns the probabilities, which may be above 1 by what float32 rounds off."""
+    if members.from_logits or members.predictions.dtype.size < 4:
+        return members.probabilities
+    return members.classes  # XLA on CPU makes slow code of a minimum that is shared.
 
 
 def total_entropies(members: Members) -> tf.Tensor:
     """Returns the entropy of the mean of the members, [N]."""
-    return _entropy(tf.reduce_mean(members.probabilities, axis=1))
+    return _entropy(tf.reduce_mean(_rounded(members), axis=1))
 
 
 def expected_entropies(members: Members) -> tf.Tensor:
     """Returns the mean of the members' entropies, [N]."""
-    return tf.reduce_mean(_entropy(members.probabilities), axis=1)
+    return tf.reduce_mean(_entropy(_rounded(members)), axis=1)
 
 
 def information(members: Members) -> tf.Tensor:
@@ -1302,11 +1309,13 @@ def _compiled_pair_terms() -> Callable[..., tuple[tf.Tensor, ...]]:
     return tf.function(_pair_terms, jit_compile=True, autograph=False)
 
 
-def _norms(vectors: tf.Tensor) -> tf.Tensor:
-    """Returns the Euclidean norms over the last axis."""
+def _norms(p: tf.Tensor) -> tf.Tensor:
+    """Returns the Euclidean norms of [M, N, K] over the last axis."""
     if tf.executing_eagerly():  # Without the squares in memory; XLA does not know it.
-        return tf.math.reduce_euclidean_norm(vectors, axis=-1)
-    return tf.sqrt(tf.reduce_sum(vectors * vectors, axis=-1))
+        return tf.math.reduce_euclidean_norm(p, axis=-1)
+    # The squares of a member at a time take less memory.
+    squares = [tf.reduce_sum(row * row, axis=-1) for row in tf.unstack(p)]
+    return tf.sqrt(tf.stack(squares))
 
 
 def diversities(p: tf.Tensor) -> tf.Tensor:
@@ -1316,9 +1325,9 @@ def diversities(p: tf.Tensor) -> tf.Tensor:
     m, n, num_classes = p.shape
     pair_terms = _pair_terms
     if (
-        tf.executing_eagerly()
-        and not tf.distribute.has_strategy()  # Where compiled functions fail on CPU.
+        n is not None
         and m * n * num_classes >= _LARGE
+        and not tf.distribute.has_strategy()  # Where compiled functions fail on CPU.
     ):
         pair_terms = _compiled_pair_terms()
     pairs = m * (m - 1) / 2

@@ -25,6 +25,7 @@ from uncertainty_metrics.tensorflow import (
     _binning,
     _inputs,
     _quadrature,
+    _search,
     _sums,
     distribution_scores,
 )
@@ -93,12 +94,14 @@ def _included(
     reference, last = list(tensors.items())[-1]
     for name, tensor in tensors.items():
         _checks.paired(name, tensor.shape, reference, last.shape)
-    weights, usable = _inputs.weights_and_ignored(sample_weight, last, None, dtype)
     if mask is not None:
         mask = _inputs.as_tensor("mask", mask)
         _checks.aligned_shape("mask", mask.shape, last.shape)  # By its own name.
+    weights, usable = _inputs.weights_and_ignored(sample_weight, last, None, dtype)
+    if mask is not None:
+        exact = mask if mask.dtype.is_floating else tf.cast(mask, tf.int64)
+        usable &= tf.reduce_all((exact == 0) | (exact == 1))
         mask = _inputs.flat_weights(mask, last, dtype)
-        usable &= tf.reduce_all((mask == 0) | (mask == 1))
         weights = mask if weights is None else weights * mask
     usable &= tf.size(last) > 0 if weights is None else tf.reduce_any(weights > 0)
     # Sizes that only the graph knows may differ, and 1 would broadcast.
@@ -163,7 +166,8 @@ def _coverage(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the share of distances <= each limit, and the weight of all."""
     limits, place = np.unique(limits, return_inverse=True)
-    cell = tf.searchsorted(tf.constant(limits, distances.dtype), distances)
+    edges = tf.constant(limits, distances.dtype)
+    cell = _search.search_sorted(edges, distances, "left")
     mass = tf.cumsum(_masses(cell, weights, len(limits) + 1, distances.dtype))
     return tf.gather(mass, place) / mass[-1], mass[-1]
 
@@ -793,6 +797,7 @@ def probability_integral_transform(
       Dawid (1984), Statistical Theory: The Prequential Approach. Gneiting, Balabdaoui
       and Raftery (2007), Probabilistic Forecasts, Calibration and Sharpness.
     """
+    targets = _inputs.as_tensor("targets", targets)
     arguments = predictions, uncertainties, targets
     forecasts = _forecasts(*arguments)
     pit = 0.5 * tf.math.erfc(forecasts.z * -math.sqrt(0.5))

@@ -59,6 +59,33 @@ def _expected(values: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.reduce_sum(tf.math.multiply_no_nan(values, labels), axis=-1)
 
 
+# `_squares` adds up so many parts of a row of at least so many numbers.
+_PARTS = 8
+_WIDE = 64
+
+
+@tf.custom_gradient
+def _squares(
+    values: tf.Tensor,
+) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    """Returns the sums of the squares of [N, K] over K."""
+    classes = values.shape[1]
+    if classes < _WIDE:
+        total = tf.reduce_sum(values * values, axis=-1)
+    elif tf.executing_eagerly():  # Without the squares in memory; XLA knows no norm.
+        total = tf.square(tf.math.reduce_euclidean_norm(values, axis=-1))
+    else:
+        # A part at a time takes less memory, which takes as long as the arithmetic,
+        # and XLA on CPU makes vector code of parts, which it makes of no whole row.
+        width = classes // _PARTS
+        starts = range(0, _PARTS * width, width)
+        parts = [values[:, start : start + width] for start in starts]
+        rest = values[:, _PARTS * width :]
+        total = tf.reduce_sum(tf.add_n([part * part for part in parts]), axis=-1)
+        total += tf.reduce_sum(rest * rest, axis=-1)
+    return total, lambda upstream: 2 * upstream[:, None] * values
+
+
 def brier_scores(
     examples: _inputs.Examples, zero_based: bool, targets: tf.Tensor | None = None
 ) -> tuple[tf.Tensor, tf.Tensor]:
@@ -71,13 +98,13 @@ def brier_scores(
     if zero_based:  # Without the rounding of numbers near 1.
         if targets is None:
             targets = tf.one_hot(labels, examples.num_classes, dtype=p.dtype)
-        scores = tf.reduce_sum(tf.math.squared_difference(p, targets), axis=-1)
+        scores = _squares(p - targets)
         scores += 1 - tf.reduce_sum(targets * targets, axis=-1)
     else:
-        scores = tf.reduce_sum(p * p, axis=-1) - 2 * _expected(p, labels)
+        scores = _squares(p) - 2 * _expected(p, labels)
     if examples.from_logits:
         return scores, ~tf.math.is_nan(scores)
-    return scores, _inputs.rows_in_range(examples.predictions)
+    return scores, _inputs.rows_in_range(examples.predictions, scores)
 
 
 def likelihood_scores(
@@ -240,7 +267,7 @@ def decomposition_sums(
         [
             tf.ones_like(scores),
             scores - 1,
-            tf.reduce_sum(p * p, axis=-1) - 2 * scores + 1,
+            _squares(p) - 2 * scores + 1,
             _inputs.take(p, labels) - hits,
         ],
         axis=1,
