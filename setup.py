@@ -13,6 +13,7 @@ VERSION = re.search(
 
 PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
+BEAM = ["apache-beam>=2.60"]
 
 setup(
     name="uncertainty_metrics",
@@ -36,9 +37,11 @@ setup(
     extras_require={
         "plot": PLOT,
         "progress": PROGRESS,
+        "beam": BEAM,
         "test": [
             *PLOT,
             *PROGRESS,
+            *BEAM,
             "arviz>=0.20,<1",
             "mpmath>=1.3",
             "properscoring>=0.1",

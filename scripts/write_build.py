@@ -7,6 +7,7 @@ Run it from a checkout after adding or moving a file: `python scripts/write_buil
 from __future__ import annotations
 
 import ast
+import functools
 import pathlib
 import sys
 
@@ -63,8 +64,9 @@ def _home(module: str, known: set[str]) -> str | None:
     return None
 
 
-def imports(path: str, known: set[str]) -> set[str]:
-    """Returns the files of this repository that a file imports, lazily or not."""
+@functools.cache
+def _imported(path: str) -> list[str]:
+    """Returns the dotted names that a file imports, lazily or not."""
     names = []
     for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -73,6 +75,12 @@ def imports(path: str, known: set[str]) -> set[str]:
             names += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Constant) and path.endswith("__init__.py"):
             names.append(str(node.value))  # The homes of names loaded on first use.
+    return names
+
+
+def imports(path: str, known: set[str]) -> set[str]:
+    """Returns the files of this repository that a file imports."""
+    names = _imported(path)
     # A script imports the files beside it by their bare names.
     folder = pathlib.PurePath(path).parent
     beside = {f"{folder}/{name.partition('.')[0]}.py" for name in names}

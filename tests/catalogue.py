@@ -895,6 +895,7 @@ OTHERS = {
     "debiased_calibration_error": "tests/np/test_debiased_calibration.py",
     "regression": "tests/np/test_regression.py",
     "BinStatistics": "tests/parity/test_bin_statistics.py",
+    "MetricState": "tests/keras/test_state.py",
     "bayesian_expected_calibration_error": "tests/np/test_bayesian_calibration.py",
     "numpy": "tests/repo/test_imports.py",
     "probability_of_lower_calibration_error": "tests/np/test_bayesian_calibration.py",

@@ -51,6 +51,7 @@ _HOMES = {
     "tace": _TF_CALIBRATION,
     "thresholded_adaptive_calibration_error": _TF_CALIBRATION,
     "BinStatistics": "uncertainty_metrics.tensorflow._binning",
+    "MetricState": "uncertainty_metrics._state",
     "debiased_calibration_error": (
         "uncertainty_metrics.tensorflow.debiased_calibration"
     ),

@@ -215,3 +215,31 @@ def test_object_freezes_its_options():
     assert metric.spec is before
     with pytest.raises(AttributeError):
         metric.spec.num_bins = 3
+
+
+@pytest.mark.parametrize("binning_scheme", ["even", "adaptive"])
+def test_accumulating_metrics_add(binning_scheme, rng):
+    data = catalogue.data(rng, n=60)
+    options = (binning_scheme, False, True, "l1", 7)
+    whole, empty = (um.GeneralCalibrationError(*options) for _ in range(2))
+    parts = []
+    for rows in np.array_split(np.arange(60), 3):
+        batch = data.labels[rows], data.predictions[rows]
+        parts.append(um.GeneralCalibrationError(*options))
+        for metric in (parts[-1], whole):
+            metric.update_state(*batch, sample_weight=data.weights[rows] + 1)
+    before = [part.result() for part in parts]
+    for total in (sum(parts), parts[0] + empty + (parts[1] + parts[2])):
+        assert total.result() == pytest.approx(whole.result(), abs=1e-15)
+        np.testing.assert_allclose(total.counts, whole.counts, rtol=1e-14)
+    assert [part.result() for part in parts] == before  # The terms stay what they were.
+    assert empty.result() == 0
+    other = um.GeneralCalibrationError(*options[:-1], 8)
+    with pytest.raises(ValueError, match="same metric and options"):
+        whole + other
+    other = um.GeneralCalibrationError(*options)
+    other.update_state([0, 1], [[0.5, 0.5], [0.1, 0.9]])
+    with pytest.raises(ValueError, match="3 classes"):
+        whole + other
+    with pytest.raises(TypeError):
+        whole + 1

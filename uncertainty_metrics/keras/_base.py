@@ -51,7 +51,10 @@ def _refuse_other_keras(kind: str, called: Any) -> None:
         if frame is None:
             return
         module = frame.f_globals.get("__name__", "")
-        if module.startswith((f"{other}.src.metrics.", f"{other}.src.losses.")):
+        if module.startswith((f"{other}.src.metrics", f"{other}.src.losses")) or (
+            module == f"{other}.src.engine.training"
+            and frame.f_code.co_name == "_validate_compile"
+        ):
             value = {"keras": 0, "tf_keras": 1}[other]
             raise TypeError(
                 f"A model of `{other}` needs a {kind} made for `{other}`: set "
@@ -81,6 +84,9 @@ def add(variable: Any, value: tf.Tensor) -> None:
     raw = _raw(variable)
     if not isinstance(raw, tf.Variable):
         variable.assign(tf.convert_to_tensor(variable) + value)
+    elif not _is_plain(raw) and not tf.distribute.has_strategy():
+        with raw.distribute_strategy.scope():
+            add(variable, value)
     elif not tf.distribute.in_cross_replica_context():
         raw.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
     else:
@@ -107,9 +113,6 @@ def read(variable: Any) -> tf.Tensor:
     )
 
 
-_NONE = np.zeros([], np.int64)
-
-
 class _State(NamedTuple):
     """The variables of a metric."""
 
@@ -122,13 +125,12 @@ class _State(NamedTuple):
 def _add_batch(
     state: _State, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor
 ) -> None:
-    """Adds the sums, or where they are not valid one batch, to `invalid` others."""
+    """Adds the sums if they are valid, and a number of invalid batches."""
 
     def guard(values):
         return tf.where(valid, values, tf.zeros_like(values))
 
     sums = _sums.settled(sums)
-    invalid += tf.cast(~valid, tf.int64)
     steps = [(state.invalid, invalid), (state.units, guard(sums.units))]
     if sums.hi is not None:
         pair = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
@@ -138,11 +140,39 @@ def _add_batch(
         add(variable, value)
 
 
+_NONE = np.zeros([], np.int64)
+
+# What adds up a batch: called with options and data, returns the sums and whether they
+# are valid.
+BatchSums = Callable[..., tuple[_sums.Sums, tf.Tensor]]
+
+
 @functools.lru_cache(maxsize=256)
-def _add_in_one_call(shape: tuple[int, ...], weighted: bool) -> Callable[..., None]:
-    """Returns `_add_batch` as a graph, which no interrupt leaves half done."""
-    del shape, weighted  # One for each, as they would be traced again and again.
-    return tf.function(functools.partial(_add_batch), autograph=False)
+def _graph(
+    batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
+) -> Callable[..., tuple[_sums.Sums | None, tf.Tensor]]:
+    """Returns an eager update as one call, which costs less than sixty, and which no
+    interrupt leaves half done; without a state it returns the sums instead.
+
+    There is one for each shape of what belongs to an example, so that only the size of
+    the batch varies from call to call.
+    """
+    del shape
+
+    def update(state, invalid, *data):
+        sums, valid = batch_sums(*options, *data)
+        if state is None:
+            return sums, valid
+        _add_batch(state, sums, valid, invalid)
+        return None, valid
+
+    return tf.function(
+        functools.partial(update), autograph=False, reduce_retracing=True
+    )
+
+
+def _given(valid: tf.Tensor, *sums: Any) -> tuple[_sums.Sums, tf.Tensor]:
+    return _sums.Sums(*sums), valid
 
 
 class SumsMetric(keras.metrics.Metric):
@@ -162,36 +192,92 @@ class SumsMetric(keras.metrics.Metric):
         _refuse_other_keras("metric", self)
         return super().__call__(*args, **kwargs)
 
+    @property
+    def variables(self) -> list[Any]:
+        """The state, as Keras saves it; `compile` of tf_keras asks for it first."""
+        _refuse_other_keras("metric", self)
+        return super().variables
+
     def _build_sums(self, shape: tuple[int, ...], scores: bool = False) -> None:
         """Makes the state: exact units, and a pair of float32 for what is not whole.
 
         `shape` is that of the sums; with `scores` the second of its three rows has two
         rows of units.
         """
+        for name, rows, dtype in (
+            ("units", shape[0] + scores, "int64"),
+            ("hi", shape[0], "float32"),
+            ("lo", shape[0], "float32"),
+        ):
+            if getattr(self, f"_{name}") is None:  # An interrupt may have come between.
+                weight = self.add_weight(
+                    name=name,
+                    shape=(rows, *shape[1:]),
+                    initializer="zeros",
+                    dtype=dtype,
+                )
+                setattr(self, f"_{name}", weight)
 
-        def state(name, shape, dtype):
-            return self.add_weight(
-                name=name, shape=shape, initializer="zeros", dtype=dtype
-            )
-
-        self._units = state("units", (shape[0] + scores, *shape[1:]), "int64")
-        self._hi = state("hi", shape, "float32")
-        self._lo = state("lo", shape, "float32")
+    @property
+    def _has_sums(self) -> bool:
+        return self._lo is not None
 
     @property
     def _state(self) -> _State:
         return _State(self._invalid, self._units, self._hi, self._lo)
 
-    def _add_sums(
-        self, sums: _sums.Sums, valid: tf.Tensor, invalid: Any = _NONE
-    ) -> None:
-        """Adds a batch; where it is not valid only that is noted."""
+    def _plain_state(self) -> _State | None:
+        """Returns the variables where an eager call may add to them by itself."""
+        if not self._has_sums or not tf.executing_eagerly():
+            return None
         state = _State(*map(_raw, self._state))
-        if tf.executing_eagerly() and all(map(_is_plain, state)):
-            add_batch = _add_in_one_call(tuple(state.units.shape), sums.hi is not None)
+        return state if all(map(_is_plain, state)) else None
+
+    def _update(
+        self,
+        batch_sums: BatchSums,
+        options: tuple[Any, ...],
+        data: tuple[Any, ...],
+        explain: Callable[[], object],
+        *,
+        shape: tuple[int, ...],
+        classes: int | None = None,
+        compiled: bool = True,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          batch_sums: adds up the batch.
+          options: first arguments of `batch_sums`, which can be hashed.
+          data: its other arguments.
+          explain: raises the ValueError that says what is wrong with the data.
+          shape: of what belongs to an example.
+          classes: what `_build` needs where there is no state yet.
+          compiled: whether eager calls may be traced.
+        """
+        state = self._plain_state()
+        eager = tf.executing_eagerly()
+        if eager and compiled:
+            sums, valid = _graph(batch_sums, options, shape)(state, _NONE, *data)
         else:
-            state, add_batch = self._state, _add_batch
-        add_batch(state, sums, valid, invalid)
+            sums, valid = batch_sums(*options, *data)
+        if eager and not valid:
+            explain()
+        if not self._has_sums:
+            self._build(classes)
+        invalid = tf.cast(~valid, tf.int64)
+        if sums is not None:
+            self._add_sums(sums, valid, invalid)
+        elif not valid:
+            add(self._invalid, invalid)
+
+    def _add_sums(self, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor) -> None:
+        state = self._plain_state()
+        if state is None:
+            _add_batch(self._state, sums, valid, invalid)
+        else:
+            shape = tuple(self._hi.shape)
+            _graph(_given, (), shape)(state, invalid, valid, *sums)
 
     def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted."""
@@ -228,7 +314,9 @@ class SumsMetric(keras.metrics.Metric):
         """
         self._check_state(state)
         self.reset_state()
-        self.merge_state([state])
+        self._build_for(state)
+        for name, array in state.arrays.items():
+            add(getattr(self._state, name), tf.constant(array))
 
     def merge_state(
         self, metrics: Iterable[keras.metrics.Metric | MetricState]
@@ -250,14 +338,16 @@ class SumsMetric(keras.metrics.Metric):
                 )
             total += metric.get_state() if isinstance(metric, SumsMetric) else metric
         self._check_state(total)
-        invalid, units, hi, lo = map(total.arrays.get, _State._fields)
-        if hi is None:
-            add(self._invalid, tf.constant(invalid))
-            return
-        if self._units is None:
-            self._build(total.classes)
-        sums = _sums.Sums(*map(tf.constant, (units, hi, lo)))
-        self._add_sums(sums, tf.constant(True), tf.constant(invalid))
+        self._build_for(total)
+        invalid, *sums = map(tf.constant, total.arrays.values())
+        if sums:
+            self._add_sums(_sums.Sums(*sums), tf.constant(True), invalid)
+        else:
+            add(self._invalid, invalid)
+
+    def _build_for(self, state: MetricState) -> None:
+        if not self._has_sums and len(state.arrays) > 1:
+            self._build(state.classes)
 
     def _empty_state(self) -> MetricState:
         config = self.get_config()
@@ -289,6 +379,24 @@ class MeanMetric(SumsMetric):
         return tf.where(valid, mean, tf.constant(float("nan"), mean.dtype))
 
 
+def _any_number(value: Any) -> Any:
+    """Lets a graph take the empty shard of a replica, as any number of examples."""
+    empty = tf.is_tensor(value) and value.shape.rank and value.shape[0] == 0
+    if not empty or tf.executing_eagerly():
+        return value
+    return tf.placeholder_with_default(value, [None, *value.shape[1:]])
+
+
+def adds_batch(update_state: Callable[..., None]) -> Callable[..., None]:
+    """Makes `update_state` take empty shards; there is nothing in it to convert."""
+
+    @functools.wraps(update_state)
+    def update(self, y_true, y_pred, sample_weight=None):
+        update_state(self, *map(_any_number, (y_true, y_pred, sample_weight)))
+
+    return tf.autograph.experimental.do_not_convert(update)
+
+
 class Loss(keras.losses.Loss):
     """A loss; Keras 3 and tf_keras differ in the constructor and in the types passed.
 
@@ -307,10 +415,13 @@ class Loss(keras.losses.Loss):
         else:
             super().__init__(name=name, reduction=reduction)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+    def __call__(
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> tf.Tensor:
         """Returns the loss, reduced, as `keras.losses.Loss` does."""
         _refuse_other_keras("loss", self)
-        return super().__call__(*args, **kwargs)
+        batch = map(_any_number, (y_true, y_pred, sample_weight))
+        return super().__call__(*batch)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
         """Returns the predictions in the precision of the arithmetic."""

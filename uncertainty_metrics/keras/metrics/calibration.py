@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -80,30 +78,6 @@ def _batch_sums(
     if totals:
         sums = _with_totals(sums, examples.weights, tf.size(examples.labels))
     return sums, scored.valid
-
-
-@functools.lru_cache(maxsize=64)
-def _compiled(
-    spec: CalibrationSpec,
-    sketch_bits: int | None,
-    predictions: str,
-    ignore_index: int | None,
-    totals: bool,
-    columns: int,
-) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
-    """Returns `_batch_sums` as a graph: eager updates then cost one call, not sixty.
-
-    There is one for each number of columns of the predictions, so that only the size of
-    the batch varies from call to call.
-    """
-    del columns
-    return tf.function(
-        functools.partial(
-            _batch_sums, spec, sketch_bits, predictions, ignore_index, totals
-        ),
-        autograph=False,
-        reduce_retracing=True,
-    )
 
 
 @_base.register
@@ -234,7 +208,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         if self._num_groups > 1:
             self._classes = num_classes
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -258,17 +232,14 @@ class GeneralCalibrationError(_base.SumsMetric):
             self.ignore_index,
             self._totals,
         )
-        eager = tf.executing_eagerly()
-        if eager:
-            batch = _compiled(*options, rows.predictions.shape[1])
-        else:
-            batch = functools.partial(_batch_sums, *options)
-        sums, valid = batch(rows.labels, rows.predictions, rows.weights)
-        if eager and not valid:
-            self._reject(rows)
-        if self._units is None:
-            self._build(rows.classes)
-        self._add_sums(sums, valid)
+        self._update(
+            _batch_sums,
+            options,
+            (rows.labels, rows.predictions, rows.weights),
+            lambda: self._reject(rows),
+            shape=rows.predictions.shape[1:],
+            classes=rows.classes,
+        )
 
     def _reject(self, rows: _labels.ClassRows) -> None:
         """Raises the ValueError that says what is wrong with a batch."""
@@ -312,7 +283,7 @@ class GeneralCalibrationError(_base.SumsMetric):
     def result(self) -> tf.Tensor:
         """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
         dtype = self._result_dtype
-        if self._units is None:
+        if not self._has_sums:
             return tf.zeros([], dtype)
         sums, last, valid = self._read_cells()
         error = self._error(self._statistics(sums, dtype), last)
@@ -327,7 +298,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         """The statistics of all batches in float64, [groups, bins]; NaN after a batch
         that was not valid, None before the number of classes is known.
         """
-        if self._units is None:
+        if not self._has_sums:
             return None
         statistics, valid = self._read_statistics(tf.float64)
         return calibration.nan_unless(valid, statistics)

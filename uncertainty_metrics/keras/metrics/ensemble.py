@@ -207,7 +207,7 @@ class _GibbsCrossEntropy(_CrossEntropyScorer):
 class _Uncertainty(MeanScore):
     """A metric of the predictions alone."""
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike | None,
@@ -222,7 +222,7 @@ class _Uncertainty(MeanScore):
           sample_weight: finite and >= 0, broadcastable to the examples.
         """
         y_true = 0 if y_true is None else y_true
-        self._update(self._scorer, y_true, y_pred, sample_weight)
+        self._update_by(self._scorer, y_true, y_pred, sample_weight)
 
 
 class _OfMembers(_Uncertainty):

@@ -7,8 +7,6 @@ cell as equal: the exact metric of slightly rounded scores.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -107,21 +105,6 @@ def _num_cells(bits: int, real: bool) -> int:
     return _sketch.num_real_cells(bits) if real else _sketch.num_cells(bits)
 
 
-@functools.lru_cache(maxsize=64)
-def _compiled(
-    batch_sums: Callable[..., Any], options: tuple[Any, ...], columns: int
-) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
-    """Returns the sums of a batch as a graph: eager updates then cost one call.
-
-    There is one for each number of columns of the predictions, so that only the size of
-    the batch varies from call to call.
-    """
-    del columns
-    return tf.function(
-        functools.partial(batch_sums, *options), autograph=False, reduce_retracing=True
-    )
-
-
 class _RankingMetric(_base.SumsMetric):
     """A metric that is read off a ranking."""
 
@@ -140,26 +123,6 @@ class _RankingMetric(_base.SumsMetric):
         self.sketch_bits = sketch_bits
         self._bits = _DEFAULT_BITS if sketch_bits is None else sketch_bits
         self._build_sums((2, _num_cells(self._bits, real) + 1))
-
-    def _add(
-        self,
-        batch_sums: Callable[..., Any],
-        options: tuple[Any, ...],
-        labels: tf.Tensor,
-        predictions: tf.Tensor,
-        weights: tf.Tensor | None,
-        explain: Callable[[], object],
-    ) -> None:
-        """Adds a batch of labels [N] and predictions [N, columns]."""
-        eager = tf.executing_eagerly()
-        if eager:
-            add = _compiled(batch_sums, options, predictions.shape[1])
-        else:
-            add = functools.partial(batch_sums, *options)
-        sums, valid = add(labels, predictions, weights)
-        if eager and not valid:
-            explain()
-        self._add_sums(sums, valid)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, tf.Tensor]:
         """Returns the ranking of the cells, and whether it can be trusted."""
@@ -213,7 +176,7 @@ class _SelectiveMetric(_RankingMetric):
         self.from_logits = from_logits
         self.sparse_labels = sparse_labels
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -243,7 +206,8 @@ class _SelectiveMetric(_RankingMetric):
 
         options = (self._bits, predictions, self.ignore_index)
         data = (rows.labels, rows.predictions, rows.weights)
-        self._add(_selective_sums, options, *data, explain)
+        shape = rows.predictions.shape[1:]
+        self._update(_selective_sums, options, data, explain, shape=shape)
 
     def get_config(self) -> dict[str, Any]:
         return {
@@ -576,7 +540,7 @@ class _DetectionMetric(_RankingMetric):
     ):
         super().__init__(True, ignore_index, sketch_bits, name or self._function, dtype)
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -609,7 +573,8 @@ class _DetectionMetric(_RankingMetric):
                 )
 
         options = (self._bits, self.ignore_index)
-        self._add(_detection_sums, options, labels, scores, weights, explain)
+        data = (labels, scores, weights)
+        self._update(_detection_sums, options, data, explain, shape=())
 
 
 @_base.register

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _regression_scorers
 from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetric
-from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.tensorflow import _inputs, _search, _sums
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ def _register(metric: type) -> type:
 class _ForecastMetric(ScoreMetric):
     """A metric that takes distributions as well."""
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -49,7 +49,7 @@ class _ForecastMetric(ScoreMetric):
         if _inputs.is_distribution(y_pred):
             y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
             scorer = scorer.given()
-        self._update(scorer, y_true, y_pred, sample_weight)
+        self._update_by(scorer, y_true, y_pred, sample_weight)
 
 
 class _MeanMetric(_ForecastMetric, MeanScore):
@@ -59,7 +59,7 @@ class _MeanMetric(_ForecastMetric, MeanScore):
 def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
     """Returns the weight of the scores between the limits, [1, limits + 1]."""
     limits = tf.constant(scorer.limits, scores.dtype)
-    cell = tf.searchsorted(limits, scores)
+    cell = _search.search_sorted(limits, scores, "left")
     hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
     if hi.dtype == tf.float64:
         hi, lo = _sums.split(hi)

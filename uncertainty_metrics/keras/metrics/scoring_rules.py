@@ -7,7 +7,6 @@ a sum and a weight, whose rounding errors are kept, so that neither drifts.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,21 +52,24 @@ def _batch_sums(
     return reduce(scorer, scores, weights), valid
 
 
-@functools.lru_cache(maxsize=64)
-def _compiled(
-    reduce: _Reduce, scorer: Any, shape: tuple[int, ...]
-) -> Callable[..., tuple[_sums.Sums, tf.Tensor]]:
-    """Returns `_batch_sums` as a graph: eager updates then cost one call, not thirty.
-
-    There is one for each shape of the predictions of an example, so that only the size
-    of the batch varies from call to call.
-    """
-    del shape
-    return tf.function(
-        functools.partial(_batch_sums, reduce, scorer),
-        autograph=False,
-        reduce_retracing=True,
+def _decomposition_sums(
+    predictions: str,
+    ignore_index: int | None,
+    labels: tf.Tensor,
+    y_pred: tf.Tensor,
+    sample_weight: tf.Tensor | None,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the sums of `scoring_rules.decomposition_sums`, and if all was right."""
+    examples = _inputs.examples(
+        labels,
+        **{predictions: y_pred},
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
     )
+    hi, lo, valid = scoring_rules.decomposition_sums(examples)
+    if hi.dtype == tf.float64:
+        hi, lo = _sums.split(hi)
+    return _sums.Sums(None, hi, lo), valid
 
 
 class ScoreMetric(_base.SumsMetric):
@@ -82,7 +84,7 @@ class ScoreMetric(_base.SumsMetric):
         super().__init__(name=name, dtype=dtype)
         self._scorer = scorer
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -96,9 +98,9 @@ class ScoreMetric(_base.SumsMetric):
           y_pred: predictions, as the class describes them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        self._update(self._scorer, y_true, y_pred, sample_weight)
+        self._update_by(self._scorer, y_true, y_pred, sample_weight)
 
-    def _update(
+    def _update_by(
         self,
         scorer: Any,
         y_true: TensorLike,
@@ -110,18 +112,20 @@ class ScoreMetric(_base.SumsMetric):
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)
         weights = _labels.flat_weights(sample_weight, mask, labels)
-        eager = tf.executing_eagerly()
-        if eager and scorer.compiled:
-            shape = tuple(batch.predictions.shape[1:])
-            add = _compiled(self._reduce, scorer, shape)
-        else:
-            add = functools.partial(_batch_sums, self._reduce, scorer)
-        sums, valid = add(batch, weights)
-        if eager and not valid:
+
+        def explain():
             _labels.check_weights(weights)
             live = np.ones(batch.labels.shape, bool) if weights is None else weights > 0
             scorer.explain(y_true, y_pred, live)
-        self._add_sums(sums, valid)
+
+        self._update(
+            _batch_sums,
+            (self._reduce, scorer),
+            (batch, weights),
+            explain,
+            shape=batch.predictions.shape[1:],
+            compiled=scorer.compiled,
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
@@ -271,7 +275,7 @@ class CRPSNormal(MeanScore):
     ):
         super().__init__(_scorers.NormalCRPS(scale_transform), name, dtype)
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -290,7 +294,7 @@ class CRPSNormal(MeanScore):
         if normal is not None:
             scorer = _scorers.NormalCRPS("identity")
             y_pred = tf.stack(normal, axis=-1)
-        self._update(scorer, y_true, y_pred, sample_weight)
+        self._update_by(scorer, y_true, y_pred, sample_weight)
 
 
 @_base.register
@@ -464,10 +468,10 @@ class BrierDecomposition(_base.SumsMetric):
             self._build(num_classes)
 
     def _build(self, num_classes: int) -> None:
-        self._classes = num_classes
         self._build_sums((2 * num_classes + 2, num_classes))
+        self._classes = num_classes
 
-    @tf.autograph.experimental.do_not_convert
+    @_base.adds_batch
     def update_state(
         self,
         y_true: TensorLike,
@@ -482,37 +486,33 @@ class BrierDecomposition(_base.SumsMetric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        mask = getattr(y_pred, "_keras_mask", None)
-        y_true = _inputs.as_tensor("y_true", y_true)
-        y_pred = _inputs.as_tensor("y_pred", y_pred)
-        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        weights = _labels.flat_weights(sample_weight, mask, labels)
-        if weights is not None:
-            weights = tf.reshape(weights, tf.shape(labels))
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        _labels.check_classes("y_pred", rows.classes, self._classes)
         predictions = "logits" if self.from_logits else "probabilities"
-        data = {
-            predictions: y_pred,
-            "sample_weight": weights,
-            "ignore_index": self.ignore_index,
-        }
-        with _labels.keras_names(predictions):
-            examples = _inputs.examples(labels, **data)
-            _labels.check_classes("y_pred", examples.num_classes, self._classes)
-            hi, lo, valid = scoring_rules.decomposition_sums(examples)
-            if tf.executing_eagerly() and not valid:
-                if one_hot:
-                    _labels.check_one_hot(y_true, labels)
-                np_rules.brier_decomposition(labels, **data)
-        if self._classes is None:
-            self._build(examples.num_classes)
-        if hi.dtype == tf.float64:
-            hi, lo = _sums.split(hi)
-        self._add_sums(_sums.Sums(None, hi, lo), valid)
+
+        def explain():
+            rows.check()
+            with _labels.keras_names(predictions):
+                np_rules.brier_decomposition(
+                    rows.labels,
+                    **{predictions: rows.predictions},
+                    sample_weight=rows.weights,
+                    ignore_index=self.ignore_index,
+                )
+
+        self._update(
+            _decomposition_sums,
+            (predictions, self.ignore_index),
+            (rows.labels, rows.predictions, rows.weights),
+            explain,
+            shape=rows.predictions.shape[1:],
+            classes=rows.classes,
+        )
 
     def result(self) -> dict[str, tf.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
         dtype = self._result_dtype
-        if self._classes is None:
+        if not self._has_sums:
             totals, valid = tf.zeros([4, 1], dtype), tf.constant(True)
         else:
             sums, valid = self._read_sums()
