@@ -350,7 +350,7 @@ _GENERAL_CASES = tuple(
 
 
 # As many as tell the scores of the sweeps apart.
-_FEW_CELLS = {"sketch_bits": 6}
+FEW_CELLS = {"sketch_bits": 6}
 
 
 def _selective(
@@ -363,7 +363,7 @@ def _selective(
         (alias,) if alias else (),
         cases,
         metric,
-        tuple(({**case, **_FEW_CELLS}, case) for case in cases),
+        tuple(({**case, **FEW_CELLS}, case) for case in cases),
         bad_options=tuple(({option: value}, option) for value in bad),
         bad_metric_options=(
             {"from_logits": 1},
@@ -694,7 +694,7 @@ def _detection(name, metric, reference, cases=({},), bad=()):
         make=_scores,
         cases=cases,
         metric=metric,
-        metric_cases=tuple(({**case, **_FEW_CELLS}, case) for case in cases),
+        metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
         bad_options=tuple((options, next(iter(options))) for options in bad),
         bad_metric_options=({"sketch_bits": -1}, *bad),
         bad_values={"labels": 2.0},

@@ -124,6 +124,12 @@ class MetricState:
     * `units`: int64 [rows, cells], or [rows] for means: what adds as integers.
     * `hi`, `lo`: float32 of the same axes: what does not, as `hi + lo`.
 
+    What a cell holds is `units + hi + lo`. The rows of calibration errors are the
+    weight, the sum of the scores and that of the outcomes; as integers the scores have
+    two rows, multiples of 2^-9 and of 2^-40, so that `units` has four. Those of metrics
+    of ranks are the weight and that of the hits, with the number of examples in a last
+    cell; means have their weight and their sum. Other metrics have rows of their own.
+
     The last three are not there before a metric knows the number of classes on which
     their shape depends. Equal states make equal files with the same version of NumPy.
 

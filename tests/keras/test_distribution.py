@@ -277,6 +277,8 @@ def test_mixed_precision(group, policy, strategy, rng):
     predictions, labels, weights = data_of(group, rng)
     half = np.asarray(tf.cast(predictions, policy.removeprefix("mixed_")))
     data = predictions, labels, weights
+    if not hasattr(keras, "ops"):  # tf_keras rounds the labels as well.
+        labels = np.asarray(tf.cast(labels, policy.removeprefix("mixed_")))
     expected = on_one_machine(group, (half, labels, weights))
     with strategy.scope():
         metrics = metrics_of(group)
@@ -388,7 +390,7 @@ def test_unequal_shares_count_as_with_the_losses_of_keras(strategy, rng):
 )
 def test_custom_loops(name, reduction, strategy, rng):
     """The sum of the replicas over the global batch, however they share it."""
-    loss, data = loss_and_data(name, rng, UNEQUAL, reduction=reduction)
+    loss, data = loss_and_data(name, rng, EMPTY, reduction=reduction)
 
     def train(strategy):
         with strategy.scope():

@@ -907,8 +907,11 @@ def test_wrong_shapes_raise(row, rng):
         with pytest.raises(ValueError, match=r"y_(true|pred)") as raised:
             loss(y, p)
         assert "Received" in str(raised.value)
-        with pytest.raises(ValueError, match=r"y_(true|pred)"):
-            tf.function(loss)(tf.constant(y), tf.constant(p))
+        if len(y):
+            with pytest.raises(ValueError, match=r"y_(true|pred)"):
+                tf.function(loss)(tf.constant(y), tf.constant(p))
+        else:  # A replica may have no share of the last batch.
+            assert float(tf.function(loss)(tf.constant(y), tf.constant(p))) == 0
 
 
 def test_one_hot_rows_that_are_no_distribution_raise():

@@ -384,7 +384,7 @@ def _any_number(value: Any) -> Any:
     empty = tf.is_tensor(value) and value.shape.rank and value.shape[0] == 0
     if not empty or tf.executing_eagerly():
         return value
-    return tf.placeholder_with_default(value, [None, *value.shape[1:]])
+    return tf.compat.v1.placeholder_with_default(value, [None, *value.shape[1:]])
 
 
 def adds_batch(update_state: Callable[..., None]) -> Callable[..., None]:
