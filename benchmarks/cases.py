@@ -234,7 +234,7 @@ def _accumulators(mode: str) -> Case:
 _SHORT = {NUMPY: "numpy", EAGER: "eager", GRAPH: "graph", XLA: "jit"}
 
 
-def _evaluate(classes: int, jit_compile: bool) -> Case:
+def _evaluate(classes: int, jit_compile: bool, *hidden: int) -> Case:
     mode = XLA if jit_compile else GRAPH
 
     def row(label: str, metric: str, **options) -> Contender:
@@ -242,14 +242,14 @@ def _evaluate(classes: int, jit_compile: bool) -> Case:
             OURS,
             label,
             "ours.evaluate",
-            {"metric": metric, "jit_compile": jit_compile},
+            {"metric": metric, "jit_compile": jit_compile, "hidden": hidden},
             **options,
         )
 
     return Case(
-        f"evaluate-{classes}-{_SHORT[mode]}",
+        f"evaluate-{classes}-{_SHORT[mode]}" + "-deep" * bool(hidden),
         f"`model.evaluate` a step: {classes} classes, batches of 1024, "
-        f"jit_compile={jit_compile}",
+        f"{len(hidden) + 1} layers, jit_compile={jit_compile}",
         (
             row("SparseCategoricalAccuracy", "accuracy", baseline=True, quantity=None),
             row("no metric", "none", quantity=None),
@@ -258,7 +258,7 @@ def _evaluate(classes: int, jit_compile: bool) -> Case:
             row("**AURC**", "aurc", quantity="aurc"),
         ),
         (1024, classes),
-        path=f"`model.evaluate` with ECE, a step of 1024 x {classes}",
+        path=f"`model.evaluate` with ECE, 1024 x {classes}, layers: {len(hidden) + 1}",
         patience=3,
     )
 
@@ -980,6 +980,7 @@ CASES = (
     *map(_ace_streaming, _SIZES[1:]),
     *map(_accumulators, (GRAPH, XLA)),
     *(_evaluate(classes, jit) for classes in (10, 1000) for jit in (False, True)),
+    *(_evaluate(10, jit, 1024, 1024) for jit in (False, True)),
     *_SCORING_RULES,
     *_RANKINGS,
     *_ENSEMBLES,

@@ -336,8 +336,10 @@ def _batches(inputs: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
     return batch.repeat(_STEPS)
 
 
-def evaluate(data: Predictions, metric: str, jit_compile: bool) -> Timed:
-    """`model.evaluate` of one dense layer with a cross-entropy loss and a metric."""
+def evaluate(
+    data: Predictions, metric: str, jit_compile: bool, hidden: tuple[int, ...] = ()
+) -> Timed:
+    """`model.evaluate` of dense layers with a cross-entropy loss and a metric."""
     examples, classes = data.probabilities.shape
     keras.utils.set_random_seed(0)
     inputs = np.random.default_rng(0).standard_normal((examples, _FEATURES))
@@ -347,7 +349,8 @@ def evaluate(data: Predictions, metric: str, jit_compile: bool) -> Timed:
         activation="softmax",
         kernel_initializer=keras.initializers.RandomNormal(0.0, 1.0),
     )
-    model = keras.Sequential([keras.Input((_FEATURES,)), dense])
+    below = [keras.layers.Dense(units, "relu") for units in hidden]
+    model = keras.Sequential([keras.Input((_FEATURES,)), *below, dense])
     model.compile(
         loss="sparse_categorical_crossentropy",
         metrics=_METRICS[metric](),

@@ -126,7 +126,7 @@ class MetricState:
 
     What a cell holds is `units + hi + lo`. The rows of calibration errors are the
     weight, the sum of the scores and that of the outcomes; as integers the scores have
-    two rows, multiples of 2^-9 and of 2^-40, so that `units` has four. Those of metrics
+    two rows, multiples of 2^-9 and of 2^-31, so that `units` has four. Those of metrics
     of ranks are the weight and that of the hits, with the number of examples in a last
     cell; means have their weight and their sum. Other metrics have rows of their own.
 

@@ -46,8 +46,8 @@ def filled(rng, name="ExpectedCalibrationError"):
 def numbers(state):
     """Returns what the arrays of a state stand for."""
     units, hi, lo = (state.arrays[name] for name in ("units", "hi", "lo"))
-    if len(units) > len(hi):  # Scores in units of 2^-9 and of 2^-40.
-        scores = units[1] * 2.0**-9 + units[2] * 2.0**-40
+    if len(units) > len(hi):  # Scores in units of 2^-9 and of 2^-31.
+        scores = units[1] * 2.0**-9 + units[2] * 2.0**-31
         units = np.stack([units[0], scores, units[3]])
     return units + hi.astype(np.float64) + lo
 

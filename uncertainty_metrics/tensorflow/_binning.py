@@ -118,7 +118,7 @@ def _dropped(scored: Scored, spec: CalibrationSpec) -> tf.Tensor | None:
 
 
 def _drop(cell: tf.Tensor, dropped: tf.Tensor | None) -> tf.Tensor:
-    return cell if dropped is None else tf.where(dropped, -tf.ones_like(cell), cell)
+    return cell if dropped is None else tf.where(dropped, -1, cell)
 
 
 def cell_sums(

@@ -289,6 +289,9 @@ def _argmax(values: tf.Tensor) -> tf.Tensor:
     return best * size + tf.argmax(group, axis=-1, output_type=tf.int32)
 
 
+_FEW = 32
+
+
 def decisions(
     probabilities: tf.Tensor,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -306,14 +309,19 @@ def decisions(
         index = _argmax(bits)
         return index, take(values, index)
 
+    def without_negative_zeros():
+        zeros = tf.zeros_like(probabilities)
+        return best(tf.where(probabilities == 0, zeros, probabilities))
+
+    if probabilities.shape[1] < _FEW:  # A pass costs less than a branch.
+        index, scores = without_negative_zeros()
+        return index, tf.minimum(scores, 1), _in_range(scores)
     index, scores = best(probabilities)
     # -0.0 is a zero with large bits: as a maximum it may hide the real one.
     index, scores = tf.cond(
         tf.reduce_all(tf.bitcast(scores, signed) >= 0),
         lambda: (index, scores),
-        lambda: best(
-            tf.where(probabilities == 0, tf.zeros_like(probabilities), probabilities)
-        ),
+        without_negative_zeros,
     )
     return index, tf.minimum(scores, 1), _in_range(scores)
 

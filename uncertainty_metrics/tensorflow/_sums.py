@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Scores are added as integers in units of 2^-40: exact for float32 scores from 2^-17,
-# and within 2^-41 of any other. One int64 could hold the sum of 2^22 of them, so there
-# are two: one in units of 2^-9, and the rest, which grows by less than 2^31 a batch.
-SCORE_BITS = 40
+# Scores are added as integers in units of 2^-31: exact for float32 scores from 2^-8,
+# and within 2^-32 of any other. An int64 holds the sum of a batch, but not that of
+# many, so there are two: one in units of 2^-9, and the rest, which grows by less than
+# 2^22 a batch.
+SCORE_BITS = 31
 WHOLE_BITS = 9
 # A cell with more examples than this has sums that may overflow.
 MAX_COUNT = 2**53
@@ -28,7 +29,7 @@ class Sums(NamedTuple):
 
     Attributes:
       units: int64 [4, cells], of unit weights: their number, the scores in units of
-        2^-9, the rest of the scores in units of 2^-40, the outcomes.
+        2^-9, the rest of the scores in units of 2^-31, the outcomes.
       hi: float [3, cells], of other weights.
       lo: float [3, cells], what the rounding of `hi` lost.
     """
@@ -179,14 +180,11 @@ def split(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return hi, tf.cast(values - tf.cast(hi, values.dtype), tf.float32)
 
 
-def _limbs(units: tf.Tensor, bits: tf.Tensor | int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns int64 multiples of 2^-bits, bits in [9, 40], as multiples of 2^-9 and the
-    rest in those of 2^-40.
-    """
-    bits = tf.cast(bits, tf.int64)
-    whole = tf.bitwise.right_shift(units, bits - WHOLE_BITS)
-    rest = units - tf.bitwise.left_shift(whole, bits - WHOLE_BITS)
-    return whole, tf.bitwise.left_shift(rest, SCORE_BITS - bits)
+def _limbs(units: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns int64 multiples of 2^-31 as multiples of 2^-9, and the rest."""
+    shift = tf.constant(SCORE_BITS - WHOLE_BITS, tf.int64)
+    whole = tf.bitwise.right_shift(units, shift)
+    return whole, units - tf.bitwise.left_shift(whole, shift)
 
 
 def settled(sums: Sums) -> Sums:
@@ -250,10 +248,8 @@ def cell_sums(
         )
         return Sums(None, hi, tf.zeros_like(hi))
     if weights is None:
-        # As many bits as the sum of all of them leaves room for.
-        bits = tf.minimum(62 - exponent_above(tf.size(scores)), SCORE_BITS)
-        units = tf.cast(tf.round(scores * power_of_two(bits)), tf.int64)
-        whole, rest = _limbs(add(units, cell), tf.cast(bits, tf.int64))
+        units = tf.cast(tf.round(scores * 2.0**SCORE_BITS), tf.int64)
+        whole, rest = _limbs(add(units, cell))
         counts, hits = (
             tf.cast(add(tf.ones(tf.shape(of), tf.int32), of), tf.int64)
             for of in (cell, hit_cell)
@@ -302,7 +298,7 @@ def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
     hi, lo = tf.cond(tf.reduce_any(sums.hi != 0), weighted, unweighted)
     count, whole, rest, hits = tf.unstack(sums.units)
     # The rest of many batches in many cells could overflow.
-    carried, rest = _limbs(rest, SCORE_BITS)
+    carried, rest = _limbs(rest)
     units = [
         tf.math.unsorted_segment_sum(row, of, num_cells)
         for row in (count, whole + carried, rest, hits)

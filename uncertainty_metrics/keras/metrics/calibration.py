@@ -87,7 +87,7 @@ class GeneralCalibrationError(_base.SumsMetric):
     The definition is that of `general_calibration_error`. Batches add: three batches
     give the value of one. The state has a fixed size and neither drifts nor saturates:
 
-    * even bins: sums for each bin, exact counts; scores are added within 2^-27.
+    * even bins: sums for each bin, exact counts; scores are added within 2^-32.
     * adaptive bins: the same sums on a fixed grid of narrow cells (2^`sketch_bits` for
       each halving of p, or of 1 - p above 1/2), which are grouped to equal mass in
       `result`. Scores in a cell stay together, as equal scores do, so bins end at most
@@ -255,10 +255,12 @@ class GeneralCalibrationError(_base.SumsMetric):
             )
 
     def _read_cells(self) -> tuple[_sums.Sums, _sums.Sums, tf.Tensor]:
-        """Returns the sums in the cells of the bins, those of the last cell (nothing
-        without `_totals`), and whether they can be trusted.
+        """Returns the sums in the cells of the bins, those of the last cell (if it is
+        not one of them), and whether they can be trusted.
         """
         sums, valid = self._read_sums()
+        if not self._totals:
+            return sums, sums, valid
         end = sums.hi.shape[1] - self._totals
         cells, last = (
             _sums.Sums(*(part[:, where] for part in sums))
