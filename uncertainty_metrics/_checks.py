@@ -26,10 +26,8 @@ def error(name: str, expected: str, received: object) -> ValueError:
 
 def one_of(name: str, value: object, options: Sequence[object]) -> None:
     """Raises ValueError, listing the options, unless `value` is one of them."""
-    if not any(
-        value is option or (isinstance(value, type(option)) and value == option)
-        for option in options
-    ):
+    single = getattr(value, "shape", ()) == ()  # An array equals none of them.
+    if not any(value is option or (single and value == option) for option in options):
         listed = ", ".join(repr(option) for option in options)
         raise error(name, f"one of {listed}", repr(value))
 
@@ -74,6 +72,14 @@ def ignored_label(name: str, value: Any) -> int | None:
     integer = _whole(value)
     if value is not None and (integer is None or not -(2**63) <= integer < 2**63):
         raise error(name, "None or an integer", repr(value))
+    return integer
+
+
+def sketch_bits(value: Any) -> int | None:
+    """Returns `value` as an int; raises ValueError unless it is in [0, 20] or None."""
+    integer = _whole(value)
+    if value is not None and (integer is None or not 0 <= integer <= 20):
+        raise error("sketch_bits", "None or an integer from 0 to 20", repr(value))
     return integer
 
 

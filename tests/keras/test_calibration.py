@@ -216,3 +216,24 @@ def test_wrong_one_hot_rows_are_not_ignored():
         metric.update_state([[1, 1], [0, 1]], [[0.5, 0.5], [0.5, 0.5]])
     metric.update_state([-1, 1], [[0.5, 0.5], [0.25, 0.75]])
     np.testing.assert_allclose(metric.result(), 0.25)
+
+
+def test_options_may_be_numbers_of_numpy(rng):
+    labels, probabilities = rng.integers(0, 3, 50), rng.dirichlet(np.ones(3), 50)
+    for name, options in {
+        "AdaptiveCalibrationError": {"num_bins": 5, "sketch_bits": 6},
+        "AURC": {"sketch_bits": 6, "ignore_index": 2},
+        "BrierScore": {"ignore_index": 2},
+        "BrierDecomposition": {"num_classes": 3, "ignore_index": 2},
+    }.items():
+        first = getattr(um, name)(**options)
+        second = getattr(um, name)(**{k: np.int64(v) for k, v in options.items()})
+        assert second.get_config() == first.get_config()
+        for metric in (first, second):
+            metric.update_state(labels, probabilities)
+        assert second.get_state() == first.get_state()
+    for wrong in (1.5, "6", 21, True):
+        with pytest.raises(ValueError, match="sketch_bits"):
+            um.AURC(sketch_bits=wrong)
+        with pytest.raises(ValueError, match="ignore_index"):
+            um.BrierScore(ignore_index=wrong if wrong != 21 else 0.5)

@@ -109,6 +109,22 @@ def class_rows(
     )
 
 
+def examples(
+    predictions: str,
+    ignore_index: int | None,
+    labels: tf.Tensor,
+    y_pred: tf.Tensor,
+    sample_weight: tf.Tensor | None,
+) -> _inputs.Examples:
+    """Reads `ClassRows`, whose `predictions` are "logits" or "probabilities"."""
+    return _inputs.examples(
+        labels,
+        **{predictions: y_pred},
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+
+
 def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
     """Raises ValueError if a row of one-hot labels became the label `WRONG`."""
     bad = np.asarray(labels) == WRONG

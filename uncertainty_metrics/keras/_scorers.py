@@ -70,6 +70,8 @@ class ClassScorer:
     def __post_init__(self):
         _checks.boolean("from_logits", self.from_logits)
         _checks.one_of("sparse_labels", self.sparse_labels, (None, True, False))
+        ignored = _checks.ignored_label("ignore_index", self.ignore_index)
+        object.__setattr__(self, "ignore_index", ignored)
 
     @property
     def _predictions(self) -> str:

@@ -11,7 +11,6 @@ from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationSpec
 from uncertainty_metrics.keras import _base, _labels
 from uncertainty_metrics.tensorflow import (
     _binning,
-    _inputs,
     _sketch,
     _sums,
     calibration,
@@ -55,17 +54,10 @@ def _batch_sums(
     predictions: str,
     ignore_index: int | None,
     totals: bool,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
+    *data: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of a batch over all cells, and whether the batch was valid."""
-    examples = _inputs.examples(
-        labels,
-        **{predictions: y_pred},
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _labels.examples(predictions, ignore_index, *data)
     scored = _binning.score(examples, spec)
     num_groups = spec.num_groups(examples.num_classes)
     if sketch_bits is None:
@@ -178,13 +170,12 @@ class GeneralCalibrationError(_base.SumsMetric):
         _checks.one_of("sparse_labels", sparse_labels, (None, True, False))
         if num_classes is not None:
             num_classes = _checks.positive_integer("num_classes", num_classes)
-        if sketch_bits is not None:
-            _checks.one_of("sketch_bits", sketch_bits, range(21))
+        sketch_bits = _checks.sketch_bits(sketch_bits)
         super().__init__(name=name or "general_calibration_error", dtype=dtype)
         self.spec = spec
         self.num_classes = num_classes
         self.from_logits = from_logits
-        self.ignore_index = ignore_index
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
         self.sparse_labels = sparse_labels
         self.sketch_bits = sketch_bits
         self._classes = num_classes

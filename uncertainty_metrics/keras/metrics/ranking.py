@@ -63,16 +63,9 @@ def _selective_sums(
     bits: int,
     predictions: str,
     ignore_index: int | None,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
+    *data: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
-    examples = _inputs.examples(
-        labels,
-        **{predictions: y_pred},
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _labels.examples(predictions, ignore_index, *data)
     batch = selective.ranked(examples)
     index = _sketch.real_index if examples.from_logits else _sketch.index
     return _cell_sums(
@@ -116,10 +109,9 @@ class _RankingMetric(_base.SumsMetric):
         name: str | None,
         dtype: Any,
     ):
-        if sketch_bits is not None:
-            _checks.one_of("sketch_bits", sketch_bits, range(21))
+        sketch_bits = _checks.sketch_bits(sketch_bits)
         super().__init__(name=name, dtype=dtype)
-        self.ignore_index = ignore_index
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
         self.sketch_bits = sketch_bits
         self._bits = _DEFAULT_BITS if sketch_bits is None else sketch_bits
         self._build_sums((2, _num_cells(self._bits, real) + 1))

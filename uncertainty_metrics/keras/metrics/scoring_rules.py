@@ -55,17 +55,10 @@ def _batch_sums(
 def _decomposition_sums(
     predictions: str,
     ignore_index: int | None,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
+    *data: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of `scoring_rules.decomposition_sums`, and if all was right."""
-    examples = _inputs.examples(
-        labels,
-        **{predictions: y_pred},
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _labels.examples(predictions, ignore_index, *data)
     hi, lo, valid = scoring_rules.decomposition_sums(examples)
     if hi.dtype == tf.float64:
         hi, lo = _sums.split(hi)
@@ -461,7 +454,7 @@ class BrierDecomposition(_base.SumsMetric):
         super().__init__(name=name, dtype=dtype)
         self.num_classes = num_classes
         self.from_logits = from_logits
-        self.ignore_index = ignore_index
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
         self.exact = exact
         self.sparse_labels = sparse_labels
         if num_classes is not None:
