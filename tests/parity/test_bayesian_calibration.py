@@ -168,8 +168,9 @@ def test_a_seed_gives_the_same_draws_eager_and_in_graphs(rng):
     ):
         np.testing.assert_array_equal(function(same), expected)
     compiled = tf.function(function)
-    np.testing.assert_array_equal(compiled(tf.constant(seed)), expected)
-    np.testing.assert_array_equal(function(-1), compiled(tf.constant(-1)))
+    # The same draws, of sums that may differ in the last bit.
+    np.testing.assert_allclose(compiled(tf.constant(seed)), expected, rtol=1e-6)
+    np.testing.assert_allclose(function(-1), compiled(tf.constant(-1)), rtol=1e-6)
     for other in (seed + 1, [seed, 1], [1, seed], -seed - 1):
         assert not np.array_equal(function(other), expected)
 
