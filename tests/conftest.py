@@ -18,6 +18,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "keras: runs under tf_keras too")
+    config.addinivalue_line("markers", "tensors: the same tensors in both Keras")
 
 
 @pytest.fixture

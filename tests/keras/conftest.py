@@ -10,10 +10,11 @@ tf.config.set_logical_device_configuration(
 
 
 def pytest_collection_modifyitems(items):
-    """Compiles with XLA in one Keras only: an update is the same tensors in both."""
+    """Leaves to one Keras what is the same tensors in both, and compiling with XLA."""
     if hasattr(tf.keras, "ops"):
         return
     for item in items:
         call = getattr(item, "callspec", None)
-        if call is not None and call.params.get("jit_compile"):
-            item.add_marker(pytest.mark.skip(reason="compiled under Keras 3"))
+        compiles = call is not None and call.params.get("jit_compile")
+        if compiles or item.get_closest_marker("tensors"):
+            item.add_marker(pytest.mark.skip(reason="tested under Keras 3"))

@@ -18,10 +18,7 @@ import uncertainty_metrics as um
 from tests import catalogue
 
 keras = tf.keras
-pytestmark = [
-    pytest.mark.keras,
-    pytest.mark.skipif(not hasattr(keras, "ops"), reason="the tensors are the same"),
-]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 DYNAMIC = r"<=\d|dynamic-reshape|custom-call|(?:outfeed|infeed|send|recv)\("
 BANNED = rf"{DYNAMIC}|(?:f64|c128)\["

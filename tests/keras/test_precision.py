@@ -11,10 +11,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.tensorflow import _sketch, _sums
 
-pytestmark = [
-    pytest.mark.keras,
-    pytest.mark.skipif(not hasattr(tf.keras, "ops"), reason="the tensors are the same"),
-]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 
 def softmax(logits):

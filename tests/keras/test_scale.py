@@ -8,10 +8,7 @@ import tensorflow as tf
 
 from tests.keras import test_catalogue as harness
 
-pytestmark = [
-    pytest.mark.keras,
-    pytest.mark.skipif(not hasattr(tf.keras, "ops"), reason="the tensors are the same"),
-]
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 DOUBLINGS = 24
 
