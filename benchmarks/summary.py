@@ -29,8 +29,11 @@ def _best_peer(
     """
     others = [row for row in contenders if row["mode"] is None]
     same = [row for row in others if row["quantity"] == quantity is not None]
+    peers = [row for row in same if row["environment"] == PEERS]
     rivals = (
-        [row for row in same if row["environment"] == PEERS]
+        # A few lines of PyTorch are the rival only where no package has the number.
+        [row for row in peers if "by hand" not in row["label"]]
+        or peers
         or [row for row in same if row["baseline"]]
         or [row for row in others if row["baseline"]][:1]
     )
