@@ -201,3 +201,9 @@ def test_other_predictions_must_not_be_distributions(rng):
             metric.update_state(np.zeros(4), normal)
     with pytest.raises(TypeError, match="`predictive_samples` must hold numbers"):
         um.crps_score(np.zeros(4), normal)
+
+
+def test_the_state_of_one_class_is_no_state_of_scores():
+    """Both have four rows."""
+    metric = um.BrierDecomposition(num_classes=1)
+    assert [float(part) for part in metric.result().values()] == [0, 0, 0]

@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics._state import MetricState
-from uncertainty_metrics.tensorflow import _sums
+from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
     import keras
@@ -147,6 +147,16 @@ _NONE = np.zeros([], np.int64)
 BatchSums = Callable[..., tuple[_sums.Sums, tf.Tensor]]
 
 
+def _batch(
+    batch_sums: BatchSums, state: _State | None, invalid: tf.Tensor, *data: Any
+) -> tuple[_sums.Sums | None, tf.Tensor]:
+    sums, valid = batch_sums(*data)
+    if state is None:
+        return sums, valid
+    _add_batch(state, sums, valid, invalid)
+    return None, valid
+
+
 @functools.lru_cache(maxsize=256)
 def _graph(
     batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
@@ -158,16 +168,10 @@ def _graph(
     the batch varies from call to call.
     """
     del shape
-
-    def update(state, invalid, *data):
-        sums, valid = batch_sums(*options, *data)
-        if state is None:
-            return sums, valid
-        _add_batch(state, sums, valid, invalid)
-        return None, valid
-
     return tf.function(
-        functools.partial(update), autograph=False, reduce_retracing=True
+        functools.partial(_batch, functools.partial(batch_sums, *options)),
+        autograph=False,
+        reduce_retracing=True,
     )
 
 
@@ -420,8 +424,14 @@ class Loss(keras.losses.Loss):
     ) -> tf.Tensor:
         """Returns the loss, reduced, as `keras.losses.Loss` does."""
         _refuse_other_keras("loss", self)
-        batch = map(_any_number, (y_true, y_pred, sample_weight))
-        return super().__call__(*batch)
+        batch = {"y_true": y_true, "y_pred": y_pred}
+        if sample_weight is not None:
+            batch["sample_weight"] = sample_weight
+        for name, value in batch.items():
+            # Keras would cast text, objects and complex numbers to real ones.
+            if not _inputs.is_distribution(value):
+                batch[name] = _any_number(_inputs.as_tensor(name, value))
+        return super().__call__(**batch)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
         """Returns the predictions in the precision of the arithmetic."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,11 +84,25 @@ class ClassRows(NamedTuple):
     classes: int
     one_hot: tf.Tensor | None
 
-    def check(self) -> None:
-        """Raises ValueError if a row of one-hot labels was wrong."""
+    @property
+    def data(self) -> tuple[tf.Tensor | None, ...]:
+        """What adds up a batch reads with `examples`."""
+        return self.labels, self.predictions, self.weights
+
+    def explain(
+        self, twin: Callable[..., object], predictions: str, ignore_index: int | None
+    ) -> None:
+        """Raises the ValueError that says what is wrong, by the NumPy twin's rules."""
         if self.one_hot is not None:
             labels = tf.reshape(self.labels, tf.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
+        with keras_names(predictions):
+            twin(
+                self.labels,
+                **{predictions: self.predictions},
+                sample_weight=self.weights,
+                ignore_index=ignore_index,
+            )
 
 
 def class_rows(

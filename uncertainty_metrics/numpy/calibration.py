@@ -795,10 +795,14 @@ class GeneralCalibrationError:
         )
         self._check_classes(examples.name, examples.num_classes)
         if self.spec.binning_scheme == "even":
-            self._append([], _binning.bin_statistics(examples, self.spec))
+            statistics = _binning.bin_statistics(examples, self.spec)
+            if self._statistics is not None:
+                statistics = self._statistics + statistics
+            self._statistics = statistics
         else:
             _binning.checked(examples, self.spec)
-            self._append([examples], None)
+            self._examples.append(examples)
+            self._statistics = None
         self._num_classes = examples.num_classes
 
     def _check_classes(self, name: str, num_classes: int | None) -> None:
@@ -811,18 +815,6 @@ class GeneralCalibrationError:
                 f"{num_classes} classes",
             )
 
-    def _append(
-        self, examples: list[_inputs.Examples], statistics: BinStatistics | None
-    ) -> None:
-        """Adds examples, or the statistics of even bins."""
-        if self.spec.binning_scheme == "even":
-            if None not in (self._statistics, statistics):
-                statistics = self._statistics + statistics
-            self._statistics = statistics or self._statistics
-        else:
-            self._examples = self._examples + examples
-            self._statistics = None
-
     def __add__(self, other: GeneralCalibrationError) -> GeneralCalibrationError:
         if not isinstance(other, GeneralCalibrationError):
             return NotImplemented
@@ -834,8 +826,14 @@ class GeneralCalibrationError:
             )
         self._check_classes("metrics", other._num_classes)
         total = copy.copy(self)
-        total._append(other._examples, other._statistics)
+        total._examples = self._examples + other._examples
         total._num_classes = self._num_classes or other._num_classes
+        if total._examples:
+            total._statistics = None  # Of adaptive bins, which all examples make.
+        elif None not in (self._statistics, other._statistics):
+            total._statistics = self._statistics + other._statistics
+        else:
+            total._statistics = self._statistics or other._statistics
         return total
 
     def __radd__(self, other: object) -> GeneralCalibrationError:

@@ -289,6 +289,7 @@ def _argmax(values: tf.Tensor) -> tf.Tensor:
     return best * size + tf.argmax(group, axis=-1, output_type=tf.int32)
 
 
+# For fewer classes a pass over all of them costs less than a branch.
 _FEW = 32
 
 
@@ -313,16 +314,16 @@ def decisions(
         zeros = tf.zeros_like(probabilities)
         return best(tf.where(probabilities == 0, zeros, probabilities))
 
-    if probabilities.shape[1] < _FEW:  # A pass costs less than a branch.
-        index, scores = without_negative_zeros()
-        return index, tf.minimum(scores, 1), _in_range(scores)
-    index, scores = best(probabilities)
     # -0.0 is a zero with large bits: as a maximum it may hide the real one.
-    index, scores = tf.cond(
-        tf.reduce_all(tf.bitcast(scores, signed) >= 0),
-        lambda: (index, scores),
-        without_negative_zeros,
-    )
+    if probabilities.shape[1] < _FEW:
+        index, scores = without_negative_zeros()
+    else:
+        index, scores = best(probabilities)
+        index, scores = tf.cond(
+            tf.reduce_all(tf.bitcast(scores, signed) >= 0),
+            lambda: (index, scores),
+            without_negative_zeros,
+        )
     return index, tf.minimum(scores, 1), _in_range(scores)
 
 

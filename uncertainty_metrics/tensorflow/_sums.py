@@ -194,6 +194,9 @@ def settled(sums: Sums) -> Sums:
     """
     if sums.hi is None:
         return sums
+    if sums.hi.dtype == tf.float64:
+        hi, lo = split(sums.hi)
+        sums = sums._replace(hi=hi, lo=lo)
 
     def whole(values):
         # Larger ones could overflow the units after very many batches.
@@ -204,13 +207,18 @@ def settled(sums: Sums) -> Sums:
     hi, lo = two_sum(sums.hi - first, sums.lo - second)
     lo = tf.where(tf.math.is_finite(hi), lo, tf.zeros_like(lo))
     units = tf.cast(first, tf.int64) + tf.cast(second, tf.int64)
-    if sums.hi.shape.rank == 2 and sums.hi.shape[0] == 3:
+    if sums.hi.shape[0] == 3:
         mass, scores, hits = tf.unstack(units)
         scores = tf.bitwise.left_shift(scores, tf.constant(WHOLE_BITS, tf.int64))
         units = tf.stack([mass, scores, tf.zeros_like(scores), hits])
     if sums.units is not None:
         units += sums.units
     return Sums(units, hi, lo)
+
+
+def append_cell(cells: tf.Tensor, *column: tf.Tensor) -> tf.Tensor:
+    """Returns [rows, cells] with one more cell, of a scalar for each row."""
+    return tf.concat([cells, tf.stack(column)[:, None]], axis=1)
 
 
 def cell_sums(
@@ -313,7 +321,8 @@ def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
         value = tf.cast(sums.hi, dtype) + tf.cast(sums.lo, dtype)
     if sums.units is not None:
         units = tf.cast(sums.units, dtype)
-        if units.shape.rank == 2 and units.shape[0] == 4:
+        # Scores have a row more as integers.
+        if units.shape[0] == (4 if sums.hi is None else sums.hi.shape[0] + 1):
             mass, whole, rest, hits = tf.unstack(units)
             scores = whole * 2.0**-WHOLE_BITS + rest * 2.0**-SCORE_BITS
             units = tf.stack([mass, scores, hits])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -30,21 +31,19 @@ def _with_totals(
     """Appends a cell: the examples of positive weight as its counts, and their weight
     as its outcomes.
     """
-
-    def append(cells, *column):
-        return tf.concat([cells, tf.stack(column)[:, None]], axis=1)
-
     if weights is None:
         n = tf.cast(n, tf.int64)
         nothing = tf.zeros_like(n)
-        return sums._replace(units=append(sums.units, n, nothing, nothing, n))
+        return sums._replace(
+            units=_sums.append_cell(sums.units, n, nothing, nothing, n)
+        )
     weights = tf.cast(weights, tf.float32)
     live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
     nothing = tf.zeros_like(hi)
     return sums._replace(
-        hi=append(sums.hi, live, nothing, hi),
-        lo=append(sums.lo, nothing, nothing, lo),
+        hi=_sums.append_cell(sums.hi, live, nothing, hi),
+        lo=_sums.append_cell(sums.lo, nothing, nothing, lo),
     )
 
 
@@ -226,7 +225,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self._update(
             _batch_sums,
             options,
-            (rows.labels, rows.predictions, rows.weights),
+            rows.data,
             lambda: self._reject(rows),
             shape=rows.predictions.shape[1:],
             classes=rows.classes,
@@ -234,24 +233,17 @@ class GeneralCalibrationError(_base.SumsMetric):
 
     def _reject(self, rows: _labels.ClassRows) -> None:
         """Raises the ValueError that says what is wrong with a batch."""
-        rows.check()
         predictions = "logits" if self.from_logits else "probabilities"
-        with _labels.keras_names(predictions):
-            calibration.explain(
-                [self.spec],
-                rows.labels,
-                **{predictions: rows.predictions},
-                sample_weight=rows.weights,
-                ignore_index=self.ignore_index,
-            )
+        twin = functools.partial(calibration.explain, [self.spec])
+        rows.explain(twin, predictions, self.ignore_index)
 
-    def _read_cells(self) -> tuple[_sums.Sums, _sums.Sums, tf.Tensor]:
-        """Returns the sums in the cells of the bins, those of the last cell (if it is
-        not one of them), and whether they can be trusted.
+    def _read_cells(self) -> tuple[_sums.Sums, _sums.Sums | None, tf.Tensor]:
+        """Returns the sums in the cells of the bins, those of the last cell (None
+        without `_totals`), and whether they can be trusted.
         """
         sums, valid = self._read_sums()
         if not self._totals:
-            return sums, sums, valid
+            return sums, None, valid
         end = sums.hi.shape[1] - self._totals
         cells, last = (
             _sums.Sums(*(part[:, where] for part in sums))
@@ -282,7 +274,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         error = self._error(self._statistics(sums, dtype), last)
         return tf.where(valid, error, tf.constant(float("nan"), dtype))
 
-    def _error(self, statistics: BinStatistics, last: _sums.Sums) -> tf.Tensor:
+    def _error(self, statistics: BinStatistics, last: _sums.Sums | None) -> tf.Tensor:
         del last
         return _binning.calibration_error(statistics, self.spec.norm)
 

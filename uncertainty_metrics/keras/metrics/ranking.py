@@ -44,19 +44,17 @@ def _cell_sums(
 
     A last cell holds the number of examples of positive weight.
     """
-
-    def append(sums, examples):
-        last = tf.stack([examples, tf.zeros_like(examples)])
-        return tf.concat([sums, last[:, None]], axis=1)
-
     if weights is None:
         units = _sums.outcome_sums(cells, hits, None, num_cells).units
-        return _sums.Sums(append(units, tf.size(cells, tf.int64)), None, None), valid
+        n = tf.size(cells, tf.int64)
+        units = _sums.append_cell(units, n, tf.zeros_like(n))
+        return _sums.Sums(units, None, None), valid
     weights = tf.cast(weights, tf.float32)
     sums = _sums.outcome_sums(cells, hits, weights, num_cells)
     live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
-    lo = append(sums.lo, tf.zeros_like(live))
-    return _sums.Sums(None, append(sums.hi, live), lo), valid
+    nothing = tf.zeros_like(live)
+    hi = _sums.append_cell(sums.hi, live, nothing)
+    return _sums.Sums(None, hi, _sums.append_cell(sums.lo, nothing, nothing)), valid
 
 
 def _selective_sums(
@@ -185,21 +183,14 @@ class _SelectiveMetric(_RankingMetric):
         """
         rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
         predictions = "logits" if self.from_logits else "probabilities"
-
-        def explain():
-            rows.check()
-            with _labels.keras_names(predictions):
-                np_selective.risk_coverage_curve(
-                    rows.labels,
-                    **{predictions: rows.predictions},
-                    sample_weight=rows.weights,
-                    ignore_index=self.ignore_index,
-                )
-
-        options = (self._bits, predictions, self.ignore_index)
-        data = (rows.labels, rows.predictions, rows.weights)
-        shape = rows.predictions.shape[1:]
-        self._update(_selective_sums, options, data, explain, shape=shape)
+        options = (predictions, self.ignore_index)
+        self._update(
+            _selective_sums,
+            (self._bits, *options),
+            rows.data,
+            lambda: rows.explain(np_selective.risk_coverage_curve, *options),
+            shape=rows.predictions.shape[1:],
+        )
 
     def get_config(self) -> dict[str, Any]:
         return {

@@ -61,8 +61,6 @@ def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums
     limits = tf.constant(scorer.limits, scores.dtype)
     cell = _search.search_sorted(limits, scores, "left")
     hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
-    if hi.dtype == tf.float64:
-        hi, lo = _sums.split(hi)
     return _sums.Sums(None, hi, lo)
 
 

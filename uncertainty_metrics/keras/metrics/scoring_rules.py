@@ -59,9 +59,7 @@ def _decomposition_sums(
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of `scoring_rules.decomposition_sums`, and if all was right."""
     examples = _labels.examples(predictions, ignore_index, *data)
-    hi, lo, valid = scoring_rules.decomposition_sums(examples)
-    if hi.dtype == tf.float64:
-        hi, lo = _sums.split(hi)
+    hi, lo, valid, _ = scoring_rules.decomposition_sums(examples)
     return _sums.Sums(None, hi, lo), valid
 
 
@@ -404,9 +402,9 @@ class BrierDecomposition(_base.SumsMetric):
     """The parts of the Brier score of all batches, a dict.
 
     `brier_decomposition`, or `brier_decomposition_exact`, of all examples since the
-    last reset, read off sums of 2K(K + 1) cells: not an approximation. Labels and
-    predictions are those of `BrierScore`; of labels that are distributions the largest
-    counts.
+    last reset, read off sums of 2K(K + 1) cells: not an approximation, and not for more
+    than thousands of classes. Labels and predictions are those of `BrierScore`; of
+    labels that are distributions the largest counts.
 
     Args:
       num_classes: number of classes K; by default that of the first batch.
@@ -482,22 +480,12 @@ class BrierDecomposition(_base.SumsMetric):
         rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
         _labels.check_classes("y_pred", rows.classes, self._classes)
         predictions = "logits" if self.from_logits else "probabilities"
-
-        def explain():
-            rows.check()
-            with _labels.keras_names(predictions):
-                np_rules.brier_decomposition(
-                    rows.labels,
-                    **{predictions: rows.predictions},
-                    sample_weight=rows.weights,
-                    ignore_index=self.ignore_index,
-                )
-
+        options = (predictions, self.ignore_index)
         self._update(
             _decomposition_sums,
-            (predictions, self.ignore_index),
-            (rows.labels, rows.predictions, rows.weights),
-            explain,
+            options,
+            rows.data,
+            lambda: rows.explain(np_rules.brier_decomposition, *options),
             shape=rows.predictions.shape[1:],
             classes=rows.classes,
         )
@@ -510,7 +498,8 @@ class BrierDecomposition(_base.SumsMetric):
         else:
             sums, valid = self._read_sums()
             totals = _sums.totals(sums, dtype)
-        parts = scoring_rules.decomposition_parts(totals)[self.exact]
+        vertices = tf.eye(totals.shape[1], dtype=tf.bool)
+        parts = scoring_rules.decomposition_parts(totals, vertices)[self.exact]
         nan = tf.constant(float("nan"), dtype)
         return {
             name: tf.where(valid, part, nan) for name, part in parts._asdict().items()
