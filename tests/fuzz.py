@@ -16,6 +16,7 @@ prints a line for each failure; `python -m tests.fuzz --case ece:17` runs one ag
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -86,7 +87,8 @@ def _probabilities(rng, shape, classes):
     elif kind == 1:
         rows = rng.multinomial(15, np.full(classes, 1 / classes), shape) / 15
     elif kind == 2:
-        rows = np.eye(classes)[rng.integers(0, classes, shape)]
+        labels = rng.integers(0, classes, shape)
+        rows = (labels[..., None] == np.arange(classes)).astype(np.float64)
     else:
         rows = np.full((*shape, classes), 1 / classes)
     return rows.reshape(*shape, classes)
@@ -103,8 +105,11 @@ def _predictions(rng, shape, classes, names=("probabilities", "logits")):
     return name, _probabilities(rng, shape, classes)
 
 
+_MANY = 10**5
+
+
 def _number_of_classes(rng):
-    return int(rng.choice([1, 2, 3, 3, 5, 40]))
+    return _MANY if rng.random() < 0.02 else int(rng.choice([1, 2, 3, 3, 5, 40]))
 
 
 def _labelled(rng, shape, function):
@@ -475,7 +480,7 @@ def _reshaped(rng, array):
 
 
 def _single(array):
-    """Rounds to what TensorFlow, in which a Python number is float32, holds too."""
+    """Rounds float64 to float32, which a Python number is in TensorFlow."""
     with np.errstate(all="ignore"):
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
@@ -499,7 +504,7 @@ def _stored(rng, array):
         lambda a: np.ma.masked_array(a),
         lambda a: tuple(_single(a).tolist()) if a.ndim else a,
         lambda a: list(a) if a.ndim and not a.dtype.hasobject else a,
-        lambda a: memoryview(np.ascontiguousarray(a)),
+        lambda a: a if a.dtype.kind in "mM" else memoryview(np.ascontiguousarray(a)),
         _unaligned,
     ]
     return forms[rng.integers(len(forms))](array)
@@ -648,11 +653,13 @@ def _is_data(value: Any) -> bool:
 
 def _range(arguments: Arguments) -> tuple[float, float]:
     """Returns the smallest and the largest size of the data."""
-    sizes = [
-        np.abs(np.asarray(value, np.float64)).reshape(-1)
-        for value in arguments.values()
-        if _is_data(value)
-    ]
+    sizes = []
+    for value in arguments.values():
+        if isinstance(value, list | tuple):
+            with contextlib.suppress(ValueError):  # Ragged.
+                value = np.asarray(value)
+        if _is_data(value):
+            sizes.append(np.abs(np.asarray(value, np.float64)).reshape(-1))
     sizes = np.concatenate([[1.0], *sizes])
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     return sizes.min(), sizes.max()
@@ -729,8 +736,10 @@ def _snapshot(arguments: Arguments) -> bytes:
     ).encode()
 
 
-def check(target: Target, seed: int, graph: bool = False) -> str | None:
-    """Runs a case; returns what is wrong with it, or None."""
+def check(
+    target: Target, seed: int, graph: bool = False, jit_compile: bool = False
+) -> str | None:
+    """Runs a case, in a graph too if asked; returns what is wrong with it, or None."""
     arguments, changes = build(target, seed)
     before = _snapshot(arguments)
     twin = outcome(target, arguments)
@@ -748,7 +757,7 @@ def check(target: Target, seed: int, graph: bool = False) -> str | None:
     difference = compare(target, arguments, ours, twin, changes)
     if difference or not graph or target.name == "risk_coverage_curve":
         return difference
-    return _check_graph(target, arguments, twin, ours)
+    return _check_graph(target, arguments, twin, ours, jit_compile)
 
 
 def outcome(target: Target, arguments: Arguments) -> Outcome:
@@ -761,7 +770,7 @@ def is_compiled(target: Target, seed: int, one_in: int) -> bool:
     return zlib.crc32(f"{target.name}:{seed}".encode()) % one_in == 0
 
 
-def _check_graph(target, arguments, twin, ours) -> str | None:
+def _check_graph(target, arguments, twin, ours, jit_compile) -> str | None:
     """Compares a compiled call with the others."""
     data = {
         name: value
@@ -784,7 +793,8 @@ def _check_graph(target, arguments, twin, ours) -> str | None:
             result = [result[key] for key in sorted(result, key=str)]
         return tf.nest.map_structure(tf.convert_to_tensor, result)
 
-    compiled = _call(tf.function(function, autograph=False), {"tensors": tensors})
+    compiled = tf.function(function, autograph=False, jit_compile=jit_compile)
+    compiled = _call(compiled, {"tensors": tensors})
     if compiled.error is not None:
         complaint = _complaint(target.parameters, compiled.error)
         if complaint:
@@ -806,6 +816,49 @@ def _mutated(rng, value):
         if isinstance(value, np.ndarray):
             value = _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, value)
     return value
+
+
+# The metric with the mean of each loss.
+LOSSES = {
+    "BrierLoss": "BrierScore",
+    "CRPSNormalLoss": "CRPSNormal",
+    "CRPSSampleLoss": "CRPSSamples",
+    "IntervalLoss": "IntervalScore",
+    "PinballLoss": "Pinball",
+}
+
+
+def check_loss(name: str, seed: int) -> str | None:
+    """Compares a Keras loss with its metric, for arguments that may be bad."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    rows = [row for row in catalogue.METRICS if row.metric == LOSSES[name]]
+    row = rows[rng.integers(len(rows))]
+    options = row.metric_cases[rng.integers(len(row.metric_cases))][0]
+    data = row.lattice(rng, 8)
+    arguments = [data.labels, data.predictions.astype(np.float32)]
+    place = rng.integers(2)
+    arguments[place] = _mutated(rng, arguments[place])
+    if isinstance(arguments[place], np.ndarray):
+        arguments[place] = _single(arguments[place])  # As Keras does.
+    snapshot = _snapshot(dict(enumerate(arguments)))
+    metric = getattr(um, row.metric)(**options)
+    loss = getattr(um, name)(**options)
+    twin = _call(lambda: metric.update_state(*arguments) or metric.result(), {})
+    ours = _call(lambda: loss(*arguments), {})
+    if _snapshot(dict(enumerate(arguments))) != snapshot:
+        return "an argument was changed"
+    if ours.error is not None:
+        complaint = _complaint(("y_true", "y_pred"), ours.error)
+        if complaint:
+            return f"{complaint} of {arguments!r}"
+    smallest, largest = _range(dict(enumerate(arguments)))
+    if smallest < 1e-4 or largest > 1e4:
+        return None
+    if (ours.error is None) == (twin.error is None) and (
+        twin.error is not None or np.allclose(ours.values, twin.values, 1e-4, 1e-4)
+    ):
+        return None
+    return f"metric: {_told(twin)}; loss: {_told(ours)} of {arguments!r}"
 
 
 def check_metric(row: Any, seed: int) -> str | None:
@@ -849,6 +902,7 @@ def main() -> None:
     parser.add_argument("--case", help="NAME:SEED of one case to run again")
     parser.add_argument("--only", default="", help="part of the names to run")
     parser.add_argument("--graph", type=int, default=10, help="one case in so many")
+    parser.add_argument("--jit", type=int, default=100, help="one case in so many")
     options = parser.parse_args()
     if options.case:
         name, seed = options.case.rsplit(":", 1)
@@ -861,24 +915,34 @@ def main() -> None:
                 traceback.print_exception(done.error)
             else:
                 print(done.values)
-        print(check(target, int(seed), graph=True))
+        for jit_compile in (False, True):
+            print(check(target, int(seed), graph=True, jit_compile=jit_compile))
         return
     end = time.monotonic() + options.seconds
     count = failures = 0
+
+    def report(case, problem):
+        nonlocal count, failures
+        count += 1
+        if problem:
+            failures += 1
+            print(f"{case}  {problem}"[:400].replace("\n", " "), flush=True)
+
     targets = [t for name, t in TARGETS.items() if options.only in name]
     for i in itertools.count(options.seed * 10**6):
         for target in targets:
             if time.monotonic() > end:
                 print(f"{failures} failures in {count} cases")
                 return
-            count += 1
-            problem = check(target, i, is_compiled(target, i, options.graph))
-            if problem:
-                failures += 1
-                print(
-                    f"--case {target.name}:{i}  {problem}"[:400].replace("\n", " "),
-                    flush=True,
-                )
+            jit = is_compiled(target, i, options.jit)
+            graph = jit or is_compiled(target, i, options.graph)
+            report(f"--case {target.name}:{i}", check(target, i, graph, jit))
+        for row in catalogue.METRICS:
+            if options.only in row.name:
+                report(f"{row.metric} {i}", check_metric(row, i))
+        for name in LOSSES:
+            if options.only in name:
+                report(f"{name} {i}", check_loss(name, i))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ def test_random_arguments_have_a_documented_outcome(name, request):
     target = fuzz.TARGETS[name]
     first = request.config.getoption("--seed") * 10**6
     for seed in range(first, first + CASES):
-        problem = fuzz.check(target, seed, graph=fuzz.is_compiled(target, seed, 12))
+        jit_compile = fuzz.is_compiled(target, seed, 50)
+        graph = jit_compile or fuzz.is_compiled(target, seed, 12)
+        problem = fuzz.check(target, seed, graph, jit_compile)
         assert problem is None, f"python -m tests.fuzz --case {name}:{seed}"
 
 
@@ -25,6 +27,13 @@ def test_random_arguments_have_a_documented_outcome(name, request):
 def test_random_updates_add_or_raise(row, request):
     problem = fuzz.check_metric(row, request.config.getoption("--seed"))
     assert problem is None
+
+
+@pytest.mark.parametrize("name", fuzz.LOSSES)
+def test_random_losses_are_those_of_the_metrics(name, request):
+    first = request.config.getoption("--seed") * 10**6
+    for seed in range(first, first + CASES):
+        assert fuzz.check_loss(name, seed) is None
 
 
 def test_the_outcomes_are_mixed():

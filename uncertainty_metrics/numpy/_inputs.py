@@ -114,7 +114,8 @@ def integer_labels(
     name: str, array: np.ndarray, num_classes: int, ignored: np.ndarray | None = None
 ) -> np.ndarray:
     """Returns int64 labels in [0, num_classes); `ignored` entries become 0."""
-    bad = (array < 0) | (array >= num_classes)
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = (array < 0) | (array >= num_classes)
     if is_floating(array):
         bad |= array != np.floor(array)  # True for NaN.
     if ignored is not None:
@@ -221,7 +222,9 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     """
     if np.max(_ordered_bits(probabilities), initial=0) <= _one_bits(probabilities):
         return probabilities
-    bad = ~((probabilities >= 0) & (probabilities <= upper_limit(probabilities.dtype)))
+    limit = upper_limit(probabilities.dtype)
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((probabilities >= 0) & (probabilities <= limit))
     if np.any(bad):
         raise _checks.error(name, "in [0, 1]", first(bad, probabilities))
     zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)

@@ -189,9 +189,10 @@ def _rows_of_decisions(
     examples: _inputs.Examples,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns probabilities, outcomes and weights of all examples, [N, K] and [N], and
-    the decision of each.
+    which of the D decisions that occur is that of each.
     """
     decisions, _ = _inputs.decisions(examples.probabilities, examples.name)
+    decisions = np.unique(decisions, return_inverse=True)[1].reshape(-1)
     p = _checked_probabilities(examples)
     outcomes = np.zeros_like(p)
     outcomes[np.arange(len(p)), examples.labels] = 1
@@ -202,9 +203,10 @@ def _rows_of_decisions(
 def _means_of_decisions(
     rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean of the rows [N, K] of each decision, [K, K], and its weight."""
-    means, shares = np.zeros((rows.shape[1],) * 2), np.zeros(rows.shape[1])
-    for k in np.unique(decisions):  # One pass over the examples of each decision.
+    """Returns the mean of the rows [N, K] of each decision, [D, K], and its weight."""
+    occurring = decisions.max() + 1
+    means, shares = np.zeros((occurring, rows.shape[1])), np.zeros(occurring)
+    for k in range(occurring):  # One pass over the examples of each decision.
         chosen = decisions == k
         shares[k] = weights[chosen].sum()
         means[k] = weights[chosen] @ rows[chosen] / shares[k]

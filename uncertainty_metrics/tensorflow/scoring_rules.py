@@ -244,17 +244,39 @@ def negative_log_likelihood(
     )
 
 
+_MOST_CLASSES = 46340  # Their square is an int32.
+
+
+def _occurring(decisions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns decisions numbered by those that occur, [N], and which these are, [N]."""
+    n = decisions.shape[0]
+    order = tf.argsort(decisions)
+    ordered = tf.gather(decisions, order)
+    steps = tf.cast(ordered != tf.roll(ordered, 1, 0), tf.int32)
+    ranks = tf.cumsum(tf.where(tf.range(n) == 0, 0, steps))
+    return (
+        tf.scatter_nd(order[:, None], ranks, [n]),
+        tf.math.unsorted_segment_max(ordered, ranks, n),
+    )
+
+
 def decomposition_sums(
-    examples: _inputs.Examples,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    examples: _inputs.Examples, occurring: bool = False
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns what the parts of the Brier score are read off, and if all was right.
 
-    The columns k hold sums over the examples decided as k, of forecasts less the vertex
-    e_k of the decision, from which they stray little: the outcomes (rows 0 to K-1),
-    p - e_k (K rows), |p - e_k|^2, and p - e_k at the label.
+    The columns hold sums over the examples of one decision k, of forecasts less the
+    vertex e_k, from which they stray little: the outcomes (rows 0 to K-1), p - e_k (K
+    rows), |p - e_k|^2, and p - e_k at the label.
+
+    Args:
+      examples: what to add up.
+      occurring: whether there may be a column for each of N examples, if they are
+        fewer than the classes, instead of one for each class.
 
     Returns:
-      hi and lo [2K + 2, K], which add over batches, and a boolean scalar.
+      hi and lo [2K + 2, K or N], which add over batches if there are K columns; a
+      boolean scalar; and where the vertex of each column is, [K, K or N].
     """
     classes, dtype = examples.num_classes, examples.dtype
     labels, weights = examples.labels, examples.weights
@@ -263,6 +285,14 @@ def decomposition_sums(
     p = tf.cast(examples.probabilities, dtype)
     scores = tf.cast(scores, dtype)
     hits = tf.cast(decisions == labels, dtype)
+    columns, n = tf.range(classes), classes
+    if occurring and (decisions.shape[0] or classes) < classes:
+        decisions, columns = _occurring(decisions)
+        n = columns.shape[0]
+    elif classes > _MOST_CLASSES:
+        expected = f"at most {_MOST_CLASSES}, for sums of all their pairs"
+        raise _checks.error("num_classes", expected, classes)
+    vertices = columns == tf.range(classes)[:, None]
     rows = tf.stack(
         [
             tf.ones_like(scores),
@@ -276,17 +306,15 @@ def decomposition_sums(
         live = (right & (weights > 0))[:, None]
         rows = tf.where(live, rows * weights[:, None], tf.zeros_like(rows))
         p = tf.where(live, p * weights[:, None], tf.zeros_like(p))
-    outcomes = _sums.segment_pair(
-        rows[:, :1], labels * classes + decisions, classes * classes
-    )
-    moments = _sums.segment_pair(rows[:, 1:], decisions, classes)
+    outcomes = _sums.segment_pair(rows[:, :1], labels * n + decisions, classes * n)
+    moments = _sums.segment_pair(rows[:, 1:], decisions, n)
     # In the sum of the parts those off the diagonal cancel: plain sums will do.
-    strays = tf.transpose(tf.math.unsorted_segment_sum(p, decisions, classes))
+    strays = tf.transpose(tf.math.unsorted_segment_sum(p, decisions, n))
     hi, lo = (
         tf.concat(
             [
-                tf.reshape(outcome, [classes, classes]),
-                tf.linalg.set_diag(stray, moment[0]),
+                tf.reshape(outcome, [classes, n]),
+                tf.where(vertices, moment[0], stray),
                 moment[1:],
             ],
             axis=0,
@@ -295,12 +323,14 @@ def decomposition_sums(
             outcomes, (strays, tf.zeros_like(strays)), moments, strict=True
         )
     )
-    return hi, lo, valid
+    return hi, lo, valid, vertices
 
 
-def decomposition_parts(totals: tf.Tensor) -> tuple[BrierParts, ExactBrierParts]:
-    """Returns the parts of the Brier score, of `decomposition_sums` [2K + 2, K]."""
-    classes = totals.shape[1]
+def decomposition_parts(
+    totals: tf.Tensor, vertices: tf.Tensor
+) -> tuple[BrierParts, ExactBrierParts]:
+    """Returns the parts of the Brier score, of `decomposition_sums`."""
+    classes = vertices.shape[0]
     counts, strays = totals[:classes], totals[classes : 2 * classes]
     held = tf.reduce_sum(counts, axis=0)
     total = tf.reduce_sum(held)
@@ -310,7 +340,7 @@ def decomposition_parts(totals: tf.Tensor) -> tuple[BrierParts, ExactBrierParts]
 
     dbar = tf.math.divide_no_nan(counts, held)
     fbar = tf.math.divide_no_nan(strays, held)  # Less the vertex, as all below.
-    gaps = fbar - (dbar - tf.eye(classes, dtype=totals.dtype))
+    gaps = fbar - (dbar - tf.cast(vertices, totals.dtype))
     gaps = tf.where(held > 0, gaps, tf.zeros_like(gaps))
     pbar = share(tf.reduce_sum(counts, axis=1, keepdims=True))
 
@@ -339,7 +369,7 @@ def _decomposition(
 ) -> BrierParts | ExactBrierParts:
     options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
     examples = _inputs.examples(labels, probabilities, logits, **options)
-    hi, lo, valid = decomposition_sums(examples)
+    hi, lo, valid, vertices = decomposition_sums(examples, occurring=True)
     totals = hi + lo
     valid &= tf.reduce_sum(totals[: examples.num_classes]) > 0
     totals = _inputs.nan_unless(
@@ -347,7 +377,7 @@ def _decomposition(
         totals,
         lambda: np_rules.brier_decomposition(labels, logits, probabilities, **options),
     )
-    return decomposition_parts(totals)[exact]
+    return decomposition_parts(totals, vertices)[exact]
 
 
 def brier_decomposition(
