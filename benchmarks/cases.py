@@ -478,7 +478,7 @@ def _bayesian(num_bins: int, mode: str) -> Case:
         ),
     ]
     few = num_bins <= 15
-    if few:  # With many bins its draws are 0 / 0.
+    if few:  # Its draws are 0 / 0 at times, with many bins always.
         draws = 25
         rows.append(
             Contender(
@@ -487,6 +487,7 @@ def _bayesian(num_bins: int, mode: str) -> Case:
                 "ours.plain_bayesian",
                 {"num_bins": num_bins, "draws": draws, "of": _DRAWS},
                 baseline=True,
+                quantity=None,
             )
         )
     return Case(

@@ -327,12 +327,13 @@ def check_evaluation(rows, jit_compile, rng, path=None):
 
 
 def alike(row):
-    """Returns what metrics of one model must have in common."""
+    """Returns what metrics that share data and a model have in common."""
     exact = row.name == "brier_decomposition_exact"  # Its parts have the same names.
-    return (type(row).__name__, row.units, row.activation, exact)
+    zeros = getattr(row, "zeros", True)
+    return (type(row).__name__, row.units, row.activation, zeros, exact)
 
 
-MODELS = [
+GROUPS = [
     list(group)
     for _, group in itertools.groupby(
         sorted(catalogue.METRICS, key=lambda row: str(alike(row))), alike
@@ -340,7 +341,10 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("rows", MODELS, ids=lambda rows: rows[0].metric)
+every_group = pytest.mark.parametrize("rows", GROUPS, ids=lambda rows: rows[0].metric)
+
+
+@every_group
 def test_in_compile_and_after_reload(rows, rng, tmp_path):
     check_evaluation(rows, False, rng, tmp_path / "model.keras")
 
@@ -360,35 +364,41 @@ def test_in_a_model_compiled_by_xla(name, rng):
     check_evaluation([row], True, rng)
 
 
-@every_row
-def test_two_replicas_give_the_value_of_one(row, options, rng):
-    data = row.lattice(rng, n=41)
+@every_group
+def test_two_replicas_give_the_value_of_one(rows, rng):
+    data = rows[0].lattice(rng, n=41)
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     assert strategy.num_replicas_in_sync == 2
     with strategy.scope():
-        metric = make_for_graph(row, options)
+        metrics = [make_for_graph(row, row.metric_cases[0][0]) for row in rows]
     dataset = tf.data.Dataset.from_tensor_slices(
         (data.labels, data.predictions, data.weights)
     ).batch(12)
 
+    def update(*batch):
+        for metric in metrics:
+            metric.update_state(*batch)
+
     @tf.function
     def step(batch):
-        strategy.run(metric.update_state, args=batch)
+        strategy.run(update, args=batch)
 
     for batch in strategy.experimental_distribute_dataset(dataset):
         step(batch)
-    expected = row.expected(row.metric_cases[0][1], data, True)
-    assert_close(row, read(metric), expected)
 
     @tf.function
-    def result():
-        return list(tf.nest.flatten(in_order(metric.result())))
+    def results():
+        return [tf.nest.flatten(in_order(metric.result())) for metric in metrics]
 
-    parts = [strategy.experimental_local_results(p) for p in strategy.run(result)]
-    for inside in zip(*parts, strict=True):
-        assert_close(row, value(inside), expected)
-    metric.reset_state()
-    assert not np.any(read(metric))
+    inside = strategy.run(results)
+    for row, metric, parts in zip(rows, metrics, inside, strict=True):
+        expected = row.expected(row.metric_cases[0][1], data, True)
+        assert_close(row, read(metric), expected)
+        parts = [strategy.experimental_local_results(part) for part in parts]
+        for of_replica in zip(*parts, strict=True):
+            assert_close(row, value(of_replica), expected)
+        metric.reset_state()
+        assert not np.any(read(metric))
 
 
 @every_row

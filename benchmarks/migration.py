@@ -1,0 +1,278 @@
+"""Checks what the README says of other packages: `python benchmarks/migration.py`.
+
+Computes their numbers and ours on the same data and prints both. Run it with the Python
+of the peers, and with one that has TensorFlow Probability; what cannot be imported is
+left out. It fails where numbers that the README calls equal differ, or those that it
+calls different are equal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _import_both() -> tuple[Any, Any]:
+    """Imports the package of 2020, if it is installed, and this one: of one name."""
+    name = "uncertainty_metrics"
+    here = {str(ROOT), ""}
+    path, sys.path[:] = sys.path[:], [p for p in sys.path if p not in here]
+    try:
+        former = importlib.import_module(f"{name}.numpy")
+        if hasattr(former, "bin_statistics"):  # This one, installed.
+            former = None
+    except ImportError:
+        former = None
+    for module in [m for m in sys.modules if m.partition(".")[0] == name]:
+        del sys.modules[module]
+    sys.path[:] = [str(ROOT), *path]
+    return former, importlib.import_module(f"{name}.numpy")
+
+
+FORMER, um = _import_both()
+
+
+def data(n: int = 2000, classes: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns labels, logits and probabilities of an overconfident classifier."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(n, classes))
+    logits[np.arange(n), rng.integers(0, classes, n)] += 2
+    p = np.exp(logits / 1.5)
+    cumulative = np.cumsum(p / p.sum(axis=1, keepdims=True), axis=1)
+    labels = (rng.random((n, 1)) > cumulative[:, :-1]).sum(axis=1)
+    p = np.exp(logits)
+    return labels, logits, p / p.sum(axis=1, keepdims=True)
+
+
+LABELS, LOGITS, PROBABILITIES = data()
+POSITIVE = PROBABILITIES[:, 1]
+IS_POSITIVE = (LABELS == 1).astype(int)
+SAMPLES = np.random.default_rng(1).normal(size=(200, 20))
+TARGETS = np.random.default_rng(2).normal(size=200)
+
+# (what, theirs, ours, whether they are equal)
+Row = tuple[str, Callable[[], float], Callable[[], float], bool]
+
+
+def _gce(scheme: str, norm: str, **options: Any) -> float:
+    return um.gce(LABELS, PROBABILITIES, scheme, True, False, norm, **options)
+
+
+def former_rows() -> Iterator[Row]:
+    """The package of 2020."""
+    if FORMER is None:
+        raise ImportError("uncertainty_metrics 0.0.81")
+    np.float = float  # noqa: NPY001 - it uses the name that NumPy 1.20 deprecated.
+    args = (LABELS, PROBABILITIES)
+    yield (
+        "ece, 30 bins",
+        lambda: FORMER.ece(*args),
+        lambda: um.ece(*args, num_bins=30),
+        True,
+    )
+    yield "ece, defaults", lambda: FORMER.ece(*args), lambda: um.ece(*args), False
+    yield (
+        "sce, 30 bins",
+        lambda: FORMER.sce(*args),
+        lambda: um.sce(*args, num_bins=30),
+        True,
+    )
+    yield (
+        "rmsce, 100 a bin",
+        lambda: FORMER.rmsce(*args),
+        lambda: um.rmsce(*args, datapoints_per_bin=100),
+        False,
+    )
+    yield (
+        "spce is not a root",
+        lambda: FORMER.spce(POSITIVE, IS_POSITIVE.astype(float)),
+        lambda: um.spce(POSITIVE, IS_POSITIVE),
+        False,
+    )
+    edges = ([0, 1], [[0.5, 0.5], [0.6, 0.4]])
+    yield (
+        "ece on edges",
+        lambda: FORMER.gce(*edges, "even", True, False, "l1", num_bins=2),
+        lambda: um.ece(*edges, num_bins=2),
+        False,
+    )
+
+
+def torchmetrics_rows() -> Iterator[Row]:
+    """Bins of torchmetrics are closed on the left."""
+    import torch
+    from torchmetrics.functional import classification, regression
+
+    p, y = torch.tensor(PROBABILITIES), torch.tensor(LABELS)
+    for norm, ours in (
+        ("l1", lambda: um.ece(LABELS, PROBABILITIES)),
+        ("l2", lambda: _gce("even", "l2")),
+        ("max", lambda: um.mce(LABELS, PROBABILITIES)),
+    ):
+        yield (
+            f"multiclass_calibration_error, {norm}",
+            lambda norm=norm: classification.multiclass_calibration_error(
+                p, y, num_classes=5, n_bins=15, norm=norm
+            ),
+            ours,
+            True,
+        )
+    binary = lambda: classification.binary_calibration_error(  # noqa: E731
+        torch.tensor(POSITIVE), torch.tensor(IS_POSITIVE), n_bins=15, norm="l1"
+    )
+    options = {"positive_class": True}
+    yield (
+        "binary_calibration_error",
+        binary,
+        lambda: um.ece(IS_POSITIVE, POSITIVE, **options),
+        True,
+    )
+    yield (
+        "binary_calibration_error, ece",
+        binary,
+        lambda: um.ece(IS_POSITIVE, POSITIVE),
+        False,
+    )
+    if hasattr(regression, "continuous_ranked_probability_score"):
+        crps = lambda: regression.continuous_ranked_probability_score(  # noqa: E731
+            torch.tensor(SAMPLES), torch.tensor(TARGETS)
+        )
+        for estimator in ("nrg", "fair"):
+            yield (
+                f"continuous_ranked_probability_score, {estimator}",
+                crps,
+                lambda e=estimator: um.crps_score(TARGETS, SAMPLES, estimator=e).mean(),
+                estimator == "nrg",
+            )
+
+
+def netcal_rows() -> Iterator[Row]:
+    """ACE of netcal is another number: the plain mean over bins."""
+    from netcal import metrics
+
+    yield (
+        "ECE",
+        lambda: metrics.ECE(15).measure(PROBABILITIES, LABELS),
+        lambda: um.ece(LABELS, PROBABILITIES),
+        True,
+    )
+    yield (
+        "MCE",
+        lambda: metrics.MCE(15).measure(PROBABILITIES, LABELS),
+        lambda: um.mce(LABELS, PROBABILITIES),
+        True,
+    )
+    yield (
+        "ECE of two classes",
+        lambda: metrics.ECE(15).measure(POSITIVE, IS_POSITIVE),
+        lambda: um.ece(IS_POSITIVE, POSITIVE, positive_class=True),
+        True,
+    )
+    yield (
+        "ACE",
+        lambda: metrics.ACE(15).measure(PROBABILITIES, LABELS),
+        lambda: um.ace(LABELS, PROBABILITIES),
+        False,
+    )
+
+    def mean_of_bins():
+        bins = um.bin_statistics(LABELS, PROBABILITIES)
+        held = bins.counts > 0
+        return np.mean(np.abs(bins.accuracies - bins.confidences)[held])
+
+    yield (
+        "ACE, mean over bins",
+        lambda: metrics.ACE(15).measure(PROBABILITIES, LABELS),
+        mean_of_bins,
+        True,
+    )
+
+
+def scikit_learn_rows() -> Iterator[Row]:
+    """The Brier score of two classes counts one of them."""
+    from sklearn import metrics
+
+    yield (
+        "brier_score_loss",
+        lambda: metrics.brier_score_loss(IS_POSITIVE, POSITIVE),
+        lambda: (
+            um.brier_score(IS_POSITIVE, probabilities=POSITIVE, zero_based=True) / 2
+        ),
+        True,
+    )
+    yield (
+        "roc_auc_score",
+        lambda: metrics.roc_auc_score(IS_POSITIVE, POSITIVE),
+        lambda: um.auroc(IS_POSITIVE, POSITIVE),
+        True,
+    )
+
+
+def tfp_rows() -> Iterator[Row]:
+    """Bins of TFP are closed on the left; its resolution has the wrong axis."""
+    import tensorflow as tf
+    import tensorflow_probability as tfp
+
+    labels = tf.constant(LABELS, tf.int32)
+    logits = tf.constant(LOGITS, tf.float32)
+    yield (
+        "tfp.stats.expected_calibration_error",
+        lambda: tfp.stats.expected_calibration_error(15, logits, labels),
+        lambda: um.ece(LABELS, logits=LOGITS),
+        True,
+    )
+    yield (
+        "tfp.stats.brier_score",
+        lambda: np.mean(tfp.stats.brier_score(labels, logits)),
+        lambda: um.brier_score(LABELS, logits=LOGITS),
+        True,
+    )
+    # In five balanced classes the wrong axis hardly shows: three of unequal size.
+    skewed = np.repeat([0, 1, 2], [80, 15, 5])
+    p = np.full((100, 3), [0.8, 0.15, 0.05])
+    for i, (part, equal) in enumerate(
+        (("uncertainty", True), ("resolution", False), ("reliability", True))
+    ):
+        yield (
+            f"tfp.stats.brier_decomposition, {part}",
+            lambda i=i: tfp.stats.brier_decomposition(
+                tf.constant(skewed, tf.int32), tf.math.log(tf.constant(p, tf.float32))
+            )[i],
+            lambda i=i: um.brier_decomposition(skewed, probabilities=p)[i],
+            equal,
+        )
+
+
+def main() -> None:
+    """Prints all numbers; fails where the README would be wrong."""
+    wrong = []
+    for rows in (
+        former_rows,
+        torchmetrics_rows,
+        netcal_rows,
+        scikit_learn_rows,
+        tfp_rows,
+    ):
+        try:
+            found = list(rows())
+        except ImportError as missing:
+            print(f"{rows.__name__}: left out, {missing}")
+            continue
+        for what, theirs, ours, equal in found:
+            a, b = float(theirs()), float(ours())
+            print(f"{rows.__name__}: {what}: {a:.7f}, ours {b:.7f}")
+            if (abs(a - b) <= 2e-6) != equal:
+                wrong.append(what)
+    if wrong:
+        raise SystemExit(f"Not as the README says: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
