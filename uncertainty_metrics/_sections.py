@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._predictions import Predictions, ReportError
+from uncertainty_metrics import _sections_regression
+from uncertainty_metrics._blocks import SIDES
+from uncertainty_metrics._predictions import Predictions, Regression, ReportError
 from uncertainty_metrics._sections_ensemble import averaged, ensemble
 from uncertainty_metrics._sections_intervals import (
     INTERVAL_LEVEL,
@@ -45,8 +47,6 @@ _BRIER_PARTS = {
     "within_bin_covariance": ("-", "How well it follows the labels; high is good."),
 }
 
-SIDES = ("first", "second")
-
 
 def _metric(section: str, name: str) -> tuple[str, ...]:
     return section, "metrics", name, "value"
@@ -70,25 +70,25 @@ _COMPARED = {
 
 
 def build(
-    predictions: Predictions,
+    predictions: Predictions | Regression,
     num_bins: int = DEFAULT_NUM_BINS,
-    other: Predictions | None = None,
+    other: Predictions | Regression | None = None,
 ) -> dict[str, Any]:
     """Computes the report.
 
     Args:
-      predictions: labels and predictions.
+      predictions: predictions and what came.
       num_bins: number of bins of every metric.
-      other: those of another model, to compare.
+      other: those of another model of the same task, to compare.
 
     Returns:
-      The report, ready for strict JSON: `package`, `version`, `options`, `source`,
-      `data`, `notes` and the sections `calibration`, `bayesian_ece`, `scoring_rules`,
-      `intervals`, `selective_prediction`; of an ensemble `ensemble`; and, with `other`,
-      `comparison`, which holds all that of the other model, too.
+      The report, ready for strict JSON: `package`, `version`, `task`, `options`,
+      `source`, `data`, `notes` and the sections of the task, which the module `report`
+      lists; with `other`, `comparison`, which holds all that of the other model, too.
 
     Raises:
       ReportError: a label, a prediction or a weight is not valid; it names the source.
+        Or the models are of different tasks.
 
     Example:
       >>> from uncertainty_metrics import report
@@ -97,22 +97,35 @@ def build(
       >>> report.build(here, num_bins=5)["data"]["examples"]
       3
     """
+    if other is not None and _task(other) != _task(predictions):
+        raise ReportError(
+            f"{other.source}: a {_task(other)} cannot be compared with a "
+            f"{_task(predictions)}, {predictions.source}"
+        )
+    options = {"num_bins": num_bins, "seed": _SEED}
+    if _task(predictions) == "classification":
+        draws = {"num_ece_samples": _num_draws(num_bins)}
+        options = {**options, **draws, **SELECTIVE_OPTIONS}
     report = {
         "package": "uncertainty_metrics",
         "version": __version__,
-        "options": {
-            "num_bins": num_bins,
-            "num_ece_samples": _num_draws(num_bins),
-            "seed": _SEED,
-            **SELECTIVE_OPTIONS,
-        },
+        "task": _task(predictions),
+        "options": options,
         **_of_model(predictions, num_bins),
     }
     if other is not None:
-        report["comparison"] = _comparison(
-            predictions, other, report, _of_model(other, num_bins), num_bins
+        of_other = _of_model(other, num_bins)
+        compare = (
+            _comparison_of_regressions
+            if isinstance(predictions, Regression)
+            else _comparison
         )
+        report["comparison"] = compare(predictions, other, report, of_other, num_bins)
     return report
+
+
+def _task(predictions: Predictions | Regression) -> str:
+    return "regression" if isinstance(predictions, Regression) else "classification"
 
 
 @contextlib.contextmanager
@@ -126,41 +139,60 @@ def errors_naming(source: str) -> Iterator[None]:
         raise ReportError(missing) from missing
 
 
-def _of_model(predictions: Predictions, num_bins: int) -> dict[str, Any]:
+def _of_model(predictions: Predictions | Regression, num_bins: int) -> dict[str, Any]:
     """Returns what the report says of one model."""
+    of_task = _of_regression if isinstance(predictions, Regression) else _of_classifier
     with errors_naming(predictions.source):
-        data = arguments_of(predictions)
+        return {"source": predictions.source, **of_task(predictions, num_bins)}
+
+
+def _check_total_weight(total: float) -> None:
+    if total > _MAX_TOTAL_WEIGHT:
+        raise ValueError(
+            f"`sample_weight` must sum to at most {_MAX_TOTAL_WEIGHT:g}. Received: "
+            f"{total:g} in all"
+        )
+
+
+def _of_regression(predictions: Regression, num_bins: int) -> dict[str, Any]:
+    weights = _sections_regression.forecasts_of(predictions).weights
+    if weights is not None:
         with np.errstate(over="ignore"):
-            per_class = um.bin_statistics(
-                **data, max_prob=False, class_conditional=True, num_bins=1
-            )
-            total = float(per_class.counts[0].sum())
-        if total > _MAX_TOTAL_WEIGHT:
-            raise ValueError(
-                f"`sample_weight` must sum to at most {_MAX_TOTAL_WEIGHT:g}. Received: "
-                f"{total:g} in all"
-            )
-        report = {
-            "source": predictions.source,
-            "data": {
-                "examples": int(np.size(predictions.labels)),
-                "classes": len(per_class.counts),
-                "members": predictions.members,
-                "predictions": predictions.kind,
-                "total_weight": total,
-            },
-            "notes": _notes(predictions, total),
-            "calibration": _calibration(data, num_bins),
-        }
-        ece = report["calibration"]["metrics"]["ece"]["value"]
-        report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
-        chance = report["bayesian_ece"]["ece_by_chance"]
-        report["scoring_rules"] = _scoring_rules(data)
-        report["intervals"] = intervals(data, num_bins, _is_by_chance(ece, chance))
-        report["selective_prediction"] = selective_prediction(data, _sample_size(data))
-        if predictions.members > 1:
-            report["ensemble"] = ensemble(predictions, chance, num_bins)
-        return report
+            _check_total_weight(float(weights.sum()))
+    return {
+        "notes": _left_out(predictions),
+        **_sections_regression.sections(predictions, num_bins),
+    }
+
+
+def _of_classifier(predictions: Predictions, num_bins: int) -> dict[str, Any]:
+    data = arguments_of(predictions)
+    with np.errstate(over="ignore"):
+        per_class = um.bin_statistics(
+            **data, max_prob=False, class_conditional=True, num_bins=1
+        )
+        total = float(per_class.counts[0].sum())
+    _check_total_weight(total)
+    report = {
+        "data": {
+            "examples": int(np.size(predictions.labels)),
+            "classes": len(per_class.counts),
+            "members": predictions.members,
+            "predictions": predictions.kind,
+            "total_weight": total,
+        },
+        "notes": _notes(predictions, total),
+        "calibration": _calibration(data, num_bins),
+    }
+    ece = report["calibration"]["metrics"]["ece"]["value"]
+    report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
+    chance = report["bayesian_ece"]["ece_by_chance"]
+    report["scoring_rules"] = _scoring_rules(data)
+    report["intervals"] = intervals(data, num_bins, _is_by_chance(ece, chance))
+    report["selective_prediction"] = selective_prediction(data, _sample_size(data))
+    if predictions.members > 1:
+        report["ensemble"] = ensemble(predictions, chance, num_bins)
+    return report
 
 
 def arguments_of(predictions: Predictions) -> dict[str, Any]:
@@ -168,12 +200,14 @@ def arguments_of(predictions: Predictions) -> dict[str, Any]:
     return {**predictions.arguments, predictions.kind: averaged(predictions)}
 
 
+def _left_out(predictions: Predictions | Regression) -> list[str]:
+    names = ", ".join(predictions.left_out)
+    return [f"Left out, as their names mean nothing here: {names}."] if names else []
+
+
 def _notes(predictions: Predictions, total_weight: float) -> list[str]:
     """Returns what the reader should know about the data."""
-    notes = []
-    if predictions.left_out:
-        names = ", ".join(predictions.left_out)
-        notes.append(f"Left out, as their names mean nothing here: {names}.")
+    notes = _left_out(predictions)
     labels, values = predictions.labels, predictions.values
     # Else the predictions are those of class 1 alone.
     has_classes = values.shape != labels.shape and values.shape[-1] > 1
@@ -390,13 +424,7 @@ def _comparison(
     }
     same_examples, examples = _examples(predictions, other)
     models = dict(zip(SIDES, (report, of_other), strict=True))
-    numbers = {
-        name: {
-            side: functools.reduce(operator.getitem, path, model)
-            for side, model in models.items()
-        }
-        for name, path in _COMPARED.items()
-    }
+    numbers = _numbers(models, _COMPARED)
     by_chance = {
         side: _is_by_chance(
             numbers["ece"][side], model["bayesian_ece"]["ece_by_chance"]
@@ -419,20 +447,70 @@ def _comparison(
     }
 
 
-def _examples(predictions: Predictions, other: Predictions) -> tuple[bool, str]:
-    """Says whether two files are of the same examples, by their labels and weights."""
-    first, second = np.ravel(predictions.labels), np.ravel(other.labels)
+def _numbers(
+    models: dict[str, Any], places: dict[str, tuple[str, ...]]
+) -> dict[str, dict[str, Any]]:
+    """Returns numbers of both models side by side."""
+    return {
+        name: {
+            side: functools.reduce(operator.getitem, path, model)
+            for side, model in models.items()
+        }
+        for name, path in places.items()
+    }
+
+
+def _comparison_of_regressions(
+    predictions: Regression,
+    other: Regression,
+    report: dict[str, Any],
+    of_other: dict[str, Any],
+    num_bins: int,
+) -> dict[str, Any]:
+    """Returns the section that compares two regressions."""
+    same_examples, examples = _examples(predictions, other)
+    models = dict(zip(SIDES, (report, of_other), strict=True))
+    numbers = _numbers(models, _sections_regression.COMPARED)
+    found = (
+        _sections_regression.differences(predictions, other, num_bins)
+        if same_examples
+        else {}
+    )
+    chances = {
+        side: model["calibration"]["ece_by_chance"] for side, model in models.items()
+    }
+    return {
+        "same_examples": same_examples,
+        "examples": examples,
+        "numbers": numbers,
+        "differences": found,
+        "verdict": _sections_regression.verdict_of_two(numbers, chances, found),
+        "quality": _sections_regression.quality(found),
+        "other": of_other,
+    }
+
+
+def _examples(
+    predictions: Predictions | Regression, other: Predictions | Regression
+) -> tuple[bool, str]:
+    """Says whether two files are of the same examples, by what came and weights."""
+    key = "target" if isinstance(predictions, Regression) else "labels"
+    first, second = (np.ravel(getattr(model, key)) for model in (predictions, other))
+    name = key.removesuffix("s") + "s"
     if first.size != second.size:
         return False, f"Other examples: {first.size} and {second.size} of them."
     different = int(np.sum(first != second))
     if different:
         return False, (
-            f"As many examples, but {different} of the {first.size} labels differ: "
+            f"As many examples, but {different} of the {first.size} {name} differ: "
             "other examples, or in another order."
         )
     if not _same_weights(predictions.sample_weight, other.sample_weight):
-        return False, "The same labels in the same order, but other weights."
-    return True, "The same examples: both files hold the same labels in the same order."
+        return False, f"The same {name} in the same order, but other weights."
+    return (
+        True,
+        f"The same examples: both files hold the same {name} in the same order.",
+    )
 
 
 def _same_weights(first: np.ndarray | None, second: np.ndarray | None) -> bool:

@@ -43,7 +43,7 @@ def intervals(
         verdict = "One example alone has no intervals."
     return {
         "level": INTERVAL_LEVEL,
-        "num_resamples": _num_resamples(size),
+        "num_resamples": options(size)["num_resamples"],
         "verdict": verdict,
         "metrics": _each_metric(functools.partial(bootstrap, **data), size, num_bins),
     }
@@ -61,7 +61,7 @@ def differences(
     """
     first, second = _examples(first), _examples(second)
 
-    def difference(metric, **options):
+    def difference(metric: Callable[..., float], **options: Any) -> Any:
         with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
             return bootstrap_difference(metric, first, second, **options)
 
@@ -82,8 +82,14 @@ def _examples(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _num_resamples(size: int) -> int:
-    return max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
+def options(size: int) -> dict[str, Any]:
+    """Returns the options of the bootstrap of some examples."""
+    resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_RESAMPLED // size))
+    return {
+        "num_resamples": resamples,
+        "alpha": 1 - INTERVAL_LEVEL,
+        "seed": _SEED,
+    }
 
 
 def _each_metric(
@@ -96,21 +102,17 @@ def _each_metric(
         "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
         "negative_log_likelihood": (um.negative_log_likelihood, {}),
     }
-    options = {
-        "num_resamples": _num_resamples(size),
-        "alpha": 1 - INTERVAL_LEVEL,
-        "seed": _SEED,
-    }
     return {
-        name: _row(interval(metric, **of_metric, **options))
+        name: row(*interval(metric, **of_metric, **options(size)))
         for name, (metric, of_metric) in metrics.items()
         if size > 1
     }
 
 
-def _row(interval: ConfidenceInterval) -> dict[str, float | str | None]:
+def row(low: float, estimate: float, high: float) -> dict[str, float | str | None]:
     """Returns what strict JSON can hold; null is what is not defined."""
+    ends = {"low": low, "estimate": estimate, "high": high}
     return {
         name: None if np.isnan(end) else end if np.isfinite(end) else str(end)
-        for name, end in zip(("low", "estimate", "high"), interval, strict=True)
+        for name, end in ends.items()
     }

@@ -1,0 +1,424 @@
+"""The calibration report of regressions."""
+
+import json
+import pathlib
+
+import numpy as np
+import properscoring
+import pytest
+from scipy import stats
+
+from uncertainty_metrics import _sections_intervals, report
+from uncertainty_metrics.__main__ import main
+
+METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
+PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def forecasts(rng, n=200, factor=1.0, bias=0.0):
+    """Forecasts whose errors are `factor` times what they say."""
+    mean, stddev = 5 * rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
+    target = mean + stddev * (factor * rng.normal(size=n) + bias)
+    return {"mean": mean, "stddev": stddev, "target": target}
+
+
+def model(arrays, source="here", kind="stddev"):
+    return report.Regression(
+        source,
+        arrays["mean"],
+        kind,
+        arrays[kind],
+        arrays["target"],
+        arrays.get("sample_weight"),
+    )
+
+
+def built(arrays, other=None, num_bins=15):
+    """The numbers, as strict JSON has them."""
+    other = None if other is None else model(other, "there")
+    found = report.build(model(arrays), num_bins, other)
+    return json.loads(json.dumps(found, allow_nan=False))
+
+
+def values(section):
+    return {name: row["value"] for name, row in section["metrics"].items()}
+
+
+def fails(capsys, *arguments):
+    """Runs a command that must fail as promised; returns its one line."""
+    assert main(["report", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert not pathlib.Path(report.DEFAULT_DIRECTORY).exists()
+    return err
+
+
+# Numbers, by SciPy and properscoring.
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_numbers(weighted, rng):
+    arrays = forecasts(rng, factor=1.3)
+    w = np.ones(200)
+    if weighted:
+        arrays["sample_weight"] = w = rng.integers(0, 3, 200) + 0.0
+    found = built(arrays, num_bins=7)
+    mean, stddev, y = (arrays[name] for name in ("mean", "stddev", "target"))
+    normal, z = stats.norm(mean, stddev), (y - mean) / stddev
+
+    def average(scores):
+        return np.sum(w * scores) / np.sum(w)
+
+    temperature = average(z**2)
+    expected = {
+        "rmse": average((y - mean) ** 2) ** 0.5,
+        "crps": average(properscoring.crps_gaussian(y, mean, stddev)),
+        "negative_log_likelihood": average(-normal.logpdf(y)),
+    }
+    assert values(found["scoring_rules"]) == pytest.approx(expected, rel=1e-9)
+
+    calibration = found["calibration"]
+    levels = np.linspace(0.1, 0.99, 7)
+    coverages = [average(np.abs(z) <= stats.norm.interval(p)[1]) for p in levels]
+    assert calibration["curve"]["levels"] == pytest.approx(levels)
+    assert calibration["curve"]["coverages"] == pytest.approx(coverages)
+    gaps = np.abs(np.array(coverages) - levels)
+    assert values(calibration)["ece"] == pytest.approx(gaps.mean())
+    for row in calibration["levels"]:
+        low, high = normal.interval(row["level"])
+        assert row["coverage"] == pytest.approx(average((low <= y) & (y <= high)))
+        assert row["width"] == pytest.approx(average(high - low))
+
+    pit = normal.cdf(y)
+    mean_pit = average(pit)
+    assert values(found["pit"])["mean"] == pytest.approx(mean_pit)
+    variance = average((pit - mean_pit) ** 2)
+    assert values(found["pit"])["variance"] == pytest.approx(variance)
+    repeated = np.repeat(pit, w.astype(int))
+    distance = stats.kstest(repeated, "uniform").statistic
+    assert values(found["pit"])["distance"] == pytest.approx(distance)
+    counts = found["pit"]["histogram"]["counts"]
+    bins = np.histogram(pit, np.linspace(0, 1, 8), weights=w / w.max())[0]
+    assert counts == pytest.approx(bins)
+
+    sharpness = values(found["sharpness"])
+    kept = stddev[w > 0]
+    assert sharpness == pytest.approx(
+        {
+            "sharpness": average(stddev),
+            "lowest_stddev": kept.min(),
+            "highest_stddev": kept.max(),
+            "mean_absolute_error": average(np.abs(y - mean)),
+        }
+    )
+
+    recalibrated = stats.norm(mean, stddev * temperature**0.5)
+    assert values(found["recalibration"]) == pytest.approx(
+        {
+            "temperature": temperature,
+            "stddev_factor": temperature**0.5,
+            "recalibrated_nll": average(-recalibrated.logpdf(y)),
+        }
+    )
+
+    intervals = found["intervals"]["metrics"]
+    assert tuple(intervals) == METRICS
+    for name, value in {
+        **expected,
+        "ece": gaps.mean(),
+        "temperature": temperature,
+    }.items():
+        row = intervals[name]
+        assert row["estimate"] == pytest.approx(value)
+        assert row["low"] < value < row["high"]
+    assert found["data"] == {
+        "examples": 200,
+        "predictions": "stddev",
+        "weighted": weighted,
+        "total_weight": w.sum(),
+    }
+
+
+def test_interval_of_a_mean_is_about_that_of_the_normal_distribution(rng):
+    arrays = forecasts(rng, n=2000)
+    scores = ((arrays["target"] - arrays["mean"]) / arrays["stddev"]) ** 2
+    row = built(arrays)["intervals"]["metrics"]["temperature"]
+    half = 1.96 * scores.std() / 2000**0.5
+    assert row["high"] - row["low"] == pytest.approx(2 * half, rel=0.2)
+
+
+def test_error_by_chance(rng):
+    levels = np.linspace(0.1, 0.99, 15)
+    u = rng.uniform(size=(2000, 100, 1))
+    errors = np.abs((u <= levels).mean(axis=1) - levels).mean(axis=1)
+    chance = built(forecasts(rng, n=100))["calibration"]["ece_by_chance"]
+    assert chance == pytest.approx(np.quantile(errors, 0.95), rel=0.15)
+
+
+def test_temperature_by_chance(rng):
+    low, high = built(forecasts(rng, n=30))["recalibration"]["temperature_by_chance"]
+    assert [low, high] == pytest.approx(stats.chi2(30).ppf([0.025, 0.975]) / 30)
+
+
+# What it says.
+
+
+@pytest.mark.parametrize(
+    ("factor", "bias", "verdict", "of_pit"),
+    [
+        (1.5, 0.0, "Overconfident: the errors are 1.", "tend to be too narrow."),
+        (0.5, 0.0, "Underconfident: the errors are 0.", "tend to be too wide."),
+        (0.8, 0.6, None, "The predictions tend to be too low."),
+        (0.8, -0.6, None, "The predictions tend to be too high."),
+    ],
+)
+def test_verdicts(factor, bias, verdict, of_pit, rng):
+    found = built(forecasts(rng, n=1000, factor=factor, bias=bias))
+    assert found["calibration"]["verdict"].startswith(verdict or "")
+    assert of_pit in found["pit"]["verdict"]
+    assert found["pit"]["verdict"].startswith("The PIT values are not uniform")
+    if verdict:
+        assert "this one shows more than chance" in found["calibration"]["verdict"]
+
+
+@pytest.fixture
+def _few_resamples(monkeypatch):
+    monkeypatch.setattr(_sections_intervals, "_MAX_RESAMPLES", 200)
+
+
+@pytest.mark.usefixtures("_few_resamples")
+def test_calibrated_models_are_rarely_blamed():
+    clear = chance = uniform = 0
+    for seed in range(40):
+        found = built(forecasts(np.random.default_rng(seed), n=60))
+        verdict = found["calibration"]["verdict"]
+        clear += verdict.startswith("Neither clearly")
+        chance += "this one may be calibrated" in verdict
+        uniform += "may be uniform" in found["pit"]["verdict"]
+    assert min(clear, chance, uniform) >= 33
+
+
+@pytest.mark.usefixtures("_few_resamples")
+def test_heavy_tails_are_not_taken_for_chi_squared():
+    rng = np.random.default_rng(0)
+    clear = 0
+    for _ in range(40):
+        z = stats.t(3).rvs(100, random_state=rng) / 3**0.5  # Of variance 1.
+        arrays = {"mean": np.zeros(100), "stddev": np.ones(100), "target": z}
+        clear += built(arrays)["calibration"]["verdict"].startswith("Overconfident")
+    assert clear <= 4
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e9])
+def test_any_unit(unit, rng):
+    arrays = {name: unit * array for name, array in forecasts(rng).items()}
+    found = built(arrays)
+    text = report.render(found)
+    rmse = found["scoring_rules"]["metrics"]["rmse"]["value"]
+    assert f"{rmse:.4g}" in text.split()
+    assert "0.0000" not in text
+
+
+def test_perfect_predictions_have_no_temperature():
+    arrays = {"mean": np.arange(9.0), "stddev": np.ones(9), "target": np.arange(9.0)}
+    found = built(arrays)
+    assert values(found["recalibration"]) == {"temperature": 0.0, "stddev_factor": 0.0}
+    assert found["calibration"]["verdict"].startswith("Underconfident")
+    assert "All examples have the same" in found["sharpness"]["verdict"]
+    assert report.draw(model(arrays))
+
+
+def test_one_example():
+    arrays = {"mean": np.zeros(1), "stddev": np.ones(1), "target": np.ones(1)}
+    found = built(arrays, arrays)
+    assert found["intervals"]["metrics"] == {}
+    assert found["comparison"]["differences"] == {}
+    assert "One example alone has no intervals." in report.render(found)
+    assert set(report.draw(model(arrays))) == set(PICTURES)
+
+
+def test_what_has_no_weight_may_be_anything(rng):
+    arrays = forecasts(rng, n=50)
+    expected = built(arrays)
+    more = {name: np.append(array, np.nan) for name, array in arrays.items()}
+    more["sample_weight"] = np.append(np.full(50, 1e200), 0)
+    found = built(more)
+    for section in ("scoring_rules", "sharpness"):
+        assert values(found[section]) == pytest.approx(values(expected[section]))
+    assert set(report.draw(model(more))) == set(PICTURES)
+
+
+# Files.
+
+
+def test_command(capsys, rng):
+    arrays = forecasts(rng)
+    np.savez("p.npz", **arrays, other=np.ones(3))
+    assert main(["report", "p.npz"]) == 0
+    out = capsys.readouterr().out
+    written = [row.split()[1] for row in out.splitlines() if row.startswith("Wrote")]
+    names = [pathlib.Path(name).name for name in written]
+    assert names == ["report.html", *PICTURES, "report.json"]
+    found = json.loads(pathlib.Path(written[-1]).read_text("utf-8"))
+    assert (found["task"], found["source"]) == ("regression", "p.npz")
+    assert found["options"] == {"num_bins": 15, "seed": 0}
+    assert found["notes"] == ["Left out, as their names mean nothing here: other."]
+    assert found["calibration"]["verdict"] in " ".join(out.split())
+    for section in ("scoring_rules", "pit", "sharpness", "recalibration"):
+        for name, row in found[section]["metrics"].items():
+            assert [name, row["meaning"]] in [
+                [line.split()[0], line.strip().split("  ")[-1]]
+                for line in out.splitlines()
+                if line.startswith("  ")
+            ]
+
+
+@pytest.mark.parametrize("kind", ["variance", "stddev"])
+@pytest.mark.parametrize("target", ["target", "targets"])
+def test_csv_equals_npz(kind, target, rng):
+    arrays = forecasts(rng, n=30)
+    spread = arrays["stddev"] ** (2 if kind == "variance" else 1)
+    arrays = {
+        target: arrays["target"],
+        kind: spread,
+        "mean": arrays["mean"],
+        "sample_weight": np.arange(30.0),
+    }
+    np.savez("p.npz", **arrays)
+    rows = zip(*(array.tolist() for array in arrays.values()), strict=True)
+    lines = [",".join(arrays), *(",".join(map(repr, row)) for row in rows)]
+    pathlib.Path("p.csv").write_text("\n".join(lines))
+    of_npz, of_csv = (
+        report.build(report.read_predictions(name)) for name in ("p.npz", "p.csv")
+    )
+    assert (of_npz.pop("source"), of_csv.pop("source")) == ("p.npz", "p.csv")
+    assert of_csv == of_npz
+
+
+def test_shapes_and_types(rng):
+    arrays = forecasts(rng, n=24)
+    expected = built(arrays)
+    shaped = {
+        "mean": arrays["mean"][:, None],
+        "stddev": arrays["stddev"],
+        "target": arrays["target"],
+    }
+    assert built(shaped) == expected
+    assert built({k: v.reshape(4, 6) for k, v in arrays.items()}) == expected
+    narrow = built({k: v.astype(np.float32) for k, v in arrays.items()})
+    assert values(narrow["scoring_rules"]) == pytest.approx(
+        values(expected["scoring_rules"]), rel=1e-5
+    )
+    squared = {**arrays, "variance": arrays["stddev"] ** 2}
+    of_variance = report.build(model(squared, kind="variance"))
+    assert of_variance["scoring_rules"] == expected["scoring_rules"]
+
+
+# Two of them.
+
+
+def test_comparison(rng):
+    first, second = forecasts(rng, n=500), {}
+    second = {**first, "stddev": 3 * first["stddev"]}
+    found = built(first, second)
+    section = found["comparison"]
+    assert section["same_examples"]
+    assert section["other"]["source"] == "there"
+    for name, sides in section["numbers"].items():
+        if name in METRICS:
+            row = section["differences"][name]
+            difference = sides["first"] - sides["second"]
+            assert row["estimate"] == pytest.approx(difference, abs=1e-12)
+    assert section["verdict"] == "The first model has the lower calibration error."
+    assert section["quality"].endswith(
+        "CRPS and negative log-likelihood are lower for the first."
+    )
+    swapped = built(second, first)["comparison"]
+    assert swapped["verdict"] == "The second model has the lower calibration error."
+    assert swapped["quality"].endswith("are lower for the second.")
+    text = " ".join(report.render(found).split())
+    assert section["verdict"] in text
+    assert section["quality"] in text
+
+
+def test_comparison_that_tells_nothing(rng):
+    first = forecasts(rng, n=300, factor=1.5)
+    same = built(first, first)["comparison"]
+    assert "the interval of the difference holds 0" in same["verdict"]
+    assert same["quality"].endswith("are not clearly different.")
+    fine = forecasts(np.random.default_rng(1))
+    both = built(fine, fine)["comparison"]
+    assert "chance alone gives calibrated models such errors" in both["verdict"]
+    other = forecasts(rng, n=300)
+    different = built(first, other)["comparison"]
+    assert different["differences"] == {}
+    assert "they are not of the same examples" in different["verdict"]
+    assert "targets differ" in different["examples"]
+
+
+def test_pictures_of_two(rng):
+    first = forecasts(rng)
+    figures = report.draw(model(first), 15, model(first, "there"))
+    assert [len(figures[name].axes) for name in PICTURES] == [1, 2, 2]
+    (legend,) = figures["reliability_diagram.png"].legends
+    texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
+    assert texts == ["here", "there", "Perfect calibration"]
+
+
+def test_other_task_is_refused(capsys, rng):
+    np.savez("r.npz", **forecasts(rng))
+    np.savez("c.npz", labels=[0, 1], probabilities=[0.2, 0.7])
+    line = fails(capsys, "r.npz", "--compare", "c.npz")
+    assert line == (
+        "error: c.npz: a classification cannot be compared with a regression, r.npz\n"
+    )
+    assert "a regression cannot be compared" in fails(
+        capsys, "c.npz", "--compare", "r.npz"
+    )
+    assert "digits_predictions" in fails(capsys, "--compare", "r.npz")
+
+
+# What it refuses.
+
+GOOD = {
+    "mean": np.arange(6.0),
+    "stddev": np.ones(6),
+    "target": np.arange(6.0) + 0.5,
+}
+BAD = {
+    "no target": ({"mean": 0, "stddev": 0}, "and `target`. Received: mean, stddev"),
+    "no spread": ({"mean": 0, "target": 0}, "one of `variance` and `stddev`"),
+    "both": ({**GOOD, "variance": np.ones(6)}, "Received: mean, variance, stddev"),
+    "targets": ({**GOOD, "targets": np.ones(6)}, "Received: mean, stddev, target"),
+    "zero": ({**GOOD, "stddev": np.arange(6.0)}, "`stddev` must be variances > 0"),
+    "negative": ({**GOOD, "stddev": -np.ones(6)}, "`stddev` must be > 0. Received: -1"),
+    "NaN": ({**GOOD, "mean": np.full(6, np.nan)}, "`mean` must"),
+    "infinite": ({**GOOD, "stddev": np.full(6, np.inf)}, "`stddev` must"),
+    "lengths": ({**GOOD, "mean": np.ones(5)}, "mean"),
+    "text": ({**GOOD, "mean": np.array(list("abcdef"))}, "must hold numbers"),
+    "empty": ({name: np.ones(0) for name in GOOD}, "at least one"),
+    "weights": ({**GOOD, "sample_weight": -np.ones(6)}, "finite and >= 0"),
+    "no weight": ({**GOOD, "sample_weight": np.zeros(6)}, "positive weight"),
+    "sum of weights": (
+        {**GOOD, "sample_weight": np.full(6, 1e308)},
+        "must sum to at most 1e+300",
+    ),
+    "objects": ({**GOOD, "mean": np.array([None] * 6)}, "pickled objects"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(case, capsys, recwarn):
+    arrays, message = BAD[case]
+    np.savez("p.npz", **arrays)
+    line = fails(capsys, "p.npz")
+    assert line.startswith("error: p.npz: ")
+    assert message in line
+    assert [str(warning.message) for warning in recwarn] == []

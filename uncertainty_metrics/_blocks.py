@@ -1,0 +1,127 @@
+"""Blocks of the calibration report as a document: texts, tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+SIDES = ("first", "second")
+
+
+class Text(NamedTuple):
+    """A paragraph."""
+
+    text: str
+
+
+class Facts(NamedTuple):
+    """What is told of each name."""
+
+    facts: dict[str, Any]
+
+
+class Table(NamedTuple):
+    """A table, whose columns hold numbers, but for names and a last one of words.
+
+    Attributes:
+      caption: what it shows.
+      title: of the column of names.
+      columns: titles of the others.
+      rows: name and cells of each row.
+    """
+
+    caption: str
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    @property
+    def has_words(self) -> bool:
+        return self.columns[-1] == "meaning"
+
+
+class Picture(NamedTuple):
+    """A picture, by the name of its file.
+
+    Attributes:
+      name: of the file.
+      alt: what is to be seen, for who cannot see it.
+      caption: how to read it.
+    """
+
+    name: str
+    alt: str
+    caption: str
+
+
+class Section(NamedTuple):
+    """A section: its title, and its blocks in order."""
+
+    title: str
+    blocks: list[Text | Facts | Table | Picture]
+
+
+def number(value: float | str | None) -> str:
+    """Returns the text of a number."""
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int | str) else f"{value:.4f}"
+
+
+def significant(value: float | str | None) -> str:
+    """Returns the text of a number that has a unit, and so may be small or large."""
+    if isinstance(value, float) and value and not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.4g}"
+    return number(value)
+
+
+def metrics_table(
+    caption: str,
+    title: str,
+    rows: dict[str, dict[str, Any]],
+    show: Callable[[Any], str] = number,
+) -> Table:
+    """Returns a table of values and their meanings."""
+    return Table(
+        caption,
+        title,
+        ("value", "meaning"),
+        [(name, show(row["value"]), row["meaning"]) for name, row in rows.items()],
+    )
+
+
+def intervals_table(
+    caption: str,
+    title: str,
+    rows: dict[str, dict[str, Any]],
+    show: Callable[[Any], str] = number,
+) -> Table:
+    """Returns a table of estimates and their intervals."""
+    keys = ("estimate", "low", "high")
+    return Table(
+        caption,
+        title,
+        ("value", "from", "to"),
+        [(name, *(show(row[key]) for key in keys)) for name, row in rows.items()],
+    )
+
+
+def notes(report: dict[str, Any]) -> list[Text]:
+    """Returns what the reader should know about the data."""
+    return [Text(f"Note: {note}") for note in report["notes"]]
+
+
+def intervals_section(
+    section: dict[str, Any], show: Callable[[Any], str] = number
+) -> Section:
+    """Returns the section of bootstrap intervals."""
+    rows = section["metrics"]
+    table = intervals_table("Metrics and their intervals", "metric", rows, show)
+    return Section("Intervals", [Text(section["verdict"]), *([table] if rows else [])])
+
+
+def model(report: dict[str, Any]) -> str:
+    """Returns what the report is of."""
+    members = report["data"].get("members", 1)
+    mean = f", the mean of {members} members" if members > 1 else ""
+    return f"{report['source']}{mean}"

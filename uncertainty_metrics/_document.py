@@ -1,0 +1,202 @@
+"""The calibration report as a document: sections of texts, tables and pictures.
+
+It reads the dict of a report, and computes nothing. What shows the document, as text or
+as a page, knows of blocks only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from uncertainty_metrics._blocks import (
+    SIDES,
+    Facts,
+    Picture,
+    Section,
+    Table,
+    Text,
+    intervals_section,
+    intervals_table,
+    metrics_table,
+    model,
+    notes,
+    number,
+    significant,
+)
+from uncertainty_metrics._document_regression import regression_sections
+
+
+def sections(report: dict[str, Any]) -> list[Section]:
+    """Returns the sections of a report."""
+    if report["task"] == "regression":
+        found = regression_sections(report)
+    else:
+        found = _classifier_sections(report)
+    if "comparison" in report:
+        found.append(Section("Comparison of two models", [*_comparison(report)]))
+    return found
+
+
+def _classifier_sections(report: dict[str, Any]) -> list[Section]:
+    found = [
+        _data(report),
+        _calibration(report),
+        _posterior(report),
+        _scoring_rules(report["scoring_rules"]),
+        intervals_section(report["intervals"]),
+        _selective_prediction(report),
+    ]
+    if "ensemble" in report:
+        found.append(_ensemble(report["ensemble"]))
+    return found
+
+
+def _data(report: dict[str, Any]) -> Section:
+    data, calibration = report["data"], report["calibration"]
+    facts = {
+        "predictions": model(report),
+        "examples": data["examples"],
+        "classes": data["classes"],
+        "accuracy": number(calibration["accuracy"]),
+        "mean confidence": number(calibration["mean_confidence"]),
+    }
+    return Section("Data", [Facts(facts), *notes(report)])
+
+
+def _calibration(report: dict[str, Any]) -> Section:
+    section, num_bins = report["calibration"], report["options"]["num_bins"]
+    picture = Picture(
+        "reliability_diagram.png",
+        f"Reliability diagram: accuracy against confidence in {num_bins} bins. "
+        f"{section['verdict']}",
+        "Bars below the diagonal are overconfident, bars above it underconfident. The "
+        "band is where chance leaves a calibrated model; the error bars tell how sure "
+        "each bar is.",
+    )
+    return Section(
+        "Calibration",
+        [
+            Text(section["verdict"]),
+            picture,
+            metrics_table("Calibration errors", "metric", section["metrics"]),
+            Text(
+                f"All are in [0, 1], 0 is best; {num_bins} bins. Bins of few examples "
+                "tend to make them too large."
+            ),
+        ],
+    )
+
+
+def _posterior(report: dict[str, Any]) -> Section:
+    section = report["bayesian_ece"]
+    facts = (
+        f"mean {number(section['mean'])}, median {number(section['median'])}, "
+        f"{section['interval']['level']:.0%} from {number(section['interval']['low'])} "
+        f"to {number(section['interval']['high'])}"
+    )
+    caption = "Where the ECE of the model may lie, given the data."
+    if "comparison" in report:
+        caption += " The less the two overlap, the surer is the comparison below."
+    return Section(
+        "Posterior of the ECE",
+        [
+            Text(section["verdict"]),
+            Picture("posteriors.png", f"Posterior of the ECE: {facts}.", caption),
+        ],
+    )
+
+
+def _scoring_rules(section: dict[str, Any]) -> Section:
+    parts = [
+        (f"{row['sign']} {name}", number(row["value"]), row["meaning"])
+        for name, row in section["brier_parts"].items()
+    ]
+    total = ("= brier_score", number(section["sum_of_brier_parts"]), "")
+    return Section(
+        "Scoring rules",
+        [
+            metrics_table("Proper scoring rules", "score", section["metrics"]),
+            Text("The Brier score is made up of:"),
+            Table(
+                "Parts of the Brier score",
+                "part",
+                ("value", "meaning"),
+                [*parts, total],
+            ),
+        ],
+    )
+
+
+def _selective_prediction(report: dict[str, Any]) -> Section:
+    section = report["selective_prediction"]
+    both = " Both models of the comparison are drawn." if "comparison" in report else ""
+    return Section(
+        "Selective prediction",
+        [
+            Text(section["verdict"]),
+            Picture(
+                "risk_coverage_diagram.png",
+                f"Risk-coverage diagram. {section['verdict']}",
+                "The error of the most confident examples, against their share: the "
+                f"lower, the better.{both}",
+            ),
+            metrics_table("Selective prediction", "metric", section["metrics"]),
+        ],
+    )
+
+
+def _ensemble(section: dict[str, Any]) -> Section:
+    columns = ("mean", "lowest", "highest", "ensemble")
+    rows = [
+        (name, *(number(row.get(column, "")) for column in columns))
+        for name, row in section["metrics"].items()
+    ]
+    return Section(
+        "Ensemble",
+        [
+            Text(section["verdict"]),
+            Picture(
+                "ensemble_calibration_diagram.png",
+                "Accuracy less confidence in each bin, of the ensemble and of its "
+                f"members. {section['verdict']}",
+                "Above 0 is underconfident, below it overconfident. Averaging lowers "
+                "confidence: it mends members below 0, and harms those above.",
+            ),
+            Table(
+                "The ensemble and its members",
+                f"of {section['members']} members",
+                columns,
+                rows,
+            ),
+            metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
+        ],
+    )
+
+
+def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
+    section = report["comparison"]
+    show = significant if report["task"] == "regression" else number
+    models = (model(report), model(section["other"]))
+    yield Facts(dict(zip(SIDES, models, strict=True)))
+    yield Text(section["examples"])
+    for note in section["other"]["notes"]:
+        yield Text(f"Note on the second: {note}")
+    rows = dict(section["numbers"])
+    if "probability_of_lower_calibration_error" in section:
+        rows["P(lower ece)"] = section["probability_of_lower_calibration_error"]
+    yield Table(
+        "Both models",
+        "metric",
+        SIDES,
+        [(name, *(show(row[side]) for side in SIDES)) for name, row in rows.items()],
+    )
+    yield Text(f"{section['verdict']} {section['quality']}")
+    if section["differences"]:
+        yield Text(
+            "The first less the second, with intervals by the bootstrap of the same "
+            "examples for both. Where one holds 0, either may be better."
+        )
+        yield intervals_table(
+            "The differences", "first - second", section["differences"], show
+        )

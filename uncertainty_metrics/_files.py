@@ -1,0 +1,352 @@
+"""Reads predictions and what came from files, for the calibration report."""
+
+from __future__ import annotations
+
+import csv
+import pathlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics._predictions import Predictions, Regression, ReportError
+
+FILE_FORMAT = """\
+FILE and OTHER_FILE are each one of
+
+  .npz  arrays named `labels`; exactly one of `probabilities` (or `probs`) and
+        `logits`; optionally `sample_weight`. Pickled objects are never loaded.
+  .csv  a header line, then one example a line, with the columns
+          label           (or labels) the class, an integer from 0
+          p0, p1, ...     (or probability_0, ...) a probability of each class,
+          logit_0, ...    or a logit of each class,
+          probability     or, for two classes, the probability of class 1 alone,
+          logit           or its logit
+          sample_weight   optional
+  .parquet  the columns of .csv; needs pyarrow
+
+Labels have shape [...], predictions [..., K]; or [...] or [..., 1] for class 1 of two.
+Predictions of the M members of an ensemble, in .npz only, have shape [N, M, K], or
+[N, M, 1] for class 1 of two; the report is that of the mean of their probabilities.
+
+Of a regression the arrays or columns, of one shape, are
+
+  mean                what was predicted
+  variance or stddev  how sure of it, > 0
+  target              (or targets) what came
+  sample_weight       optional
+
+Other arrays and columns are left out, and the report says so.
+"""
+
+_LABELS = ("label", "labels")
+_PREDICTION_KEYS = {
+    "probabilities": "probabilities",
+    "probs": "probabilities",
+    "logits": "logits",
+}
+# A column -> what it predicts, and of which class, if it says.
+_PREDICTION_COLUMN = re.compile(
+    r"(?:p(?=\d)|(?P<name>probability|logit)(?:_(?=\d)|$))(?P<index>\d*)"
+)
+_SPREADS = ("variance", "stddev")
+_TARGETS = ("target", "targets")
+_REGRESSION = ("mean", *_SPREADS, *_TARGETS)
+# What a corrupt archive raises, besides OSError. A bad header may ask for any size.
+_UNREADABLE = (
+    EOFError,
+    MemoryError,
+    RuntimeError,
+    SyntaxError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def read_predictions(path: str | pathlib.Path) -> Predictions | Regression:
+    """Reads predictions and what came from an .npz, .csv or .parquet file.
+
+    Args:
+      path: the file.
+
+    Returns:
+      What it holds; the values are checked where they are used.
+
+    Raises:
+      ReportError: it cannot be read, or an array or a column is missing.
+    """
+    path = pathlib.Path(path)
+    readers = {".npz": _read_npz, ".csv": _read_csv, ".parquet": _read_parquet}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise ReportError(
+            f"{path}: the name must end in .npz, .csv or .parquet. Received: "
+            f"{path.suffix!r}"
+        )
+    try:
+        return reader(path)
+    except OSError as failed:
+        raise ReportError(f"{path}: {failed.strerror or failed}") from None
+    except ValueError as wrong:
+        raise ReportError(f"{path}: {wrong}") from None
+
+
+def _source(path: pathlib.Path) -> str:
+    """Returns the name of a file as text that any encoding of Unicode can hold."""
+    return str(path).encode("utf-8", "replace").decode("utf-8")
+
+
+def _is_regression(names: Iterable[str]) -> bool:
+    """Says if names are those of a regression: without labels there is no other."""
+    names = set(names)
+    return names.isdisjoint(_LABELS) and not names.isdisjoint(_REGRESSION)
+
+
+def _regression_names(names: Iterable[str]) -> list[str]:
+    """Returns the names of mean, spread and target.
+
+    Raises:
+      ValueError: one of them is missing, or there twice.
+    """
+    found = [name for name in _REGRESSION if name in names]
+    mean, spread, target = (
+        [name for name in group if name in found]
+        for group in (("mean",), _SPREADS, _TARGETS)
+    )
+    if not len(mean) == len(spread) == len(target) == 1:
+        raise ValueError(
+            "without labels there must be those of a regression: `mean`, one of "
+            f"`variance` and `stddev`, and `target`. Received: {', '.join(found)}"
+        )
+    return found
+
+
+def _regression(
+    path: pathlib.Path, arrays: Mapping[str, np.ndarray], left_out: tuple[str, ...]
+) -> Regression:
+    mean, spread, target = _regression_names(arrays)
+    return Regression(
+        _source(path),
+        arrays[mean],
+        spread,
+        arrays[spread],
+        arrays[target],
+        arrays.get("sample_weight"),
+        left_out,
+    )
+
+
+def _read_npz(path: pathlib.Path) -> Predictions | Regression:
+    with path.open("rb") as file:
+        try:
+            archive = np.load(file, allow_pickle=False)
+        except _UNREADABLE:
+            archive = None
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ReportError(
+                f"{path}: not an .npz archive of arrays; pickles are never loaded"
+            )
+        is_regression = _is_regression(archive.files)
+        known = _REGRESSION if is_regression else ("labels", *_PREDICTION_KEYS)
+        wanted = {*known, "sample_weight"}
+        arrays = {
+            name: _array_of(archive, name) for name in archive.files if name in wanted
+        }
+        left_out = tuple(sorted(set(archive.files) - wanted))
+    if is_regression:
+        return _regression(path, arrays, left_out)
+    if "labels" not in arrays:
+        raise ValueError("the array `labels` is missing")
+    given = [name for name in _PREDICTION_KEYS if name in arrays]
+    if len(given) != 1:
+        raise ValueError(
+            "exactly one of the arrays `probabilities`, `probs` and `logits` must be "
+            f"there. Received: {', '.join(given) or 'none of them'}"
+        )
+    kind, values = _PREDICTION_KEYS[given[0]], arrays[given[0]]
+    labels = _labels_of(arrays["labels"], kind, values)
+    return Predictions(
+        _source(path), labels, kind, values, arrays.get("sample_weight"), left_out
+    )
+
+
+def _array_of(archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
+    try:
+        array = archive[name]
+    except _UNREADABLE as failed:
+        pickled = "pickle" in str(failed)
+        reason = "it holds pickled objects" if pickled else "it is damaged"
+        raise ValueError(f"cannot read `{name}`: {reason}") from None
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"`{name}` is not an array")
+    return array
+
+
+def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
+    """Returns the labels; of an ensemble [N, ...] for predictions [N, M, ..., K].
+
+    Raises:
+      ValueError: predictions of this rank are not those of an ensemble.
+    """
+    shape = values.shape
+    if labels.ndim > len(shape) + 1:
+        raise ValueError(
+            f"{_checks.SWAPPED} Received: labels of shape {list(labels.shape)}, {kind} "
+            f"of shape {list(shape)}"
+        )
+    # Keras passes labels as [N, 1]; but [N, 1, K] are predictions of one model.
+    if 1 < labels.ndim == len(shape) - 1 and labels.shape[-1] == 1 != shape[-2]:
+        labels = labels[..., 0]
+    if labels.ndim == 0 or len(shape) < labels.ndim + 2:
+        return labels
+    size, *others = labels.shape
+    if shape[:-1] != (size, shape[1], *others):
+        expected = ", ".join(map(str, [size, "M", *others, "K"]))
+        hint = ""
+        if shape[1:-1] == labels.shape:
+            hint = f"; np.moveaxis({kind}, 0, 1) puts the members second"
+        raise _checks.error(
+            kind,
+            f"of shape [{expected}] for M members, with `labels` of shape "
+            f"{list(labels.shape)}",
+            f"shape {list(shape)}{hint}",
+        )
+    return labels
+
+
+def _read_csv(path: pathlib.Path) -> Predictions | Regression:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as failed:
+        raise ValueError(f"not a CSV file in UTF-8: {failed}") from None
+    if len(rows) < 2:
+        raise ValueError("a header line and an example must be there")
+    header = [name.strip() for name in rows.pop(0)[1]]
+    names = _used(header)
+    places = [header.index(name) for name in names]
+    table = np.empty((len(names), len(rows)))
+    for i, (line, row) in enumerate(rows):  # A loop, to say which line is wrong.
+        if len(row) != len(header):
+            raise ValueError(
+                f"line {line} must have {len(header)} fields, as the header. "
+                f"Received: {len(row)}"
+            )
+        for j, place in enumerate(places):
+            try:
+                table[j, i] = float(row[place])
+            except ValueError:
+                raise ValueError(
+                    f"line {line}, column `{names[j]}` must be a number. "
+                    f"Received: {row[place]!r}"
+                ) from None
+    return _of_columns(path, header, dict(zip(names, table, strict=True)))
+
+
+def _read_parquet(path: pathlib.Path) -> Predictions | Regression:
+    try:
+        parquet = _optional.require("pyarrow.parquet", extra="parquet")
+    except ImportError as missing:
+        raise ReportError(f"{path}: {missing}") from None
+    with path.open("rb") as source:
+        try:
+            file = parquet.ParquetFile(source)
+            header = file.schema_arrow.names
+            names = _used(header)
+            table = file.read(columns=names)
+        except (MemoryError, NotImplementedError, OSError) as failed:
+            raise ValueError(f"a damaged Parquet file: {failed}") from None
+    if not table.num_rows:
+        raise ValueError("at least one example must be there")
+    columns = {name: _numbers(name, table[name]) for name in names}
+    return _of_columns(path, header, columns)
+
+
+def _numbers(name: str, column: Any) -> np.ndarray:
+    """Returns a column of a Parquet file in float64; what is missing is NaN."""
+    try:
+        return np.asarray(column.cast("float64").to_numpy(), np.float64)
+    except (NotImplementedError, ValueError):
+        raise ValueError(
+            f"the column `{name}` must hold numbers. Received: {column.type}"
+        ) from None
+
+
+def _used(header: Sequence[str]) -> list[str]:
+    """Returns the names of the columns that mean something.
+
+    Raises:
+      ValueError: one of them is missing, or there twice.
+    """
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if repeated:
+        raise ValueError(f"the column `{repeated[0]}` is there twice")
+    if _is_regression(header):
+        names = _regression_names(header)
+    else:
+        label, _, predictions = _columns(header)
+        names = [label, *predictions]
+    return [*names, "sample_weight"] if "sample_weight" in header else names
+
+
+def _of_columns(
+    path: pathlib.Path, header: Sequence[str], columns: Mapping[str, np.ndarray]
+) -> Predictions | Regression:
+    """Returns what the columns [N] of a table hold."""
+    left_out = tuple(name for name in header if name not in columns)
+    if _is_regression(header):
+        return _regression(path, columns, left_out)
+    label, kind, names = _columns(header)
+    values = np.stack([columns[name] for name in names], axis=-1)
+    return Predictions(
+        _source(path),
+        columns[label],
+        kind,
+        values[:, 0] if names[0] in ("probability", "logit") else values,
+        columns.get("sample_weight"),
+        left_out,
+    )
+
+
+def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Returns the label's column, the kind of predictions and their columns, in order.
+
+    Raises:
+      ValueError: the header does not name them.
+    """
+    labels = [name for name in _LABELS if name in header]
+    if len(labels) != 1:
+        raise ValueError(
+            "one column `label` or `labels` must be there. Received: "
+            f"{', '.join(labels or header)}"
+        )
+    found: dict[str, dict[int | None, str]] = {}
+    for name in header:
+        match = _PREDICTION_COLUMN.fullmatch(name)
+        if match:
+            kind = "logits" if match["name"] == "logit" else "probabilities"
+            index = int(match["index"]) if match["index"] else None
+            of_kind = found.setdefault(kind, {})
+            if index in of_kind:
+                raise ValueError(f"`{of_kind[index]}` and `{name}` are the same column")
+            of_kind[index] = name
+    if len(found) != 1:
+        raise ValueError(
+            "columns of either probabilities (p0, p1, ...) or logits (logit_0, ...) "
+            f"must be there. Received: {' and '.join(found) or ', '.join(header)}"
+        )
+    kind, columns = found.popitem()
+    if set(columns) == {None}:
+        return labels[0], kind, [columns[None]]
+    if len(columns) < 2 or set(columns) != set(range(len(columns))):
+        raise ValueError(
+            f"the columns of {kind} must be one per class from 0, or one for class 1 "
+            f"alone (`probability` or `logit`). Received: {', '.join(columns.values())}"
+        )
+    return labels[0], kind, [columns[k] for k in range(len(columns))]

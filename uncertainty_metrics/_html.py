@@ -1,0 +1,193 @@
+"""Shows the calibration report as one page of HTML, which needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from uncertainty_metrics import _blocks, _document
+
+# The page may load nothing, which the browser enforces: pictures are part of it.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+_STYLE = """\
+:root {
+  color-scheme: light dark;
+  --paper: #fff; --ink: #1c2430; --soft: #5a6574; --line: #d9dee5; --tint: #f4f6f9;
+  --accent: #2f6690;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14181d; --ink: #e4e8ed; --soft: #a3adb9; --line: #333b45;
+    --tint: #1c2229; --accent: #7fb2d9;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 52rem;
+  background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
+  overflow-wrap: break-word;
+}
+h1 { font-size: 1.8rem; line-height: 1.2; margin: 0 0 .25rem; }
+h2 {
+  font-size: 1.25rem; margin: 2.5rem 0 .75rem; padding-top: 1rem;
+  border-top: 1px solid var(--line);
+}
+p { margin: .75rem 0; max-width: 44rem; }
+.source, footer, caption, figcaption { color: var(--soft); }
+a { color: var(--accent); }
+nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; padding: 0; }
+nav li { list-style: none; }
+dl {
+  display: grid; grid-template-columns: max-content minmax(0, 1fr);
+  gap: .2rem 1.25rem;
+}
+dt { color: var(--soft); }
+dd { margin: 0; }
+.scroll { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: .925rem; }
+caption { text-align: left; padding-bottom: .35rem; }
+th, td {
+  padding: .35rem .75rem; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line);
+}
+th:first-child { padding-left: .25rem; }
+thead th { color: var(--soft); border-bottom-width: 2px; font-weight: 600; }
+tbody th { font-weight: 500; }
+tbody tr:nth-child(even) { background: var(--tint); }
+.number {
+  text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums;
+}
+figure { margin: 1.25rem 0; }
+img {
+  display: block; max-width: 100%; height: auto; background: #fff;
+  border: 1px solid var(--line); border-radius: .4rem;
+}
+figcaption { font-size: .925rem; margin-top: .5rem; max-width: 44rem; }
+footer { margin-top: 3rem; font-size: .85rem; }
+@media (max-width: 36rem) {
+  th, td { padding: .3rem .4rem; }
+  table { font-size: .85rem; }
+}
+@media print {
+  :root {
+    color-scheme: light;
+    --paper: #fff; --ink: #000; --soft: #444; --line: #bbb; --tint: #fff;
+  }
+  @page { margin: 1.5cm; }
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  nav { display: none; }
+  h2 { break-after: avoid; }
+  p { orphans: 3; widows: 3; }
+  table, figure, dl { break-inside: avoid; }
+  .scroll { overflow: visible; }
+  p:has(+ .scroll) { break-after: avoid; }
+  img { width: auto; max-width: 11cm; max-height: 9.5cm; }
+}"""
+
+
+def page(report: dict[str, Any], pictures: Mapping[str, bytes]) -> str:
+    """Returns the page.
+
+    Args:
+      report: the dict of a report.
+      pictures: from the names of the files to what these hold, PNG.
+    """
+    title = f"Calibration report: {_blocks.model(report)}"
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{html.escape(title)}</title>",
+            f"<style>\n{_STYLE}\n</style>",
+            "</head>",
+            "<body>",
+            *_body(report, pictures),
+            "</body>",
+            "</html>\n",
+        ]
+    )
+
+
+def _body(report: dict[str, Any], pictures: Mapping[str, bytes]) -> Iterator[str]:
+    sections = {
+        section.title.lower().replace(" ", "-"): section
+        for section in _document.sections(report)
+    }
+    yield "<header>\n<h1>Calibration report</h1>"
+    yield f'<p class="source">{html.escape(_blocks.model(report))}</p>'
+    yield '<nav aria-label="Sections">\n<ul>'
+    for name, section in sections.items():
+        yield f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
+    yield "</ul>\n</nav>\n</header>\n<main>"
+    for name, section in sections.items():
+        yield f'<section aria-labelledby="{name}">'
+        yield f'<h2 id="{name}">{html.escape(section.title)}</h2>'
+        for block in section.blocks:
+            yield from _block(block, pictures)
+        yield "</section>"
+    options = ", ".join(f"{name} {value}" for name, value in report["options"].items())
+    yield (
+        f"</main>\n<footer>\n<p>Made by {report['package']} {report['version']} with "
+        f"{html.escape(options)}. All numbers are in report.json beside this page."
+        "</p>\n</footer>"
+    )
+
+
+def _block(block: Any, pictures: Mapping[str, bytes]) -> Iterator[str]:
+    if isinstance(block, _blocks.Text):
+        yield f"<p>{html.escape(block.text)}</p>"
+    elif isinstance(block, _blocks.Facts):
+        yield "<dl>"
+        for name, fact in block.facts.items():
+            yield f"<dt>{html.escape(name)}</dt><dd>{html.escape(str(fact))}</dd>"
+        yield "</dl>"
+    elif isinstance(block, _blocks.Table):
+        yield from _table(block)
+    elif block.name in pictures:
+        yield from _figure(block, pictures[block.name])
+
+
+def _table(table: _blocks.Table) -> Iterator[str]:
+    words = len(table.columns) - 1 if table.has_words else None
+    classes = [
+        "" if i == words else ' class="number"' for i in range(len(table.columns))
+    ]
+    # A wide table scrolls, with the keyboard too.
+    caption = html.escape(table.caption)
+    yield f'<div class="scroll" role="region" aria-label="{caption}" tabindex="0">'
+    yield f"<table>\n<caption>{caption}</caption>\n<thead>\n<tr>"
+    yield f'<th scope="col">{html.escape(table.title)}</th>'
+    for title, kind in zip(table.columns, classes, strict=True):
+        yield f'<th scope="col"{kind}>{html.escape(title)}</th>'
+    yield "</tr>\n</thead>\n<tbody>"
+    for name, *cells in table.rows:
+        row = "".join(
+            f"<td{kind}>{html.escape(cell)}</td>"
+            for cell, kind in zip(cells, classes, strict=True)
+        )
+        yield f'<tr><th scope="row">{_name(name)}</th>{row}</tr>'
+    yield "</tbody>\n</table>\n</div>"
+
+
+def _name(name: str) -> str:
+    """Returns a name that a narrow screen breaks at underscores alone."""
+    return html.escape(name).replace(" ", "&nbsp;").replace("_", "_<wbr>")
+
+
+def _figure(picture: _blocks.Picture, png: bytes) -> Iterator[str]:
+    data = base64.b64encode(png).decode()
+    width, height = (int.from_bytes(png[i : i + 4], "big") for i in (16, 20))
+    # Its dots are finer than those of most screens.
+    yield (
+        f'<figure>\n<img src="data:image/png;base64,{data}" width="{width // 2}" '
+        f'height="{height // 2}" alt="{html.escape(picture.alt)}">'
+    )
+    yield f"<figcaption>{html.escape(picture.caption)}</figcaption>\n</figure>"

@@ -1,0 +1,458 @@
+"""The sections of the report on a regression: are its error bars right?"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _checks
+from uncertainty_metrics._blocks import SIDES
+from uncertainty_metrics._predictions import Regression
+from uncertainty_metrics._sections_intervals import (
+    INTERVAL_LEVEL,
+    options,
+    row,
+)
+from uncertainty_metrics._sections_rows import rows
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs, regression
+
+_LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+# Draws of what chance leaves a calibrated model, alike in every report.
+_NUM_DRAWS, _SEED = 2000, 0
+# The Kolmogorov distance that n uniform values exceed with 5%, times sqrt(n).
+_KOLMOGOROV = 1.358
+
+
+@functools.lru_cache(maxsize=2)  # Every section and picture of two models uses them.
+def forecasts_of(model: Regression) -> regression._Forecasts:
+    """Returns the errors, variances and weights of the examples of positive weight.
+
+    Raises:
+      TypeError, ValueError: an argument is not valid; it is named as in the file.
+    """
+    return regression.checked_forecasts(
+        model.mean,
+        _variances(model),
+        model.target,
+        sample_weight=model.sample_weight,
+        names=("mean", model.kind),
+    )
+
+
+def _variances(model: Regression) -> np.ndarray:
+    """Returns the predicted variances."""
+    if model.kind == "variance":
+        return model.values
+    stddev = _inputs.as_array("stddev", model.values)
+    bad = stddev < 0
+    if np.any(bad):  # Its square would not tell.
+        raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
+    return np.square(stddev, dtype=np.float64)
+
+
+def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
+    """Returns the arguments by which the metrics take the data.
+
+    All of them depend on errors and variances only. Weights are at most 1, so that
+    their squares do not overflow.
+    """
+    weights = forecasts.weights
+    return {
+        "predictions": np.zeros_like(forecasts.errors),
+        "uncertainties": forecasts.variances,
+        "targets": forecasts.errors,
+        "sample_weight": None if weights is None else weights / weights.max(),
+    }
+
+
+def sections(model: Regression, num_bins: int) -> dict[str, Any]:
+    """Returns what the report says of one model."""
+    forecasts = forecasts_of(model)
+    data = normal_arguments(forecasts)
+    weights, size = data["sample_weight"], len(forecasts.errors)
+    sample_size, total = float(size), float(size)
+    if weights is not None:
+        sample_size = weights.sum() ** 2 / (weights @ weights)  # Kish's.
+        total = float(forecasts.weights.sum())
+    values = _values(_scores(forecasts, num_bins), weights, num_bins)
+    bounds = _intervals(um.bootstrap, forecasts, num_bins)
+    by_chance = _temperature_by_chance(sample_size)
+    verdict = _verdict_of_temperature(
+        values["temperature"], by_chance, bounds.get("temperature")
+    )
+    return {
+        "data": {
+            "examples": int(np.size(model.target)),
+            "predictions": model.kind,
+            "weighted": weights is not None,
+            "total_weight": total,
+        },
+        "calibration": _calibration(data, verdict, sample_size, num_bins),
+        "pit": _pit(data, sample_size, num_bins),
+        "scoring_rules": _scoring_rules(values),
+        "sharpness": _sharpness(data),
+        "intervals": {
+            "level": INTERVAL_LEVEL,
+            "num_resamples": options(size)["num_resamples"],
+            "verdict": _verdict_of_intervals(size),
+            "metrics": bounds,
+        },
+        "recalibration": _recalibration(data, values["temperature"], by_chance),
+    }
+
+
+def _calibration(
+    data: dict[str, Any], verdict: str, sample_size: float, num_bins: int
+) -> dict[str, Any]:
+    curve = um.regression.compute_calibration_curve(**data, n_bins=num_bins)
+    error = um.regression.expected_calibration_error(**data, n_bins=num_bins)
+    chance = _error_by_chance(curve["expected_coverage"], sample_size)
+    coverages = um.regression.interval_coverage(**data, level=_LEVELS)
+    widths = um.regression.interval_width(
+        data["uncertainties"], _LEVELS, sample_weight=data["sample_weight"]
+    )
+    coverage_verdict = (
+        f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "
+        "points on average. By chance alone a calibrated model would show up to about "
+        f"{100 * chance:.1f} on such data: "
+    ) + (
+        "this one may be calibrated."
+        if error <= chance
+        else "this one shows more than chance."
+    )
+    return {
+        "verdict": f"{verdict} {coverage_verdict}",
+        "metrics": rows(
+            {
+                "ece": (error, f"Mean of |coverage - level| over {num_bins} levels."),
+                "ence": (
+                    um.regression.ence(**data, n_bins=num_bins),
+                    "Of variances and squared errors, small and large; 0 is best.",
+                ),
+            }
+        ),
+        "ece_by_chance": chance,
+        "levels": [
+            {"level": level, "coverage": float(coverage), "width": float(width)}
+            for level, coverage, width in zip(_LEVELS, coverages, widths, strict=True)
+        ],
+        "curve": {
+            "levels": curve["expected_coverage"].tolist(),
+            "coverages": curve["observed_coverage"].tolist(),
+        },
+    }
+
+
+@functools.lru_cache(maxsize=2)
+def _drawn_errors(levels: tuple[float, ...], size: int) -> np.ndarray:
+    """Draws the error of the coverages of a calibrated model."""
+    edges = np.array([0.0, *levels, 1.0])
+    rng = np.random.default_rng(_SEED)
+    counts = rng.multinomial(size, np.diff(edges), size=_NUM_DRAWS)
+    coverages = np.cumsum(counts[:, :-1], axis=1) / size
+    return np.abs(coverages - np.array(levels)).mean(axis=1)
+
+
+def _error_by_chance(levels: np.ndarray, sample_size: float) -> float:
+    """Returns what the error of a calibrated model exceeds with 5%."""
+    size = max(int(sample_size), 1)
+    return float(np.quantile(_drawn_errors(tuple(levels.tolist()), size), 0.95))
+
+
+def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, Any]:
+    *triple, weights = data.values()
+    pit = um.regression.probability_integral_transform(*triple)
+    histogram = um.regression.pit_histogram(pit, num_bins, sample_weight=weights)
+    mean = _mean(pit, weights)
+    variance = _mean((pit - mean) ** 2, weights)
+    distance = _distance_from_uniform(pit, weights)
+    chance = min(_KOLMOGOROV / sample_size**0.5, 1.0)
+    numbers = f"their largest distance from it is {distance:.3f}"
+    if distance <= chance:
+        verdict = (
+            "The PIT values may be uniform, as those of calibrated forecasts are: "
+            f"{numbers}, where chance alone gives up to about {chance:.3f}."
+        )
+    else:
+        verdict = (
+            "The PIT values are not uniform, as those of calibrated forecasts are: "
+            f"{numbers}, where chance alone gives up to about {chance:.3f}."
+        )
+        # Two standard errors of the mean and of the variance of uniform values.
+        if abs(mean - 0.5) > 2 * (1 / 12 / sample_size) ** 0.5:
+            side = "high" if mean < 0.5 else "low"
+            verdict += f" The predictions tend to be too {side}."
+        if abs(variance - 1 / 12) > 2 * (1 / 180 / sample_size) ** 0.5:
+            shape = "narrow" if variance > 1 / 12 else "wide"
+            verdict += f" The predicted distributions tend to be too {shape}."
+    return {
+        "verdict": verdict,
+        "metrics": rows(
+            {
+                "mean": (mean, "0.5 if calibrated; lower if predictions are too high."),
+                "variance": (
+                    variance,
+                    "0.0833 if calibrated; higher if intervals are too narrow.",
+                ),
+                "distance": (distance, "Kolmogorov's, from the uniform distribution."),
+            }
+        ),
+        "distance_by_chance": chance,
+        "histogram": {name: values.tolist() for name, values in histogram.items()},
+    }
+
+
+def _distance_from_uniform(pit: np.ndarray, weights: np.ndarray | None) -> float:
+    order = np.argsort(pit)
+    values = pit[order]
+    mass = np.ones(len(pit)) if weights is None else weights[order]
+    cdf = np.append(0.0, np.cumsum(mass) / mass.sum())
+    return float(max(np.max(cdf[1:] - values), np.max(values - cdf[:-1])))
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    return float(np.average(values, weights=weights))
+
+
+def _scores(forecasts: regression._Forecasts, num_bins: int) -> np.ndarray:
+    """Returns what the metrics of `_values` are of, a row of numbers an example.
+
+    The last is the first level whose interval holds the target.
+    """
+    errors, variances, _ = forecasts
+    z = forecasts.z
+    limits = regression.normal_limits(regression.curve_levels(num_bins))
+    columns = (
+        errors**2,
+        um.crps_normal_score(errors, np.zeros_like(errors), np.sqrt(variances)),
+        0.5 * (np.log(2 * np.pi * variances) + z**2),
+        z**2,
+        np.searchsorted(limits, np.abs(z)),
+    )
+    return np.stack(columns, axis=-1)
+
+
+def _values(
+    scores: np.ndarray, weights: np.ndarray | None, num_bins: int
+) -> dict[str, float]:
+    """Returns all metrics that have intervals: one pass for each resample."""
+    squares, crps, nll, temperature, _ = np.average(scores, axis=0, weights=weights)
+    levels = regression.curve_levels(num_bins)
+    counts = np.bincount(scores[:, -1].astype(np.intp), weights, num_bins + 1)
+    coverages = np.cumsum(counts)[:-1] / counts.sum()
+    return {
+        "rmse": float(squares**0.5),
+        "crps": float(crps),
+        "negative_log_likelihood": float(nll),
+        "ece": float(np.abs(coverages - levels).mean()),
+        "temperature": float(temperature),
+    }
+
+
+def _intervals(
+    bootstrap: Callable[..., ConfidenceInterval],
+    forecasts: regression._Forecasts,
+    num_bins: int,
+) -> dict[str, dict[str, Any]]:
+    """Returns the interval of each metric; of one example, none."""
+    size = len(forecasts.errors)
+    if size == 1:
+        return {}
+
+    def metrics(scores: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+        return _values(scores, sample_weight, num_bins)
+
+    with warnings.catch_warnings():
+        # The ECE of a calibrated model is not in its interval, as the report says.
+        warnings.filterwarnings("ignore", "The estimate is not in", UserWarning)
+        ends = bootstrap(
+            metrics,
+            scores=_scores(forecasts, num_bins),
+            sample_weight=normal_arguments(forecasts)["sample_weight"],
+            **options(size),
+        )
+    return {name: row(*(end[name] for end in ends)) for name in ends.estimate}
+
+
+def differences(
+    first: Regression, second: Regression, num_bins: int
+) -> dict[str, dict[str, Any]]:
+    """Returns the metrics of a model less those of another, of the same examples."""
+    of_second = {"scores": _scores(forecasts_of(second), num_bins)}
+
+    def difference(metric: Any, scores: np.ndarray, **others: Any) -> Any:
+        return um.bootstrap_difference(metric, {"scores": scores}, of_second, **others)
+
+    return _intervals(difference, forecasts_of(first), num_bins)
+
+
+def _verdict_of_intervals(size: int) -> str:
+    if size == 1:
+        return "One example alone has no intervals."
+    return (
+        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: what other examples of the "
+        "same kind might have given. That of the ece is too high if the model is "
+        "calibrated."
+    )
+
+
+def _scoring_rules(values: dict[str, float]) -> dict[str, Any]:
+    meanings = {
+        "rmse": "Root mean squared error of the means.",
+        "crps": "As the absolute error, of the whole distribution.",
+        "negative_log_likelihood": "In nats, of the density: it may be negative.",
+    }
+    return {
+        "metrics": rows(
+            {name: (values[name], meaning) for name, meaning in meanings.items()}
+        )
+    }
+
+
+def _likelihood(data: dict[str, Any], factor: float) -> float:
+    """Returns the negative log-likelihood with variances times a factor."""
+    return um.regression.negative_log_likelihood(
+        data["predictions"],
+        factor * data["uncertainties"],
+        data["targets"],
+        sample_weight=data["sample_weight"],
+    )
+
+
+def _sharpness(data: dict[str, Any]) -> dict[str, Any]:
+    variances, weights = data["uncertainties"], data["sample_weight"]
+    sharpness = um.regression.sharpness(variances, sample_weight=weights)
+    error = _mean(np.abs(data["targets"]), weights)
+    lowest, highest = np.sqrt([variances.min(), variances.max()])
+    metrics = {
+        "sharpness": (sharpness, "Mean predicted standard deviation."),
+        "lowest_stddev": (lowest, "The smallest of them."),
+        "highest_stddev": (highest, "The largest of them."),
+        "mean_absolute_error": (error, "Of the means; 0.798 sharpness if calibrated."),
+    }
+    if highest <= lowest * (1 + 1e-6):
+        verdict = "All examples have the same predicted standard deviation."
+    else:
+        verdict = (
+            f"The predicted standard deviations are {sharpness:.4g} on average, from "
+            f"{lowest:.4g} to {highest:.4g}. Small ones are worth nothing unless they "
+            "are right: compare sharpness between calibrated models."
+        )
+    return {"verdict": verdict, "metrics": rows(metrics)}
+
+
+def _temperature_by_chance(sample_size: float) -> tuple[float, float]:
+    """Returns where chance leaves the temperature T of calibrated Normal forecasts.
+
+    n T is chi-squared with n degrees of freedom.
+    """
+    from scipy import special
+
+    half, tail = sample_size / 2, (1 - INTERVAL_LEVEL) / 2
+    low, high = special.gammaincinv(half, [tail, 1 - tail]) / half
+    return float(low), float(high)
+
+
+def _recalibration(
+    data: dict[str, Any], temperature: float, by_chance: tuple[float, float]
+) -> dict[str, Any]:
+    """Returns the section of the factor by which all variances would be right."""
+    metrics = {
+        "temperature": (temperature, "Best factor of the variances, on these data."),
+        "stddev_factor": (temperature**0.5, "Its root: that of the error bars."),
+    }
+    if temperature > 0:
+        metrics["recalibrated_nll"] = (
+            _likelihood(data, temperature),
+            "Negative log-likelihood with it, on these same data.",
+        )
+    return {
+        "verdict": "One factor for all variances, the temperature, mends what is too "
+        "wide or too narrow everywhere alike. Fit it on held-out data, neither trained "
+        "nor tested on, with um.regression.TemperatureScaling.",
+        "metrics": rows(metrics),
+        "temperature_by_chance": list(by_chance),
+    }
+
+
+def _verdict_of_temperature(
+    temperature: float, by_chance: tuple[float, float], interval: dict[str, Any] | None
+) -> str:
+    """Says in a sentence which way the error bars are off, if the data show it."""
+    low, high = by_chance
+    factor = f"{temperature**0.5:.3g}"
+    # Errors with heavy tails vary more than chi-squared. The bootstrap knows.
+    holds_one = interval is None or interval["low"] <= 1 <= interval["high"]
+    if low <= temperature <= high or holds_one:
+        return (
+            "Neither clearly overconfident nor underconfident: the errors are "
+            f"{factor} times what the predicted standard deviations say, where chance "
+            f"alone gives {low**0.5:.3g} to {high**0.5:.3g} if they are Normal."
+        )
+    side = "Over" if temperature > 1 else "Under"
+    return (
+        f"{side}confident: the errors are {factor} times what the predicted standard "
+        f"deviations say, where chance alone gives {low**0.5:.3g} to {high**0.5:.3g}."
+    )
+
+
+# What a comparison shows of each model, and where in its report that is.
+COMPARED = {
+    "examples": ("data", "examples"),
+    "ece": ("calibration", "metrics", "ece", "value"),
+    "ence": ("calibration", "metrics", "ence", "value"),
+    "rmse": ("scoring_rules", "metrics", "rmse", "value"),
+    "crps": ("scoring_rules", "metrics", "crps", "value"),
+    "negative_log_likelihood": (
+        "scoring_rules",
+        "metrics",
+        "negative_log_likelihood",
+        "value",
+    ),
+    "sharpness": ("sharpness", "metrics", "sharpness", "value"),
+    "temperature": ("recalibration", "metrics", "temperature", "value"),
+}
+
+
+def verdict_of_two(
+    numbers: dict[str, dict[str, Any]],
+    chances: dict[str, float],
+    found: dict[str, dict[str, Any]],
+) -> str:
+    """Says which of two models has the lower calibration error, if the data show it."""
+    better, worse = sorted(SIDES, key=lambda side: numbers["ece"][side])
+    unknown = "The data cannot tell which model has the lower calibration error"
+    if not found:
+        return f"{unknown}: they are not of the same examples."
+    if numbers["ece"][worse] <= chances[worse]:
+        return f"{unknown}: chance alone gives calibrated models such errors."
+    if _holds_zero(found["ece"]):
+        return f"{unknown}: the interval of the difference holds 0."
+    return f"The {better} model has the lower calibration error."
+
+
+def quality(found: dict[str, dict[str, Any]]) -> str:
+    """Says what the scoring rules say of two models."""
+    start = "A lower calibration error does not make a better model: "
+    if not found:
+        return f"{start}compare CRPS and negative log-likelihood, on the same examples."
+    crps, nll = (
+        "not clearly different"
+        if _holds_zero(found[name])
+        else f"lower for the {'first' if found[name]['estimate'] < 0 else 'second'}"
+        for name in ("crps", "negative_log_likelihood")
+    )
+    if crps == nll:
+        return f"{start}CRPS and negative log-likelihood are {crps}."
+    return f"{start}the CRPS is {crps}, the negative log-likelihood {nll}."
+
+
+def _holds_zero(interval: dict[str, Any]) -> bool:
+    low, high = interval["low"], interval["high"]
+    return low is None or float(low) <= 0 <= float(high)

@@ -1,0 +1,49 @@
+"""Shows the calibration report as text."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from uncertainty_metrics import _blocks, _document
+
+_WIDTH = 88
+
+
+def render(report: dict[str, Any]) -> str:
+    """Returns the report as text."""
+    paragraphs = [["Calibration report", "=================="]]
+    for section in _document.sections(report):
+        paragraphs.append([section.title, "-" * len(section.title)])
+        paragraphs += filter(None, map(_lines, section.blocks))
+    return "\n\n".join("\n".join(lines) for lines in paragraphs)
+
+
+def _lines(block: Any) -> list[str]:
+    if isinstance(block, _blocks.Text):
+        # A name, such as that of a file, is never broken.
+        return textwrap.wrap(
+            block.text, _WIDTH, break_long_words=False, break_on_hyphens=False
+        )
+    if isinstance(block, _blocks.Facts):
+        width = max(map(len, block.facts)) + 2
+        return [f"  {name:<{width}}{fact}" for name, fact in block.facts.items()]
+    if isinstance(block, _blocks.Table):
+        return list(_table(block))
+    return []  # A picture is a file of its own.
+
+
+def _table(table: _blocks.Table) -> Iterator[str]:
+    rows = [(table.title, *table.columns), *table.rows]
+    columns = list(zip(*rows, strict=True))
+    sides = ["<", *(">" for _ in columns[1:])]
+    if table.has_words:
+        sides[-1] = "<"
+    widths = [max(map(len, column)) for column in columns]
+    for row in rows:
+        cells = zip(row, sides, widths, strict=True)
+        yield "  ".join(
+            itertools.chain([""], (f"{cell:{side}{n}}" for cell, side, n in cells))
+        ).rstrip()
