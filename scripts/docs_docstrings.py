@@ -1,0 +1,33 @@
+"""What `mkdocs` does to the docstrings: their formulas stand as they are written."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import griffe
+
+
+def preformatted(text: str) -> str:
+    """Marks what is indented by two spaces, formulas and tables, as preformatted.
+
+    The sections from the first on are left as they are, as their entries are indented.
+    """
+    paragraphs = text.split("\n\n")
+    for i, paragraph in enumerate(paragraphs):
+        lines = paragraph.split("\n")
+        if lines[0].endswith(":") and len(lines) > 1 and lines[1].startswith("  "):
+            break  # The first section.
+        if all(line.startswith("  ") for line in lines):
+            paragraphs[i] = "\n".join("  " + line for line in lines)
+    return "\n\n".join(paragraphs)
+
+
+class Formulas(griffe.Extension):
+    """Marks the formulas of every docstring, and its example as one."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        """Changes the docstring of an object, before it is parsed."""
+        if obj.docstring is not None:
+            text = preformatted(inspect.cleandoc(obj.docstring.value))
+            obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")

@@ -1,0 +1,230 @@
+"""Keras callbacks that write what a metric knows beyond its value."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras.metrics.bayesian_calibration import (
+    BayesianExpectedCalibrationError,
+)
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
+from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
+
+if TYPE_CHECKING:
+    import keras
+
+    from uncertainty_metrics._statistics import BinStatistics
+
+# Of the posterior: its central 95% and the median.
+_QUANTILES = (0.025, 0.5, 0.975)
+
+
+def _named(
+    metrics: Iterable[Any], output: str | None = None
+) -> Iterator[tuple[str, keras.metrics.Metric]]:
+    """Yields all metrics, with the names that Keras gives them in its logs."""
+    for metric in metrics:
+        # Keras 3 holds those of `compile` in one, a list for each output; the outputs
+        # are not in the names, as they are in those of tf_keras.
+        lists = (
+            *getattr(metric, "_flat_metrics", ()),
+            *getattr(metric, "_flat_weighted_metrics", ()),
+        )
+        for of_output in filter(None, lists):
+            yield from _named(of_output.metrics, of_output.output_name)
+        if isinstance(metric, GeneralCalibrationError | BrierDecomposition):
+            yield (f"{output}_{metric.name}" if output else metric.name), metric
+
+
+def _calibration_metrics(model: Any) -> dict[str, keras.metrics.Metric]:
+    """Returns the metrics of calibration of a model, by names that differ."""
+    found: dict[str, keras.metrics.Metric] = {}
+    times: collections.Counter[str] = collections.Counter()
+    for name, metric in _named(model.metrics):
+        found[f"{name}_{times[name]}" if times[name] else name] = metric
+        times[name] += 1
+    return found
+
+
+def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
+    """Returns the numbers of a metric, by the ends of their tags."""
+    result = metric.result()
+    if isinstance(result, dict):
+        return {f"/{part}": float(value) for part, value in result.items()}
+    scalars = {"": float(result)}
+    if isinstance(metric, BayesianExpectedCalibrationError):
+        drawn = metric.quantiles(_QUANTILES).numpy()
+        for level, value in zip(_QUANTILES, drawn, strict=True):
+            scalars[f"/quantile_{level:g}"] = float(value)
+    statistics = metric.bin_statistics
+    if metric.spec.uses_decision and statistics is not None:
+        n = np.sum(statistics.counts)
+        gap = np.sum(statistics.outcome_sums) - np.sum(statistics.score_sums)
+        if n != 0:
+            scalars["/accuracy_minus_confidence"] = float(gap / n)
+    return scalars
+
+
+def _diagram(statistics: BinStatistics, y_axis: str, title: str) -> np.ndarray:
+    """Draws the reliability diagram of one group: uint8 [height, width, 4]."""
+    from uncertainty_metrics.visualization import reliability
+
+    backend = _optional.require("matplotlib.backends.backend_agg", extra="plot")
+    figure = _optional.require("matplotlib.figure", extra="plot")
+    # A figure of its own, unknown to pyplot, which would keep it and may show it.
+    figure = figure.Figure(figsize=(5, 6.4), dpi=80, layout="constrained")
+    canvas = backend.FigureCanvasAgg(figure)
+    curve = reliability.curve_from_statistics(statistics, y_axis=y_axis)
+    ax = reliability.draw_reliability(curve, title=title, ax=figure.add_subplot())
+    handles = ax.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize="small")
+    canvas.draw()
+    return np.array(canvas.buffer_rgba())
+
+
+def _diagrams(
+    name: str, metric: GeneralCalibrationError, most: int
+) -> np.ndarray | None:
+    """Draws the diagrams of the first groups, [groups, height, width, 4]."""
+    statistics = metric.bin_statistics
+    if statistics is None:
+        return None
+    y_axis = "accuracy" if metric.spec.uses_decision else "frequency"
+    groups = statistics.counts.shape[0]
+    parts = ("edges", "counts", "score_sums", "outcome_sums")
+    return np.stack(
+        [
+            _diagram(
+                dataclasses.replace(
+                    statistics, **{p: getattr(statistics, p)[k : k + 1] for p in parts}
+                ),
+                y_axis,
+                name if groups == 1 else f"{name}, class {k}",
+            )
+            for k in range(min(groups, most))
+        ]
+    )
+
+
+class ReliabilityDiagramCallback(_base.keras.callbacks.Callback):
+    """Writes reliability diagrams to TensorBoard while a model trains.
+
+    They are drawn from the states of the compiled calibration metrics at the end of
+    each validation: nothing is predicted twice and no state changes. Pass the `log_dir`
+    of `keras.callbacks.TensorBoard`, and they stand in its run `validation`. An epoch
+    without validation is written to the run `train`, from the metrics of training; so
+    is every epoch of a `fit` without validation data. `evaluate` takes the callback
+    too; outside `fit` every call of it is one more step, with a diagram.
+
+    For a metric named `ece` the tags are
+
+      calibration/ece                             value
+      calibration/ece/accuracy_minus_confidence   negative is overconfident; of metrics
+                                                  of the decision alone
+      calibration/ece/diagram                     image; one for each class of a
+                                                  class-wise metric
+      calibration/ece/quantile_0.025              0.025, 0.5 and 0.975 of the posterior
+                                                  of `BayesianExpectedCalibrationError`
+
+    The parts of a `BrierDecomposition` are written too, such as
+    `calibration/brier_decomposition/reliability`. Metrics of a model with several
+    outputs have the names that Keras gives them, `<output>_<name>`.
+
+    Args:
+      log_dir: directory of the logs, a string or a path; runs are folders in it.
+      every: a diagram is drawn in epochs 0, `every`, 2 `every`, ...; scalars are
+        written in all epochs.
+      max_images: largest number of diagrams of a metric in an epoch, those of the first
+        classes. Each takes some tenths of a second.
+
+    Raises:
+      ImportError: tensorboard or matplotlib is not installed.
+      ValueError: `every` or `max_images` is not an integer of at least 1.
+
+    Example:
+      >>> import os, tempfile
+      >>> import uncertainty_metrics as um
+      >>> model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Softmax()])
+      >>> ece = um.ExpectedCalibrationError(name="ece")
+      >>> model.compile(loss="sparse_categorical_crossentropy", metrics=[ece])
+      >>> logs = tempfile.mkdtemp()
+      >>> callback = um.ReliabilityDiagramCallback(logs)
+      >>> features, labels = tf.constant([[0.0, 1.0], [1.0, 0.0]]), tf.constant([1, 1])
+      >>> _ = model.evaluate(features, labels, callbacks=[callback], verbose=0)
+      >>> os.listdir(logs)
+      ['validation']
+
+    References:
+      Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+
+    def __init__(
+        self, log_dir: str | os.PathLike[str], *, every: int = 1, max_images: int = 3
+    ):
+        super().__init__()
+        _optional.require("tensorboard", extra="tensorboard")
+        _optional.require("matplotlib", extra="plot")
+        self.log_dir = os.fspath(log_dir)
+        self.every = _checks.positive_integer("every", every)
+        self.max_images = _checks.positive_integer("max_images", max_images)
+        self._writers: dict[str, Any] = {}
+        self._step = 0
+        self._in_epoch = self._validated = False
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Notes the epoch, which is the step of what it writes."""
+        self._step = epoch
+        self._in_epoch, self._validated = True, False
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Writes the metrics of the validation data."""
+        self._write("validation")
+        self._validated = True
+        self._step += not self._in_epoch
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Writes the metrics of training, of an epoch without validation."""
+        if not self._validated:
+            self._write("train")
+        self._step = epoch + 1
+        self._in_epoch = False
+
+    def _write(self, run: str) -> None:
+        metrics = _calibration_metrics(self.model)
+        if not metrics:
+            warnings.warn(
+                "ReliabilityDiagramCallback has nothing to write: the model has no "
+                "calibration metric. Pass one to `compile`, such as "
+                "metrics=[um.ExpectedCalibrationError()].",
+                stacklevel=2,
+            )
+            return
+        if run not in self._writers:
+            directory = os.path.join(self.log_dir, run)
+            self._writers[run] = tf.summary.create_file_writer(directory)
+        writer, step = self._writers[run], self._step
+        # `record_if`, as another callback may have it that only some steps are written.
+        with writer.as_default(), tf.summary.record_if(True):
+            for name, metric in metrics.items():
+                tag = f"calibration/{name}"
+                for end, value in _scalars(metric).items():
+                    tf.summary.scalar(tag + end, value, step)
+                left_out = self._in_epoch and step % self.every
+                if left_out or isinstance(metric, BrierDecomposition):
+                    continue
+                images = _diagrams(name, metric, self.max_images)
+                if images is not None:
+                    tf.summary.image(
+                        f"{tag}/diagram", images, step, max_outputs=self.max_images
+                    )
+        writer.flush()
