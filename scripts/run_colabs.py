@@ -1,0 +1,103 @@
+"""Runs the notebooks of colabs/, each in a fresh kernel of this Python.
+
+    python scripts/run_colabs.py                           # All run without an error.
+    python scripts/run_colabs.py --write regression        # One, and keeps its outputs.
+
+What is kept does not depend on when and where it was run: no times, no name of a
+kernel, no stderr, whose warnings name files. Needs the extra `colabs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import jupyter_client
+import nbclient
+import nbformat
+from jupyter_client import kernelspec
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "colabs"
+REPOSITORY = "https://github.com/uncertainty-metrics/uncertainty_metrics"
+BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+INSTALL = f"""\
+import sys
+
+if "google.colab" in sys.modules:
+    !pip install -q "uncertainty_metrics[plot] @ git+{REPOSITORY}"
+"""
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# Of one cell.
+SECONDS = 300
+
+
+def badge(name: str) -> str:
+    """Returns the link, in Markdown, that opens a notebook in Colab."""
+    host = REPOSITORY.replace("github.com", "colab.research.google.com/github")
+    return f"[![Open in Colab]({BADGE})]({host}/blob/main/colabs/{name}.ipynb)"
+
+
+def execute(notebook: nbformat.NotebookNode) -> None:
+    """Runs the cells in an empty folder and leaves their outputs in the notebook."""
+    # Without folders to look in, the only kernel is that of the running Python.
+    kernels = kernelspec.KernelSpecManager(kernel_dirs=[])
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "IPYTHONDIR": folder}
+        nbclient.NotebookClient(
+            notebook,
+            km=jupyter_client.AsyncKernelManager(kernel_spec_manager=kernels),
+            resources={"metadata": {"path": folder}},
+            extra_arguments=["--log-level=ERROR"],
+            timeout=SECONDS,
+            record_timing=False,
+            coalesce_streams=True,
+        ).execute(env={**os.environ, **environment})
+
+
+def clean(notebook: nbformat.NotebookNode) -> None:
+    """Removes what differs from machine to machine."""
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        cell.metadata.clear()
+        if cell.cell_type == "code":
+            cell.outputs = [
+                output for output in cell.outputs if output.get("name") != "stderr"
+            ]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns 1 if a notebook fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
+    parser.add_argument("--write", action="store_true", help="keep the outputs")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(names):
+        parser.error(f"no notebook {', '.join(sorted(unknown))}")
+    failures = 0
+    for name in options.names or names:
+        path = FOLDER / f"{name}.ipynb"
+        notebook = nbformat.read(path, as_version=4)
+        start = time.perf_counter()
+        try:
+            execute(notebook)
+        except nbclient.exceptions.CellExecutionError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            failures += 1
+            continue
+        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
+        if options.write:
+            clean(notebook)
+            nbformat.write(notebook, path)
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

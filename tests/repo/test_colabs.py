@@ -1,0 +1,128 @@
+"""The notebooks of colabs/ open in Colab and show what they did; CI runs them."""
+
+import ast
+import base64
+import importlib
+import itertools
+import re
+
+import nbformat
+import pytest
+
+from scripts import run_colabs
+
+NAMES = (
+    *("calibration", "training", "ensemble"),
+    *("regression", "abstention", "distributed"),
+)
+LARGEST = 1_000_000  # Bytes.
+MACHINE_PATH = re.compile(
+    r"(?<![\w.])/(?:home|opt|root|tmp|Users|var|work)/|site-packages"
+)
+every_notebook = pytest.mark.parametrize("name", NAMES)
+
+
+def read(name):
+    return nbformat.read(run_colabs.FOLDER / f"{name}.ipynb", as_version=4)
+
+
+def code_cells(name):
+    return [cell for cell in read(name).cells if cell.cell_type == "code"]
+
+
+def outputs(name):
+    return [output for cell in code_cells(name) for output in cell.outputs]
+
+
+@every_notebook
+def test_notebook_is_valid_and_names_no_machine(name):
+    notebook = read(name)
+    nbformat.validate(notebook)
+    assert notebook.metadata == run_colabs.METADATA
+    assert not any(cell.metadata for cell in notebook.cells)
+    assert (run_colabs.FOLDER / f"{name}.ipynb").stat().st_size < LARGEST
+
+
+@every_notebook
+def test_notebook_opens_in_colab_and_installs_there(name):
+    title, install = read(name).cells[:2]
+    assert title.source.startswith("# ")
+    assert run_colabs.badge(name) in title.source
+    assert install.source.strip() == run_colabs.INSTALL.strip()
+
+
+def test_every_notebook_is_tested():
+    assert set(NAMES) == {path.stem for path in run_colabs.FOLDER.glob("*.ipynb")}
+
+
+def test_badge_is_the_address_that_colab_reads():
+    owner_and_name = run_colabs.REPOSITORY.removeprefix("https://github.com/")
+    assert owner_and_name == "uncertainty-metrics/uncertainty_metrics"
+    assert (
+        f"(https://colab.research.google.com/github/{owner_and_name}"
+        "/blob/main/colabs/calibration.ipynb)" in run_colabs.badge("calibration")
+    )
+
+
+@every_notebook
+def test_all_cells_were_run_once_from_top_to_bottom(name):
+    counts = [cell.execution_count for cell in code_cells(name)]
+    assert counts == list(range(1, len(counts) + 1))
+    assert not [output for output in outputs(name) if output.output_type == "error"]
+
+
+@every_notebook
+def test_outputs_are_numbers_and_figures_alone(name):
+    figures = 0
+    for output in outputs(name):
+        assert output.get("name") != "stderr"
+        data = output.get("data", {})
+        shown = output.get("text", "") + data.get("text/plain", "")
+        assert not MACHINE_PATH.search(shown)
+        assert "Warning" not in shown
+        assert " at 0x" not in shown
+        if "image/png" in data:
+            assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+            figures += 1
+    assert figures >= 1
+
+
+@every_notebook
+def test_cells_are_short_and_explained(name):
+    cells = read(name).cells
+    for before, cell in itertools.pairwise(cells):
+        if cell.cell_type == "code":
+            assert len(cell.source.splitlines()) <= 30
+        if any(
+            "image/png" in output.get("data", {})
+            for output in before.get("outputs", [])
+        ):
+            assert re.match(r"\*[^*]", cell.source), "a figure without a caption"
+    assert "\u2014" not in "".join(cell.source for cell in cells)
+
+
+@every_notebook
+def test_public_names_in_cells_exist(name):
+    # Commands of the shell are no Python.
+    lines = "\n".join(cell.source for cell in code_cells(name)).splitlines()
+    tree = ast.parse("\n".join(re.sub(r"^(\s*)[!%].*", r"\1pass", x) for x in lines))
+    modules = {
+        alias.asname or alias.name: importlib.import_module(alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name.startswith("uncertainty_metrics")
+    }
+
+    def resolve(node):
+        """Returns what a dotted name of the package is, None for any other."""
+        if isinstance(node, ast.Name):
+            return modules.get(node.id)
+        if isinstance(node, ast.Attribute) and (value := resolve(node.value)):
+            return getattr(value, node.attr)
+        return None
+
+    found = [
+        resolve(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    ]
+    assert any(found)
