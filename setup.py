@@ -14,6 +14,16 @@ VERSION = re.search(
 PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
+PARQUET = ["pyarrow>=14"]
+TENSORBOARD = ["tensorboard>=2.18"]
+COLABS = [
+    *PLOT,
+    "ipykernel>=6.25",
+    "nbclient>=0.9",
+    "nbformat>=5.9",
+    "scikit-learn>=1.3",
+]
+ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 
 setup(
     name="uncertainty_metrics",
@@ -21,9 +31,16 @@ setup(
     description="Calibration metrics for TensorFlow, Keras and NumPy.",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
+    url=ADDRESS,
+    project_urls={"Changelog": f"{ADDRESS}/blob/main/CHANGELOG.md"},
     license="Apache-2.0",
+    license_files=["LICENSE"],
     packages=find_packages(include=["uncertainty_metrics", "uncertainty_metrics.*"]),
-    package_data={"uncertainty_metrics": ["data/*.npz", "py.typed"]},
+    package_data={
+        "uncertainty_metrics": ["*.pyi", "data/*.npz", "py.typed"],
+        "uncertainty_metrics.numpy": ["*.pyi"],
+    },
+    zip_safe=False,
     python_requires=">=3.10,<3.14",
     install_requires=[
         "absl-py>=1.0",
@@ -38,20 +55,31 @@ setup(
         "plot": PLOT,
         "progress": PROGRESS,
         "beam": BEAM,
+        "parquet": PARQUET,
+        "tensorboard": TENSORBOARD,
+        "colabs": COLABS,
         "test": [
-            *PLOT,
             *PROGRESS,
             *BEAM,
+            *PARQUET,
+            *TENSORBOARD,
+            *COLABS,
             "arviz>=0.20,<1",
+            "build>=1.2",
             "mpmath>=1.3",
+            "mypy>=2,<3",
             "properscoring>=0.1",
             "pytest>=7.4",
             "pytest-xdist>=3.5",
             "ruff>=0.17,<0.18",
-            "scikit-learn>=1.3",
             "scoringrules>=0.10",
+            "setuptools>=70.1",
         ],
-        "docs": ["mkdocs-material>=9.5", "mkdocstrings[python]>=0.25"],
+        "docs": [
+            "latex2mathml>=3.77",
+            "mkdocs-material>=9.5",
+            "mkdocstrings[python]>=0.26",
+        ],
     },
     classifiers=[
         "Development Status :: 4 - Beta",

@@ -925,6 +925,7 @@ KERAS_ONLY = {
     ),
     "IntervalLoss": "tests/keras/test_losses.py",
     "PinballLoss": "tests/keras/test_losses.py",
+    "ReliabilityDiagramCallback": "tests/keras/test_callbacks.py",
 }
 
 # Those of `um.regression`.

@@ -7,7 +7,7 @@ Every name is imported when it is first used: importing the package imports neit
 TensorFlow nor matplotlib nor SciPy.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _lazy, _registration
 from uncertainty_metrics.version import __version__ as __version__
 
 _TF_CALIBRATION = "uncertainty_metrics.tensorflow.calibration"
@@ -180,6 +180,8 @@ _HOMES = {
     "GaussianNLLLoss": _KERAS_LOSSES,
     "IntervalLoss": _KERAS_LOSSES,
     "PinballLoss": _KERAS_LOSSES,
+    # Keras callbacks.
+    "ReliabilityDiagramCallback": "uncertainty_metrics.keras.callbacks",
     # Plots.
     "accuracy_confidence_curve": _PLOT_SELECTIVE,
     "accuracy_confidence_diagram": _PLOT_SELECTIVE,
@@ -194,3 +196,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 __getattr__, __dir__ = _lazy.attach(__name__, _HOMES, [*__all__, "__version__"])
+_registration.with_keras()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+from uncertainty_metrics import _optional
 
 
 def attach(
@@ -25,7 +26,7 @@ def attach(
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = importlib.import_module(home)
+        value: Any = _optional.dependency(home, f"{package}.{name}")
         if home != f"{package}.{name}":
             value = getattr(value, name)
         setattr(sys.modules[package], name, value)

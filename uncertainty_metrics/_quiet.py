@@ -25,7 +25,7 @@ class _Ignored:
                 warnings.simplefilter("ignore")
             self._inside += 1
 
-    def __exit__(self, *error: object):
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:

@@ -25,7 +25,7 @@ FORMAT = "uncertainty_metrics.MetricState"
 VERSION = 1
 
 # The arrays that a state may hold, in the order of the file.
-DTYPES = {
+DTYPES: dict[str, np.dtype] = {
     "invalid": np.dtype(np.int64),
     "units": np.dtype(np.int64),
     "hi": np.dtype(np.float32),
@@ -195,7 +195,7 @@ class MetricState:
 
     def _differences(self, other: MetricState) -> str:
         """Returns in what two states differ that must not, for a message."""
-        pairs = {"metric": (self.metric, other.metric)}
+        pairs: dict[str, tuple[Any, ...]] = {"metric": (self.metric, other.metric)}
         for key in {**self.config, **other.config}:
             pairs[key] = (self.config.get(key), other.config.get(key))
         if self.classes and other.classes:
@@ -241,8 +241,9 @@ class MetricState:
             "arrays": list(self.arrays),
         }
         text = np.array(json.dumps(header, sort_keys=True))
+        entries: dict[str, Any] = {"header": text, **self.arrays}
         with _opened(path, "wb") as file:
-            np.savez_compressed(file, header=text, **self.arrays)
+            np.savez_compressed(file, **entries)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> MetricState:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class BinStatistics:
     def _mean(self, sums: Any) -> Any:
         raise NotImplementedError
 
-    def __add__(self, other: BinStatistics) -> BinStatistics:
+    def __add__(self, other: BinStatistics) -> Self:
         if not isinstance(other, BinStatistics):
             return NotImplemented
         if not (self.additive and other.additive):

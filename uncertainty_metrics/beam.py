@@ -16,9 +16,10 @@ from uncertainty_metrics._state import MetricState
 from uncertainty_metrics.numpy._inputs import as_array
 
 if TYPE_CHECKING:
+    import apache_beam as beam
     import keras
-
-beam = _optional.require("apache_beam", "beam")
+else:
+    beam = _optional.require("apache_beam", "beam")
 
 __all__ = ["MetricsCombineFn"]
 
@@ -212,13 +213,16 @@ class MetricsCombineFn(beam.CombineFn):
         }
 
     def create_accumulator(self) -> _Accumulator:
+        """Returns what no data adds up to."""
         return _Accumulator({}, [])
 
     def add_input(self, accumulator: _Accumulator, element: Any) -> _Accumulator:
+        """Adds an example, or a batch."""
         accumulator.elements.append(_arguments(element))
         return self._settled(accumulator, self._limit)
 
     def merge_accumulators(self, accumulators: Iterable[_Accumulator]) -> _Accumulator:
+        """Returns what all parts of the data add up to."""
         merged = self.create_accumulator()
         for accumulator in accumulators:
             self._add_states(merged, accumulator.states)
@@ -227,9 +231,11 @@ class MetricsCombineFn(beam.CombineFn):
         return merged
 
     def compact(self, accumulator: _Accumulator) -> _Accumulator:
+        """Returns the states alone, which are small to send."""
         return self._settled(accumulator, 1)
 
     def extract_output(self, accumulator: _Accumulator) -> dict[str, Any]:
+        """Returns the values of the metrics by their names, or their states."""
         accumulator = self._settled(accumulator, 1)
         metrics = self._made(accumulator.states)
         if self._return_states:

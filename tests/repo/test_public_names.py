@@ -60,6 +60,28 @@ def test_every_public_name_is_in_the_tables_of_the_readme():
     assert set(um.regression.__all__) <= named(section)
 
 
+def test_package_catalogue_readme_and_reference_have_the_same_names():
+    pytest.importorskip("mkdocs", reason="the reference needs the extra `docs`")
+    from scripts import docs_hooks
+
+    halves = {"uncertainty_metrics": um, "uncertainty_metrics.numpy": um_np}
+    catalogued = KERAS_CLASSES | FUNCTIONS | set().union(*TESTED_BY_FILE)
+    tables = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text()))
+    for package, half in halves.items():
+        listed = {*half.__all__, *half.regression.__all__} - {"numpy", "regression"}
+        pages = docs_hooks.reference()[package].values()
+        described = {
+            name
+            for page in pages
+            for entry in page
+            if entry.package != "uncertainty_metrics.beam"
+            for name in entry.names
+        }
+        assert described == listed
+        assert listed <= catalogued
+        assert listed <= tables
+
+
 def public_objects():
     for module in MODULES:
         for name in module.__all__:

@@ -133,8 +133,8 @@ def _add_batch(
     sums = _sums.settled(sums)
     steps = [(state.invalid, invalid), (state.units, guard(sums.units))]
     if sums.hi is not None:
-        pair = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
-        hi, lo = _sums.pair_steps(*pair, guard(sums.hi), guard(sums.lo))
+        hi, lo = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
+        hi, lo = _sums.pair_steps(hi, lo, guard(sums.hi), guard(sums.lo))
         steps += [(state.hi, hi), (state.lo, lo)]
     for variable, value in steps:
         add(variable, value)
@@ -188,7 +188,9 @@ class SumsMetric(keras.metrics.Metric):
         self._invalid = self.add_weight(
             name="invalid", shape=(), initializer="zeros", dtype="int64"
         )
-        self._units = self._hi = self._lo = None
+        self._units: Any = None
+        self._hi: Any = None
+        self._lo: Any = None
         self._classes: int | None = None  # None while any number will do.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

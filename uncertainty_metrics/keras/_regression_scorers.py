@@ -21,9 +21,7 @@ from uncertainty_metrics.tensorflow import _inputs, _quadrature, distribution_sc
 from uncertainty_metrics.tensorflow import regression as tf_regression
 
 if TYPE_CHECKING:
-    import tensorflow_probability as tfp
-
-    Distribution = tfp.distributions.Distribution
+    from uncertainty_metrics.tensorflow._typing import Distribution
 
 
 def _call(distribution: Distribution, method: str, *arguments: tf.Tensor) -> tf.Tensor:

@@ -351,7 +351,7 @@ class TrainedSampleCRPS(SampleCRPS):
 
 @dataclasses.dataclass(frozen=True)
 class MeanPinball(RealScorer):
-    quantiles: tuple[float, ...]
+    quantiles: Any  # A number or a sequence; a tuple once checked.
 
     def __post_init__(self):
         levels = _checks.levels("quantiles", self.quantiles)

@@ -11,10 +11,9 @@ from uncertainty_metrics.keras import _base
 from uncertainty_metrics.tensorflow import _inputs, recalibration
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 @_base.register

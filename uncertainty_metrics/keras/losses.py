@@ -18,9 +18,7 @@ from uncertainty_metrics.keras import _base, _scorers
 from uncertainty_metrics.tensorflow import _inputs
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 class _ScoringLoss(_base.Loss):
@@ -154,7 +152,7 @@ class _NormalLoss(_ScoringLoss):
         # This loss, with what Keras may have set on it: `fit` of tf_keras does.
         of_scales = object.__new__(type(self))
         scorer = dataclasses.replace(self._scorer, scale_transform="identity")
-        vars(of_scales).update(vars(self), _scorer=scorer)
+        of_scales.__dict__.update(vars(self), _scorer=scorer)
         return of_scales(y_true, parameters, sample_weight)
 
 

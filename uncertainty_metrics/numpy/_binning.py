@@ -240,7 +240,8 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
         held = group.shape[1]
         edges[g, :held] = group[0]
         sums[:, g, :held] = group[1:]
-    return BinStatistics(edges, *sums, additive=False)
+    counts, score_sums, outcome_sums = sums
+    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
 
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:

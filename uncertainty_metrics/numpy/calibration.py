@@ -864,14 +864,17 @@ class GeneralCalibrationError:
 
     @property
     def counts(self) -> np.ndarray | None:
+        """Total weight in each bin; None before the first batch."""
         return self._per_bin("counts")
 
     @property
     def confidences(self) -> np.ndarray | None:
+        """Mean score of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("confidences")
 
     @property
     def accuracies(self) -> np.ndarray | None:
+        """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("accuracies")
 
 

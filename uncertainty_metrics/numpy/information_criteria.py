@@ -15,7 +15,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,7 +97,7 @@ def _waic(logp: np.ndarray, waic_type: str) -> np.ndarray:
     return 2 * logp.mean(axis=1) - _log_mean_exp(logp)
 
 
-def _mean_and_sem(values: np.ndarray) -> tuple[float, float] | tuple[np.ndarray, ...]:
+def _mean_and_sem(values: np.ndarray) -> tuple[Any, Any]:
     """Returns the mean of values [n, ...] over n, and its standard error."""
     n = len(values)
     mean = values.mean(axis=0)

@@ -187,7 +187,7 @@ def ensemble_calibration(
     members = np.moveaxis(predictions, axis, 0)
     ensemble.check_labels(labels.shape, name, predictions.shape, members.shape[1:-1])
     spec = dataclasses.replace(PRESETS["expected_calibration_error"], num_bins=num_bins)
-    statistics, total = [], 0.0
+    statistics, total = [], np.zeros(())
     for member in members:  # One at a time bounds the memory of the temporaries.
         examples = _inputs.examples(
             labels,

@@ -88,7 +88,9 @@ def _moments(rows: _Rows, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarr
             mean = mass.sum(axis=1) / total
             yield np.log(total), mean, np.einsum("nk,nk->n", mass, z) / total - mean**2
 
-    return tuple(np.concatenate(column) for column in zip(*blocks(), strict=True))
+    columns = zip(*blocks(), strict=True)
+    logs, means, variances = (np.concatenate(column) for column in columns)
+    return logs, means, variances
 
 
 def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:

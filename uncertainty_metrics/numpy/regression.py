@@ -19,10 +19,9 @@ Arguments that the functions share:
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,8 +92,7 @@ def check_quantiles(quantiles: object) -> tuple[float, ...]:
     strictly increasing in (0, 1).
     """
     levels = _checks.levels("quantiles", quantiles)
-    several = isinstance(levels, tuple) and len(levels) > 1
-    if not (several and all(a < b for a, b in itertools.pairwise(levels))):
+    if not isinstance(levels, tuple) or len(levels) < 2 or np.any(np.diff(levels) <= 0):
         raise _checks.error(
             "quantiles", "at least two, strictly increasing", repr(quantiles)
         )
@@ -473,7 +471,8 @@ def calibration_error(
     """
     levels = _checks.levels("level", level)
     arguments = predictions, uncertainties, targets, levels, mask
-    return abs(interval_coverage(*arguments, sample_weight=sample_weight) - levels)
+    coverage: Any = interval_coverage(*arguments, sample_weight=sample_weight)
+    return abs(coverage - levels)
 
 
 def sharpness(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -173,7 +173,7 @@ def _spline(
     return values, float(spline.get_residual()) + within
 
 
-_SMOOTHINGS = {"kernel": _Kernel, "spline": _Spline}
+_SMOOTHINGS: dict[str, Any] = {"kernel": _Kernel, "spline": _Spline}
 
 
 def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:

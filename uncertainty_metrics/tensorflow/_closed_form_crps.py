@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from uncertainty_metrics import _optional
 from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.tensorflow import _special
 
 if TYPE_CHECKING:
-    import tensorflow_probability as tfp
-
-    Distribution = tfp.distributions.Distribution
+    from uncertainty_metrics.tensorflow._typing import Distribution
 
 Score = tuple[tf.Tensor, tf.Tensor]
 ClosedForm = Callable[[tf.Tensor, Any], Score]
@@ -222,7 +221,7 @@ def cauchy(y: tf.Tensor, distribution: Distribution) -> Score:
 def _student_t(
     y: tf.Tensor, distribution: Distribution, df: tf.Tensor, valid: tf.Tensor
 ) -> Score:
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     centred, scale, right = _location_scale(y, distribution)
     proper = df > 0.5
@@ -261,7 +260,7 @@ def _erf_difference(z: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
 
 
 def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     loc, right_loc = _finite(distribution.loc, y)
     scale, right_scale = _positive(distribution.scale, y)
@@ -490,7 +489,7 @@ def mixture(y: tf.Tensor, distribution: Distribution) -> Score | None:
 @functools.cache
 def _table() -> dict[type, ClosedForm]:
     # Importing TensorFlow Probability takes seconds: only where it is used already.
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     tfd = tfp.distributions
     table = {

@@ -31,13 +31,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.tensorflow import _special
 
 if TYPE_CHECKING:
-    import tensorflow_probability as tfp
-
-    Distribution = tfp.distributions.Distribution
+    from uncertainty_metrics.tensorflow._typing import Distribution
 
 # Odd, so that every other node is a rule of its own that tells the error.
 NUM_NODES = 129
@@ -135,7 +133,7 @@ def is_discrete(distribution: Distribution) -> bool:
 
 
 def _is_atom(distribution: Distribution) -> bool:
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     return isinstance(distribution, tfp.distributions.Deterministic)
 
@@ -150,7 +148,7 @@ def _integer_atoms(distribution: Distribution) -> tf.Tensor:
 
 
 def _is_quantized(distribution: Distribution) -> bool:
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     quantized = tfp.distributions.QuantizedDistribution
     bases = {base for base in quantized.__mro__ if "Quantized" in base.__name__}

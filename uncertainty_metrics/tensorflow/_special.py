@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
+from uncertainty_metrics import _optional
 
 # Below, lgamma itself is accurate; from here on its Stirling series is.
 _STIRLING_FROM = 8.0
@@ -24,7 +27,7 @@ _NORMAL_LIKE_NODES = 48
 _BESIDE = 1 + 1e-8
 
 
-def horner(x: tf.Tensor, coefficients: list[float]) -> tf.Tensor:
+def horner(x: tf.Tensor, coefficients: Sequence[float]) -> tf.Tensor:
     """Returns `c_0 + c_1 x + c_2 x^2 + ...`."""
     total = tf.zeros_like(x)
     for coefficient in reversed(coefficients):  # A static number of terms.
@@ -59,7 +62,7 @@ def excess_over_log(ratio: tf.Tensor) -> tf.Tensor:
 
 def stirling_correction(a: tf.Tensor) -> tf.Tensor:
     """Returns `lgamma(a) - (a - 1/2) log(a) + a - log(2 pi) / 2`."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     large = a >= _STIRLING_FROM
     small_a = tf.where(large, tf.ones_like(a), a)
@@ -134,12 +137,12 @@ def gamma_cdf(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 
 @tf.custom_gradient
-def _betainc(a: tf.Tensor, b: tf.Tensor, x: tf.Tensor):
+def _betainc(a: tf.Tensor, b: tf.Tensor, x: tf.Tensor) -> Any:
     """TFP's betainc, its derivatives taken just beside a and b.
 
     At integers they are wrong in the third digit.
     """
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     def gradient(upstream):
         with tf.GradientTape() as tape:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
 from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
@@ -21,9 +21,7 @@ from uncertainty_metrics.tensorflow import _inputs, _search, calibration
 from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def stateless_seed(seed: Any) -> tf.Tensor:
@@ -52,7 +50,7 @@ def _log_gammas(
     concentrations: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
     """Draws logarithms of Gamma(a) variates, [num_samples, cells], finite for all a."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     dtype = concentrations.dtype
     smallest = np_bayesian.smallest_concentration(dtype.as_numpy_dtype)
@@ -67,7 +65,7 @@ def _bin_means(
     counts: tf.Tensor, score_sums: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
     """Draws the mean score of each bin, [num_samples, bins]."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     dtype = counts.dtype
     num_bins = counts.shape[0]
@@ -93,7 +91,7 @@ def _draw(
     seed: tf.Tensor,
 ) -> tf.Tensor:
     """Draws from the posterior of the ECE given sums [1, bins], [num_samples]."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     counts, score_sums, right = counts[0], score_sums[0], right[0]
     gamma_seed, mean_seed = tf.unstack(tfp.random.split_seed(seed, n=2))

@@ -25,9 +25,7 @@ from uncertainty_metrics.tensorflow import _binning, _inputs
 from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 @tf.autograph.experimental.do_not_convert

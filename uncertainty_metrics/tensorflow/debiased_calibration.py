@@ -5,7 +5,7 @@ The definition is that of `uncertainty_metrics.numpy.debiased_calibration`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -15,9 +15,7 @@ from uncertainty_metrics.tensorflow import _binning, _inputs, _sums, calibration
 from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 __all__ = ["debiased_calibration_error"]
 
@@ -131,7 +129,7 @@ def debiased_calibration_error(
     )
     _checks.boolean("squared", squared)
     data = (labels, probabilities, logits, probs)
-    options = {
+    options: dict[str, Any] = {
         "labels_predicted": labels_predicted,
         "sample_weight": sample_weight,
         "ignore_index": ignore_index,

@@ -19,9 +19,7 @@ from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.tensorflow import _inputs, _ranking
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def ranked(

@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.tensorflow import _closed_form_crps, _inputs, _quadrature
 
 if TYPE_CHECKING:
-    import tensorflow_probability as tfp
-    from numpy.typing import ArrayLike
-
-    Distribution = tfp.distributions.Distribution
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
 
 
 def unwrapped(distribution: Any) -> Distribution:
     """Checks the type and the event; unwraps the output of a probabilistic layer."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     if not isinstance(distribution, tfp.distributions.Distribution):
         raise TypeError(

@@ -27,9 +27,7 @@ from uncertainty_metrics.numpy import ensemble as np_ensemble
 from uncertainty_metrics.tensorflow import _inputs, _special, _sums, scoring_rules
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 __all__ = np_ensemble.__all__
 

@@ -25,9 +25,7 @@ from uncertainty_metrics.numpy import information_criteria as np_criteria
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 __all__ = ["importance_sampling_cross_validation", "negative_waic", "psis_loo"]
 

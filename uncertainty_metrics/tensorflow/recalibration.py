@@ -7,7 +7,7 @@ float64, or float32 for all narrower types.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -17,10 +17,9 @@ from uncertainty_metrics.numpy import recalibration as np_recalibration
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
     from typing_extensions import Self
 
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 __all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
 
@@ -188,7 +187,10 @@ class TemperatureScaling(_scaling.Scaling):
         """
         if not tf.executing_eagerly():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
-        options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+        options: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "ignore_index": ignore_index,
+        }
         examples = _inputs.examples(labels, logits=logits, **options)
         temperature = optimal_temperature(examples)
         temperature = _inputs.nan_unless(
@@ -333,7 +335,10 @@ def calibrated_negative_log_likelihood(
       Estimation and Ensembling in Deep Learning.
     """
     count, keys = np_recalibration.fold_keys(folds, repeats, seed)
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+    options: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "ignore_index": ignore_index,
+    }
     examples = _inputs.examples(labels, probabilities, logits, **options)
     values = tf.cast(examples.predictions, examples.dtype)
     in_range = tf.constant(True)

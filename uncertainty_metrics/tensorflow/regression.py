@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import regression as np_regression
@@ -31,11 +31,7 @@ from uncertainty_metrics.tensorflow import (
 )
 
 if TYPE_CHECKING:
-    import tensorflow_probability as tfp
-    from numpy.typing import ArrayLike
-
-    Distribution = tfp.distributions.Distribution
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
 
 __all__ = [
     "TemperatureScaling",
@@ -84,7 +80,7 @@ class _Forecasts(NamedTuple):
 
 def _included(
     tensors: dict[str, tf.Tensor],
-    mask: TensorLike | None,
+    mask: Any,
     sample_weight: TensorLike | None,
     dtype: tf.DType,
 ) -> tuple[list[tf.Tensor], tf.Tensor | None, tf.Tensor]:
@@ -1008,7 +1004,7 @@ def mid_cdf(
     distribution: Distribution, y: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor | bool]:
     """Returns the CDF at y, the middle of its jumps, and whether it rises."""
-    import tensorflow_probability as tfp
+    tfp = _optional.dependency("tensorflow_probability")
 
     tfd = tfp.distributions
 

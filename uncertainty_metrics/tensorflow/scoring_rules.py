@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -24,9 +24,7 @@ from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.tensorflow import _inputs, _pairwise, _sums
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def reduced(
@@ -182,7 +180,10 @@ def brier_score(
     """
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+    options: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "ignore_index": ignore_index,
+    }
     examples = _inputs.examples(labels, probabilities, logits, **options)
     return reduced(
         examples,
@@ -232,7 +233,10 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     _checks.boolean("aggregate", aggregate)
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+    options: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "ignore_index": ignore_index,
+    }
     examples = _inputs.examples(labels, probabilities, logits, **options)
     return reduced(
         examples,
@@ -366,8 +370,11 @@ def _decomposition(
     sample_weight: TensorLike | None,
     ignore_index: int | None,
     exact: bool,
-) -> BrierParts | ExactBrierParts:
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+) -> Any:
+    options: dict[str, Any] = {
+        "sample_weight": sample_weight,
+        "ignore_index": ignore_index,
+    }
     examples = _inputs.examples(labels, probabilities, logits, **options)
     hi, lo, valid, vertices = decomposition_sums(examples, occurring=True)
     totals = hi + lo

@@ -10,7 +10,7 @@ the result is NaN there; a wrong shape or option raises while the graph is built
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -21,9 +21,7 @@ from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.tensorflow import _inputs, _ranking, _sums, detection
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -87,7 +85,7 @@ def _ranked(
 def _value(
     read: Callable[[_ranking.Ranking], tf.Tensor],
     twin: Callable[..., object],
-    **data: TensorLike | None,
+    **data: Any,
 ) -> tf.Tensor:
     """Returns what is read off the ranking; `twin` explains why it cannot be."""
     batch = _ranked(**data)
@@ -482,7 +480,7 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    data = {
+    data: dict[str, Any] = {
         "labels": labels,
         "probabilities": probabilities,
         "logits": logits,
@@ -540,7 +538,7 @@ def accuracy(
       >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """
-    options = {
+    options: dict[str, Any] = {
         "labels_predicted": labels_predicted,
         "sample_weight": sample_weight,
         "ignore_index": ignore_index,

@@ -116,7 +116,7 @@ def plot_reliability_diagram(
 
 
 def _curve_and_error(
-    triple: Any, n_bins: int, mask: ArrayLike | None = None
+    triple: tuple[Any, Any, Any], n_bins: int, mask: ArrayLike | None = None
 ) -> tuple[dict[str, np.ndarray], float]:
     return (
         regression.compute_calibration_curve(*triple, n_bins, mask),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -582,7 +582,7 @@ def _label(ax: Any, curve: ReliabilityCurve) -> None:
     ax.set(xlabel=x_label, ylabel=y_label)
 
 
-def _legend(figure: Any, panels: Sequence[Any], columns: int) -> None:
+def _legend(figure: Any, panels: Iterable[Any], columns: int) -> None:
     """Adds one legend for all panels, below them."""
     handles: dict[str, Any] = {}
     for panel in panels:

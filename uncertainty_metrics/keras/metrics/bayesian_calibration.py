@@ -20,8 +20,6 @@ from uncertainty_metrics.tensorflow import bayesian_calibration
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    TensorLike = tf.Tensor | ArrayLike
-
 
 def _checked_levels(q: ArrayLike) -> np.ndarray:
     levels = np_inputs.as_array("q", q).astype(np.float64)

@@ -20,9 +20,8 @@ from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 if TYPE_CHECKING:
     import matplotlib.axes
-    from numpy.typing import ArrayLike
 
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def _with_totals(
@@ -297,14 +296,17 @@ class GeneralCalibrationError(_base.SumsMetric):
 
     @property
     def counts(self) -> tf.Tensor | None:
+        """Total weight in each bin; None before the first batch."""
         return self._per_bin("counts")
 
     @property
     def confidences(self) -> tf.Tensor | None:
+        """Mean score of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("confidences")
 
     @property
     def accuracies(self) -> tf.Tensor | None:
+        """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("accuracies")
 
     def get_config(self) -> dict[str, Any]:
@@ -367,6 +369,7 @@ class _PresetCalibrationError(GeneralCalibrationError):
         )
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         config = super().get_config()
         for fixed in ("binning_scheme", "max_prob", "class_conditional", "norm"):
             del config[fixed]
@@ -720,6 +723,7 @@ class CalibrationError(GeneralCalibrationError):
         return reliability.draw_reliability(curve, annotation=annotation, ax=ax)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         config = super().get_config()
         for fixed in ("binning_scheme", "max_prob", "class_conditional", "threshold"):
             del config[fixed]

@@ -20,9 +20,7 @@ from uncertainty_metrics.numpy import ensemble as np_ensemble
 from uncertainty_metrics.tensorflow import _inputs, ensemble
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,7 +71,7 @@ class _MembersScorer(_UncertaintyScorer):
     """A value that is read off `ensemble.Members`."""
 
     function: ClassVar[str]
-    value: ClassVar[Callable[[ensemble.Members], tf.Tensor]]
+    value: ClassVar[Callable[..., tf.Tensor]]
     ensemble_axis: int | None = 1
 
     def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
@@ -154,7 +152,7 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
     """A score of the label, under the predictions of all members."""
 
     function: ClassVar[str]
-    value: ClassVar[Callable[[ensemble.Members, tf.Tensor], tf.Tensor]]
+    value: ClassVar[Callable[..., tf.Tensor]]
     ensemble_axis: int = 1
 
     def flatten(
@@ -236,7 +234,7 @@ class _OfMembers(_Uncertainty):
         name: str | None = None,
         dtype: Any = None,
         *,
-        ensemble_axis: int = 1,
+        ensemble_axis: int | None = 1,
     ):
         scorer = self._scorer_type(from_logits, ensemble_axis)
         super().__init__(scorer, name or scorer.function, dtype)

@@ -26,9 +26,7 @@ from uncertainty_metrics.tensorflow import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 _DEFAULT_BITS = 8
 
@@ -193,6 +191,7 @@ class _SelectiveMetric(_RankingMetric):
         )
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         return {
             **super().get_config(),
             "from_logits": self.from_logits,
@@ -379,6 +378,7 @@ class CoverageAtRisk(_SelectiveMetric):
         return _ranking.coverage_at_risk(ranking, self.risk)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         return {**super().get_config(), "risk": self.risk}
 
 
@@ -442,6 +442,7 @@ class RiskAtCoverage(_SelectiveMetric):
         return _ranking.risk_at_coverage(ranking, self.coverage)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         return {**super().get_config(), "coverage": self.coverage}
 
 
@@ -505,6 +506,7 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
         return _ranking.collaborative_accuracy(ranking, self.fraction)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         return {**super().get_config(), "fraction": self.fraction}
 
 
@@ -608,6 +610,7 @@ class AUROC(_DetectionMetric):
 
     @property
     def error_bound(self) -> tf.Tensor:
+        """Half the share of the pairs that the sketch cannot order."""
         ranking, _ = self._read_ranking()
         return _ranking.roc_area_within_groups(ranking)
 
@@ -697,6 +700,7 @@ class FPRAtTPR(_DetectionMetric):
         return _ranking.miss_rate_at_hit_rate(ranking, self.tpr)
 
     def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
         return {**super().get_config(), "tpr": self.tpr}
 
 

@@ -16,9 +16,7 @@ from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetr
 from uncertainty_metrics.tensorflow import _inputs, _search, _sums
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 def _register(metric: type) -> type:

@@ -19,9 +19,7 @@ from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.tensorflow import _inputs, _sums, scoring_rules
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    TensorLike = tf.Tensor | ArrayLike
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 _Reduce = Callable[[Any, tf.Tensor, tf.Tensor], _sums.Sums]
 

@@ -1,0 +1,120 @@
+"""Builds the package and uses it as a user would, outside the checkout.
+
+    python scripts/check_wheel.py                  # the running Python
+    python scripts/check_wheel.py --python python3.13
+    python scripts/check_wheel.py --oldest         # the lower bounds of setup.py
+
+The wheel that is made from the sdist is installed with its dependencies in a new
+virtual environment; every public name is imported, a model trained, saved and loaded,
+and the report written. `--write` writes the lower bounds to tests/oldest.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+OLDEST = ROOT / "tests" / "oldest.txt"
+NOT_SHIPPED = ("*.pyc", "__pycache__")
+
+USE = """
+import pathlib, sys
+import numpy as np
+import tensorflow as tf
+import uncertainty_metrics as um
+
+assert pathlib.Path(um.__file__).is_relative_to(sys.prefix), um.__file__
+for module in (um, um.numpy, um.regression, um.numpy.regression):
+    for name in module.__all__:
+        getattr(module, name)
+model = tf.keras.Sequential(
+    [tf.keras.layers.Input([3]), tf.keras.layers.Dense(3, activation="softmax")]
+)
+metrics = [um.ExpectedCalibrationError(), um.AURC()]
+model.compile("sgd", loss=um.BrierLoss(), metrics=metrics)
+data = np.eye(3, dtype=np.float32), np.arange(3)
+model.fit(*data, epochs=2, verbose=0)
+model.save("model.keras")
+loaded = tf.keras.models.load_model("model.keras")
+np.testing.assert_allclose(
+    loaded.evaluate(*data, verbose=0), model.evaluate(*data, verbose=0), rtol=1e-5
+)
+"""
+
+
+def shipped() -> set[str]:
+    """Returns the files of the package, as paths in the wheel."""
+    found = (ROOT / "uncertainty_metrics").rglob("*")
+    return {
+        str(path.relative_to(ROOT))
+        for path in found
+        if path.is_file() and not any(path.match(name) for name in NOT_SHIPPED)
+    }
+
+
+def built(folder: pathlib.Path) -> pathlib.Path:
+    """Makes a sdist, and a wheel from it alone; returns the wheel."""
+    source = folder / "source"  # The build leaves files beside what it reads.
+    ignored = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(ROOT, source, ignore=ignored)
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run([*build, str(source)], check=True, stdout=subprocess.DEVNULL)
+    return next(folder.glob("*.whl"))
+
+
+def contents(wheel: pathlib.Path) -> set[str]:
+    """Returns the files of the package in a wheel."""
+    with zipfile.ZipFile(wheel) as file:
+        names = file.namelist()
+    return {name for name in names if name.startswith("uncertainty_metrics/")}
+
+
+def lower_bounds() -> str:
+    """Returns the lower bounds of the dependencies, as constraints of pip."""
+    text = (ROOT / "setup.py").read_text(encoding="utf-8")
+    lists = re.findall(r"(?:PLOT = |install_requires=)(\[.*?\])", text, re.DOTALL)
+    needs = [need for listed in lists for need in ast.literal_eval(listed)]
+    return "".join(sorted(f"{need.replace('>=', '==')}.*\n" for need in needs))
+
+
+def check(wheel: pathlib.Path, python: str, oldest: bool) -> None:
+    """Installs the wheel in a new virtual environment and uses it there."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([python, "-m", "venv", folder], check=True)
+        inside = str(pathlib.Path(folder, "bin", "python"))
+        constraints = ["--constraint", str(OLDEST)] if oldest else []
+        install = ["-m", "pip", "install", "--quiet", *constraints, f"{wheel}[plot]"]
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        for command in (
+            install,
+            ["-m", "pip", "check"],
+            ["-c", USE],
+            ["-m", "uncertainty_metrics", "report", "--out", "report"],
+        ):
+            subprocess.run([inside, *command], check=True, cwd=folder, env=environment)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Checks what a user installs.")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--oldest", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if options.write:
+        OLDEST.write_text(lower_bounds(), encoding="utf-8")
+        sys.exit()
+    with tempfile.TemporaryDirectory() as made:
+        made_wheel = built(pathlib.Path(made))
+        if contents(made_wheel) != shipped():
+            sys.exit(f"files differ: {sorted(contents(made_wheel) ^ shipped())}")
+        check(made_wheel, options.python, options.oldest)
+    print("The wheel works.")

@@ -1,0 +1,85 @@
+"""What is said where a package is missing, and what works without it."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+BLOCK = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+"""
+TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tensorflow_probability")
+ALL_BUT_NUMPY = (*TENSORFLOW, "scipy", "matplotlib", "tqdm", "absl", "sklearn")
+
+
+def run_without(names, code):
+    return subprocess.run(
+        [sys.executable, "-c", BLOCK.format(names=set(names)) + code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+def test_numpy_half_needs_numpy_alone():
+    code = """
+import uncertainty_metrics.numpy as um
+assert abs(um.ece([0, 1], [.2, .7]) - .25) < 1e-12
+assert abs(um.auroc([0, 1, 1], [.2, .1, .7]) - .5) < 1e-12
+assert um.regression.sharpness([1., 4.]) > 0
+assert um.brier_score([0, 1], probabilities=[.2, .7], zero_based=True) > 0
+state = um.GeneralCalibrationError("even", True, False, "l1")
+state.update_state([0, 1], [.2, .7])
+assert abs(state.result() - .25) < 1e-12
+import uncertainty_metrics
+assert uncertainty_metrics.numpy is um and "ece" in dir(uncertainty_metrics)
+"""
+    run = run_without(ALL_BUT_NUMPY, code)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "needed_by"),
+    [
+        ("tensorflow", "um.ece", "uncertainty_metrics.ece needs tensorflow"),
+        (
+            "tensorflow",
+            "um.BrierLoss",
+            "uncertainty_metrics.BrierLoss needs tensorflow",
+        ),
+        (
+            "tensorflow",
+            "um.regression.ence",
+            "uncertainty_metrics.regression.ence needs tensorflow",
+        ),
+        ("keras", "um.BrierLoss", "pip install keras"),
+        (
+            "tensorflow_probability",
+            "um.crps_distribution([0.0], object())",
+            "pip install tensorflow-probability",
+        ),
+        (
+            "tensorflow_probability",
+            "um.bayesian_expected_calibration_error("
+            "10, logits=[[1.0, 2.0]], labels_true=[0])",
+            "pip install tensorflow-probability",
+        ),
+        ("tf_keras", "um.crps_distribution([0.0], object())", "pip install tf-keras"),
+        ("matplotlib", "um.numpy.reliability_diagram([0, 1], [.2, .7])", "`plot`"),
+        ("apache_beam", "import uncertainty_metrics.beam", "`beam`"),
+    ],
+)
+def test_missing_packages_are_named(missing, code, needed_by):
+    run = run_without([missing], f"import uncertainty_metrics as um\n{code}")
+    assert run.returncode == 1
+    last = run.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: "), last
+    assert needed_by in last

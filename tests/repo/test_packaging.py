@@ -1,0 +1,54 @@
+"""What a user installs: the wheel, its types and the bounds of its dependencies.
+
+`scripts/check_wheel.py` installs the wheel too, which takes minutes.
+"""
+
+import pathlib
+import tarfile
+import zipfile
+
+import pytest
+
+from scripts import check_wheel, write_stubs
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    check_wheel.built(folder)
+    return folder
+
+
+def test_wheel_holds_the_package(built):
+    (wheel,) = built.glob("*.whl")
+    assert check_wheel.contents(wheel) == check_wheel.shipped()
+    for name in ("py.typed", "__init__.pyi", "data/digits_predictions.npz"):
+        assert f"uncertainty_metrics/{name}" in check_wheel.shipped()
+    with zipfile.ZipFile(wheel) as file:
+        (metadata,) = (name for name in file.namelist() if name.endswith("METADATA"))
+        licenses = [name for name in file.namelist() if name.endswith("LICENSE")]
+        text = file.read(metadata).decode()
+        assert file.read(*licenses).decode() == (ROOT / "LICENSE").read_text()
+    assert "License-File: LICENSE" in text
+    assert "Apache-2.0" in text
+
+
+def test_sdist_holds_what_the_wheel_is_made_of(built):
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    assert names >= check_wheel.shipped() | {"LICENSE", "README.md", "setup.py"}
+
+
+def test_oldest_versions_are_the_lower_bounds():
+    if check_wheel.OLDEST.read_text() != check_wheel.lower_bounds():
+        pytest.fail("run `python scripts/check_wheel.py --write`")
+
+
+@pytest.mark.parametrize("package", write_stubs.STUBS)
+def test_stubs_are_up_to_date(package):
+    text = (ROOT / write_stubs.STUBS[package]).read_text()
+    if write_stubs.render(package) != text:
+        pytest.fail("the stubs are out of date: run `python scripts/write_stubs.py`")

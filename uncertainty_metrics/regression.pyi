@@ -1,0 +1,32 @@
+# As written by scripts/write_stubs.py.
+# ruff: noqa: E501, I001
+from uncertainty_metrics.keras.metrics.regression import ExpectedCalibrationError as ExpectedCalibrationError
+from uncertainty_metrics.keras.metrics.regression import IntervalCoverage as IntervalCoverage
+from uncertainty_metrics.keras.metrics.regression import IntervalWidth as IntervalWidth
+from uncertainty_metrics.keras.metrics.regression import NegativeLogLikelihood as NegativeLogLikelihood
+from uncertainty_metrics.keras.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
+from uncertainty_metrics.keras.metrics.regression import Sharpness as Sharpness
+from uncertainty_metrics.tensorflow.regression import TemperatureScaling as TemperatureScaling
+from uncertainty_metrics.tensorflow.regression import calibration_error as calibration_error
+from uncertainty_metrics.tensorflow.regression import compute_calibration_curve as compute_calibration_curve
+from uncertainty_metrics.visualization.regression import create_calibration_report as create_calibration_report
+from uncertainty_metrics.tensorflow.regression import distribution_pit as distribution_pit
+from uncertainty_metrics.tensorflow.regression import ence as ence
+from uncertainty_metrics.tensorflow.regression import evaluate_calibration as evaluate_calibration
+from uncertainty_metrics.tensorflow.regression import expected_calibration_error as expected_calibration_error
+from uncertainty_metrics.tensorflow.regression import expected_normalized_calibration_error as expected_normalized_calibration_error
+from uncertainty_metrics.tensorflow.regression import interval_coverage as interval_coverage
+from uncertainty_metrics.tensorflow.regression import interval_width as interval_width
+from uncertainty_metrics.tensorflow.regression import negative_log_likelihood as negative_log_likelihood
+from uncertainty_metrics.tensorflow.regression import pit_calibration_curve as pit_calibration_curve
+from uncertainty_metrics.tensorflow.regression import pit_calibration_error as pit_calibration_error
+from uncertainty_metrics.tensorflow.regression import pit_histogram as pit_histogram
+from uncertainty_metrics.visualization.regression import plot_calibration_comparison as plot_calibration_comparison
+from uncertainty_metrics.visualization.regression import plot_pit_histogram as plot_pit_histogram
+from uncertainty_metrics.visualization.regression import plot_reliability_diagram as plot_reliability_diagram
+from uncertainty_metrics.visualization.regression import plot_uncertainty_vs_error as plot_uncertainty_vs_error
+from uncertainty_metrics.tensorflow.regression import probability_integral_transform as probability_integral_transform
+from uncertainty_metrics.tensorflow.regression import quantile_pit as quantile_pit
+from uncertainty_metrics.tensorflow.regression import root_mean_squared_error as root_mean_squared_error
+from uncertainty_metrics.tensorflow.regression import sample_pit as sample_pit
+from uncertainty_metrics.tensorflow.regression import sharpness as sharpness
