@@ -9,6 +9,14 @@ tf.config.set_logical_device_configuration(
 )
 
 
+@pytest.fixture(scope="session")
+def strategy():
+    """Two replicas; a second strategy that trains in the process would fail."""
+    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    assert mirrored.num_replicas_in_sync == 2
+    return mirrored
+
+
 def pytest_collection_modifyitems(items):
     """Leaves to one Keras what is the same tensors in both, and compiling with XLA."""
     if hasattr(tf.keras, "ops"):

@@ -189,8 +189,7 @@ def test_steps_per_execution(data, tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_two_replicas(data, tmp_path):
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_two_replicas(data, tmp_path, strategy):
     with strategy.scope():
         model = new_model(ece())
     history = fit(model, data, um.ReliabilityDiagramCallback(tmp_path), epochs=1)

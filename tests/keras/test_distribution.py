@@ -16,13 +16,6 @@ pytestmark = pytest.mark.keras
 BATCH, UNEQUAL, EMPTY = 8, 21, 17
 
 
-@pytest.fixture(scope="module")
-def strategy():
-    mirrored = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    assert mirrored.num_replicas_in_sync == 2
-    return mirrored
-
-
 def classes(rng, n):
     logits = 2 * rng.normal(size=[n, 3])
     probabilities = np.exp(logits) / np.sum(np.exp(logits), axis=1, keepdims=True)
