@@ -15,7 +15,7 @@ def test_random_arguments_have_a_documented_outcome(name, request):
     target = fuzz.TARGETS[name]
     first = request.config.getoption("--seed") * 10**6
     for seed in range(first, first + CASES):
-        jit_compile = fuzz.is_compiled(target, seed, 50)
+        jit_compile = fuzz.is_compiled(target, seed, 200)
         graph = jit_compile or fuzz.is_compiled(target, seed, 12)
         problem = fuzz.check(target, seed, graph, jit_compile)
         assert problem is None, f"python -m tests.fuzz --case {name}:{seed}"
