@@ -23,6 +23,12 @@ COLABS = [
     "nbformat>=5.9",
     "scikit-learn>=1.3",
 ]
+DOCS = [
+    "latex2mathml>=3.77",
+    "mkdocs>=1.6",
+    "mkdocs-material>=9.6",
+    "mkdocstrings[python]>=1.0",
+]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 
 setup(
@@ -64,6 +70,7 @@ setup(
             *PARQUET,
             *TENSORBOARD,
             *COLABS,
+            *DOCS,
             "arviz>=0.20,<1",
             "build>=1.2",
             "mpmath>=1.3",
@@ -75,11 +82,7 @@ setup(
             "scoringrules>=0.10",
             "setuptools>=70.1",
         ],
-        "docs": [
-            "latex2mathml>=3.77",
-            "mkdocs-material>=9.5",
-            "mkdocstrings[python]>=0.26",
-        ],
+        "docs": DOCS,
     },
     classifiers=[
         "Development Status :: 4 - Beta",
