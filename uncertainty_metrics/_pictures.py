@@ -167,25 +167,22 @@ def _side_by_side(
 
 def _draw_coverage(data: dict[str, dict[str, Any]], num_bins: int) -> Any:
     """Draws the coverage of intervals, of all models in one diagram."""
-    from uncertainty_metrics.visualization import _series
+    from uncertainty_metrics.visualization import _series, regression
 
     figure = _figure(5.5, 6)
     ax = figure.add_subplot()
     for i, (name, arguments) in enumerate(data.items()):
         curve = um.regression.compute_calibration_curve(**arguments, n_bins=num_bins)
         error = um.regression.expected_calibration_error(**arguments, n_bins=num_bins)
-        ax.plot(
-            curve["expected_coverage"],
-            curve["observed_coverage"],
+        regression.draw_curve(
+            ax,
+            curve,
             color=_series.color(i),
             marker=_series.marker(i),
             label=_series.label(name, f"ECE = {error:.3f}"),
-            clip_on=False,
-            zorder=3,
         )
-    ax.plot([0, 1], [0, 1], "--", color="0.3", label="Perfect calibration")
-    ax.set(xlabel="Expected coverage", ylabel="Observed coverage")
-    ax.set(xlim=(0, 1), ylim=(0, 1), title="Coverage of intervals")
+    regression.label_coverages(ax)
+    ax.set_title("Coverage of intervals")
     figure.legend(loc="outside lower center", fontsize="small")
     return figure
 

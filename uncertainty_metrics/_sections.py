@@ -114,13 +114,9 @@ def build(
         **_of_model(predictions, num_bins),
     }
     if other is not None:
-        of_other = _of_model(other, num_bins)
-        compare = (
-            _comparison_of_regressions
-            if isinstance(predictions, Regression)
-            else _comparison
-        )
-        report["comparison"] = compare(predictions, other, report, of_other, num_bins)
+        of_both = (report, _of_model(other, num_bins))
+        models = dict(zip(SIDES, of_both, strict=True))
+        report["comparison"] = _comparison(predictions, other, models, num_bins)
     return report
 
 
@@ -410,21 +406,49 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _comparison(
-    predictions: Predictions,
-    other: Predictions,
-    report: dict[str, Any],
-    of_other: dict[str, Any],
+    predictions: Predictions | Regression,
+    other: Predictions | Regression,
+    models: dict[str, dict[str, Any]],
     num_bins: int,
 ) -> dict[str, Any]:
-    """Returns the section that compares two models."""
+    """Returns the section that compares two models; `models` are what is said of each.
+
+    The models are of one task.
+    """
+    if isinstance(predictions, Regression):
+        places, compared = _sections_regression.COMPARED, _compared_regressions
+    else:
+        places, compared = _COMPARED, _compared_classifiers
+    same_examples, examples = _examples(predictions, other)
+    numbers = {
+        name: {
+            side: functools.reduce(operator.getitem, path, model)
+            for side, model in models.items()
+        }
+        for name, path in places.items()
+    }
+    return {
+        "same_examples": same_examples,
+        "examples": examples,
+        "numbers": numbers,
+        **compared(predictions, other, models, numbers, same_examples, num_bins),
+        "other": models["second"],
+    }
+
+
+def _compared_classifiers(
+    predictions: Predictions,
+    other: Predictions,
+    models: dict[str, dict[str, Any]],
+    numbers: dict[str, dict[str, Any]],
+    same_examples: bool,
+    num_bins: int,
+) -> dict[str, Any]:
     draws = [ece_draws(model, num_bins) for model in (predictions, other)]
     lower = {
         "first": um.probability_of_lower_calibration_error(*draws),
         "second": um.probability_of_lower_calibration_error(*draws[::-1]),
     }
-    same_examples, examples = _examples(predictions, other)
-    models = dict(zip(SIDES, (report, of_other), strict=True))
-    numbers = _numbers(models, _COMPARED)
     by_chance = {
         side: _is_by_chance(
             numbers["ece"][side], model["bayesian_ece"]["ece_by_chance"]
@@ -432,9 +456,6 @@ def _comparison(
         for side, model in models.items()
     }
     return {
-        "same_examples": same_examples,
-        "examples": examples,
-        "numbers": numbers,
         "differences": differences(
             *(arguments_of(model) for model in (predictions, other)), num_bins
         )
@@ -443,34 +464,17 @@ def _comparison(
         "probability_of_lower_calibration_error": lower,
         "verdict": _verdict_of_two(lower, by_chance, numbers["examples"]),
         "quality": _quality(numbers, same_examples),
-        "other": of_other,
     }
 
 
-def _numbers(
-    models: dict[str, Any], places: dict[str, tuple[str, ...]]
-) -> dict[str, dict[str, Any]]:
-    """Returns numbers of both models side by side."""
-    return {
-        name: {
-            side: functools.reduce(operator.getitem, path, model)
-            for side, model in models.items()
-        }
-        for name, path in places.items()
-    }
-
-
-def _comparison_of_regressions(
+def _compared_regressions(
     predictions: Regression,
     other: Regression,
-    report: dict[str, Any],
-    of_other: dict[str, Any],
+    models: dict[str, dict[str, Any]],
+    numbers: dict[str, dict[str, Any]],
+    same_examples: bool,
     num_bins: int,
 ) -> dict[str, Any]:
-    """Returns the section that compares two regressions."""
-    same_examples, examples = _examples(predictions, other)
-    models = dict(zip(SIDES, (report, of_other), strict=True))
-    numbers = _numbers(models, _sections_regression.COMPARED)
     found = (
         _sections_regression.differences(predictions, other, num_bins)
         if same_examples
@@ -480,13 +484,9 @@ def _comparison_of_regressions(
         side: model["calibration"]["ece_by_chance"] for side, model in models.items()
     }
     return {
-        "same_examples": same_examples,
-        "examples": examples,
-        "numbers": numbers,
         "differences": found,
         "verdict": _sections_regression.verdict_of_two(numbers, chances, found),
         "quality": _sections_regression.quality(found),
-        "other": of_other,
     }
 
 

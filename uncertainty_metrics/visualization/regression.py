@@ -109,8 +109,8 @@ def plot_reliability_diagram(
                 label=name,
             )
     label = f"ECE = {error:.3f}" if show_ece else "Observed"
-    _draw_curve(ax, curve, color=color, marker="o", label=label)
-    _label_coverages(ax)
+    draw_curve(ax, curve, color=color, marker="o", label=label)
+    label_coverages(ax)
     _series.finish(ax, own, title, columns=2)
     return ax
 
@@ -124,7 +124,8 @@ def _curve_and_error(
     )
 
 
-def _draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
+def draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
+    """Draws what `compute_calibration_curve` returns."""
     ax.plot(
         curve["expected_coverage"],
         curve["observed_coverage"],
@@ -135,7 +136,8 @@ def _draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
     )
 
 
-def _label_coverages(ax: Any) -> None:
+def label_coverages(ax: Any) -> None:
+    """Draws the curve of a calibrated model, and says what is on the axes."""
     ax.plot([0, 1], [0, 1], label="Perfect calibration", **_REFERENCE)
     ax.set(xlabel="Expected coverage", ylabel="Observed coverage")
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=_TICKS, yticks=_TICKS)
@@ -211,8 +213,8 @@ def plot_calibration_comparison(
     left, right = figure.subplots(1, 2)
     for i, (name, (curve, _)) in enumerate(models.items()):
         style = {"color": colors[i], "marker": _series.marker(i)}
-        _draw_curve(left, curve, label=_series.plain(name), **style)
-    _label_coverages(left)
+        draw_curve(left, curve, label=_series.plain(name), **style)
+    label_coverages(left)
     left.set_title("Reliability Diagram")
     figure.legend(loc="outside lower center", ncols=4, fontsize="small")
 
