@@ -14,7 +14,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = ("uncertainty_metrics", "tests", "scripts", "benchmarks")
 DATA = {
-    "uncertainty_metrics/report.py": ["uncertainty_metrics/data/digits_predictions.npz"]
+    "uncertainty_metrics/report/__init__.py": [
+        "uncertainty_metrics/data/digits_predictions.npz"
+    ]
 }
 HEADER = """\
 # One target per Python file, as written by scripts/write_build.py.

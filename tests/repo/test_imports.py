@@ -52,8 +52,10 @@ def test_imports_go_one_way(path, parts):
             assert room == "visualization" or not at_top, module
         if room in ROOMS and target in ROOMS[1:]:
             assert ROOMS.index(target) <= ROOMS.index(room) or room == "", module
-        if room == "visualization":
+        if room in ("visualization", "report"):
             assert target not in ("tensorflow", "keras"), module
+        if target == "report":
+            assert room in ("report", ""), module
         if parts[-1] in STDLIB_FILES and room == "":
             assert target in STDLIB_FILES, module
 
@@ -65,7 +67,7 @@ def test_shared_files_need_only_the_standard_library(name):
         assert root in sys.stdlib_module_names or root == "uncertainty_metrics", module
 
 
-@pytest.mark.parametrize("room", ["numpy", "visualization", ""])
+@pytest.mark.parametrize("room", ["numpy", "visualization", "report", ""])
 def test_no_tensorflow_outside_its_rooms(room):
     for path, parts in modules():
         if (parts[0] if len(parts) > 1 else "") == room:

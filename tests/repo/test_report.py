@@ -15,9 +15,10 @@ from scipy import stats
 
 import uncertainty_metrics as package
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import _sections_intervals, report
+from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics.numpy import resampling
+from uncertainty_metrics.report import _sections_intervals
 
 PARTS = (
     "uncertainty",

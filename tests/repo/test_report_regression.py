@@ -8,8 +8,9 @@ import properscoring
 import pytest
 from scipy import stats
 
-from uncertainty_metrics import _sections_intervals, report
+from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
+from uncertainty_metrics.report import _sections_intervals
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
 PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")

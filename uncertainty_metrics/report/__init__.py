@@ -47,13 +47,13 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from uncertainty_metrics import _html
-from uncertainty_metrics._files import FILE_FORMAT, read_predictions
-from uncertainty_metrics._pictures import SHIPPED_REMARK, draw
-from uncertainty_metrics._predictions import Predictions, Regression, ReportError
-from uncertainty_metrics._sections import build, errors_naming
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics._text import render
+from uncertainty_metrics.report import _html
+from uncertainty_metrics.report._files import FILE_FORMAT, read_predictions
+from uncertainty_metrics.report._pictures import SHIPPED_REMARK, draw
+from uncertainty_metrics.report._predictions import Predictions, Regression, ReportError
+from uncertainty_metrics.report._sections import build, errors_naming
+from uncertainty_metrics.report._text import render
 
 __all__ = [
     "Predictions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from uncertainty_metrics._blocks import (
+from uncertainty_metrics.report._blocks import (
     Facts,
     Picture,
     Section,

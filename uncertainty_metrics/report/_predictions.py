@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -76,3 +80,20 @@ class Regression:
     target: np.ndarray
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
+
+
+def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Keeps what a function returns of a model for as long as the model lives.
+
+    Sections and pictures share it.
+    """
+    kept: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(function)
+    def wrapped(model: Predictions | Regression, *arguments: Any) -> Any:
+        of_model = kept.setdefault(model, {})
+        if arguments not in of_model:
+            of_model[arguments] = function(model, *arguments)
+        return of_model[arguments]
+
+    return wrapped

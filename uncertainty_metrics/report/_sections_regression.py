@@ -11,16 +11,16 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
-from uncertainty_metrics._blocks import SIDES
-from uncertainty_metrics._predictions import Regression
-from uncertainty_metrics._sections_intervals import (
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.report._blocks import SIDES
+from uncertainty_metrics.report._predictions import Regression, remembered
+from uncertainty_metrics.report._sections_intervals import (
     INTERVAL_LEVEL,
     options,
     row,
 )
-from uncertainty_metrics._sections_rows import rows
-from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.report._sections_rows import rows
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # Draws of what chance leaves a calibrated model, alike in every report.
@@ -29,7 +29,7 @@ _NUM_DRAWS, _SEED = 2000, 0
 _KOLMOGOROV = 1.358
 
 
-@functools.lru_cache(maxsize=2)  # Every section and picture of two models uses them.
+@remembered
 def forecasts_of(model: Regression) -> regression._Forecasts:
     """Returns the errors, variances and weights of the examples of positive weight.
 

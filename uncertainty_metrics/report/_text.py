@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics import _blocks, _document
+from uncertainty_metrics.report import _blocks, _document
 
 _WIDTH = 88
 

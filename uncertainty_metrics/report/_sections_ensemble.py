@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
-from uncertainty_metrics._predictions import Predictions
-from uncertainty_metrics._sections_rows import or_inf, rows
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.member_calibration import EnsembleCalibration
+from uncertainty_metrics.report._predictions import Predictions, remembered
+from uncertainty_metrics.report._sections_rows import or_inf, rows
 
 
-@functools.lru_cache(maxsize=2)  # Every section and picture of two models uses them.
+@remembered
 def averaged(predictions: Predictions) -> np.ndarray:
     """Returns the predictions of one model: of an ensemble, those of its mean.
 

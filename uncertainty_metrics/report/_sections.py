@@ -11,22 +11,27 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import _sections_regression
-from uncertainty_metrics._blocks import SIDES
-from uncertainty_metrics._predictions import Predictions, Regression, ReportError
-from uncertainty_metrics._sections_ensemble import averaged, ensemble
-from uncertainty_metrics._sections_intervals import (
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationKey
+from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
+from uncertainty_metrics.report import _sections_regression
+from uncertainty_metrics.report._blocks import SIDES
+from uncertainty_metrics.report._predictions import (
+    Predictions,
+    Regression,
+    ReportError,
+    remembered,
+)
+from uncertainty_metrics.report._sections_ensemble import averaged, ensemble
+from uncertainty_metrics.report._sections_intervals import (
     INTERVAL_LEVEL,
     differences,
     intervals,
 )
-from uncertainty_metrics._sections_rows import rows
-from uncertainty_metrics._sections_selective import (
+from uncertainty_metrics.report._sections_rows import rows
+from uncertainty_metrics.report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationKey
-from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.version import __version__
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
@@ -303,7 +308,7 @@ def _num_draws(num_bins: int) -> int:
     return max(_MIN_DRAWS, min(_MAX_DRAWS, _MAX_DRAWN_BINS // num_bins))
 
 
-@functools.lru_cache(maxsize=2)  # The numbers and the picture of two models use them.
+@remembered
 def ece_draws(predictions: Predictions, num_bins: int) -> np.ndarray:
     """Draws from the posterior of the ECE, the same on every call."""
     arguments = arguments_of(predictions)

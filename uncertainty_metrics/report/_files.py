@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._predictions import Predictions, Regression, ReportError
+from uncertainty_metrics.report._predictions import Predictions, Regression, ReportError
 
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of

@@ -8,12 +8,15 @@ from typing import Any, TypeVar
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
-from uncertainty_metrics._blocks import SIDES
-from uncertainty_metrics._predictions import Predictions, Regression
-from uncertainty_metrics._sections import arguments_of, ece_draws, errors_naming
-from uncertainty_metrics._sections_intervals import INTERVAL_LEVEL
-from uncertainty_metrics._sections_regression import forecasts_of, normal_arguments
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
+from uncertainty_metrics.report._blocks import SIDES
+from uncertainty_metrics.report._predictions import Predictions, Regression
+from uncertainty_metrics.report._sections import arguments_of, ece_draws, errors_naming
+from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics.report._sections_regression import (
+    forecasts_of,
+    normal_arguments,
+)
 
 SHIPPED_REMARK = " (shipped with the package)"
 

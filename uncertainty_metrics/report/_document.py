@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics._blocks import (
+from uncertainty_metrics.report._blocks import (
     SIDES,
     Facts,
     Picture,
@@ -24,7 +24,7 @@ from uncertainty_metrics._blocks import (
     number,
     significant,
 )
-from uncertainty_metrics._document_regression import regression_sections
+from uncertainty_metrics.report._document_regression import regression_sections
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
