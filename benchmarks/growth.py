@@ -251,7 +251,7 @@ def plot(results: list[dict[str, Any]], file: Path) -> None:
     rows = math.ceil(len(results) / columns)
     figure = Figure(figsize=(5 * columns, 4 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False).flat
-    for panel, result in zip(panels, results, strict=False):
+    for result, panel in zip(results, panels, strict=False):
         for label, times in result["seconds"].items():
             slope = result["exponents"][label]
             panel.loglog(
@@ -261,6 +261,9 @@ def plot(results: list[dict[str, Any]], file: Path) -> None:
                 label=f"{label} (^{slope:.2f})",
             )
         panel.set(title=result["title"], xlabel=result["along"], ylabel="ms")
+        panel.set_xticks(result["values"], [f"{value:,}" for value in result["values"]])
+        panel.tick_params("x", which="minor", labelbottom=False)
+        panel.tick_params("x", rotation=30)
         panel.grid(alpha=0.3)
         panel.legend(fontsize="small")
     for panel in list(panels):

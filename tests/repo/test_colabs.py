@@ -55,13 +55,12 @@ def test_every_notebook_is_tested():
     assert set(NAMES) == {path.stem for path in run_colabs.FOLDER.glob("*.ipynb")}
 
 
-def test_badge_is_the_address_that_colab_reads():
-    owner_and_name = run_colabs.REPOSITORY.removeprefix("https://github.com/")
-    assert owner_and_name == "uncertainty-metrics/uncertainty_metrics"
-    assert (
-        f"(https://colab.research.google.com/github/{owner_and_name}"
-        "/blob/main/colabs/calibration.ipynb)" in run_colabs.badge("calibration")
-    )
+def test_repository_has_one_address():
+    assert re.fullmatch(r"https://github\.com/[\w-]+/[\w-]+", run_colabs.REPOSITORY)
+    for name in ("setup.py", "mkdocs.yml"):
+        text = (run_colabs.FOLDER.parent / name).read_text()
+        named = set(re.findall(r"https://github\.com/[\w-]+/uncertainty_metrics", text))
+        assert named == {run_colabs.REPOSITORY}, name
 
 
 @every_notebook
