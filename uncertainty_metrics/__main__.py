@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as stop:
-        return stop.code
+        return int(stop.code or 0)
     return arguments.run(arguments)
 
 

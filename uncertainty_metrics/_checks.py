@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 # A static shape: a None stands for a size that is known only when the graph runs.
 Shape = Sequence["int | None"]
@@ -65,6 +65,10 @@ def positive_integer(name: str, value: Any) -> int:
     return integer
 
 
+@overload
+def ignored_label(name: str, value: None) -> None: ...
+@overload
+def ignored_label(name: str, value: int) -> int: ...
 def ignored_label(name: str, value: Any) -> int | None:
     """Returns `value` as an int; raises ValueError unless it is an integer of 64 bits
     or None.

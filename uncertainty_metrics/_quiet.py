@@ -29,7 +29,7 @@ class _Ignored:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._before.__exit__(*error)
+                self._before.__exit__(None, None, None)
 
 
 warnings_ignored = _Ignored()

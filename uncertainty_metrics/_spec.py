@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from uncertainty_metrics import _checks
 
@@ -12,6 +12,8 @@ DEFAULT_NUM_BINS = 15
 BINNING_SCHEMES = ("even", "adaptive")
 NORMS = ("l1", "l2", "max")
 Y_AXES = ("accuracy", "frequency")
+# The default of arguments that are required, but come after others that are not.
+REQUIRED: Any = None
 
 
 class CalibrationKey(NamedTuple):

@@ -32,7 +32,8 @@ def _arguments(element: Any) -> tuple[Any, Any, Any]:
         if not {"predictions"} <= set(element) <= set(_KEYS):
             expected = "a dict of labels, predictions and perhaps sample_weight"
             raise _checks.error("element", expected, f"keys {list(element)}")
-        return tuple(map(element.get, _KEYS))
+        labels, predictions, weight = map(element.get, _KEYS)
+        return labels, predictions, weight
     if not isinstance(element, tuple):
         raise TypeError(
             "`element` must be a tuple (labels, predictions) or (labels, predictions, "
@@ -62,7 +63,7 @@ def _batch(rows: Sequence[tuple[Any, Any, Any]]) -> tuple[np.ndarray | None, ...
     """Returns rows as a batch; a row without a weight among others weighs 1."""
     labels, predictions, weights = zip(*rows, strict=True)
     if any(weight is not None for weight in weights):
-        weights = [1.0 if weight is None else weight for weight in weights]
+        weights = tuple(1.0 if weight is None else weight for weight in weights)
     columns = zip(_KEYS, (labels, predictions, weights), strict=True)
     return tuple(_stacked(name, column) for name, column in columns)
 
@@ -79,7 +80,7 @@ def _named(metrics: Any) -> dict[str, Any]:
     if isinstance(metrics, Mapping):
         return dict(metrics)
     metrics = metrics if isinstance(metrics, Iterable) else [metrics]
-    pairs = [(getattr(metric, "name", None), metric) for metric in metrics]
+    pairs = [(getattr(metric, "name", ""), metric) for metric in metrics]
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         raise _checks.error("metrics", "of different names, or a dict", names)

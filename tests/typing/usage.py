@@ -1,47 +1,116 @@
 """What a user's type checker makes of the package: checked, never run."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from typing_extensions import assert_type
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics import report
 
 labels = [0, 1, 1]
 probabilities = np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
+means, variances, targets = [0.0, 1.0], (1.0, 1.0), np.array([0.5, 0.5])
 
 # The NumPy half.
 assert_type(um_np.ece(labels, probabilities), float)
+assert_type(um_np.ece(labels, logits=probabilities, ignore_index=None), float)
+assert_type(um_np.gce(labels, probabilities, "even", True, False, "l2"), float)
 assert_type(um_np.gce(labels, probabilities, norm="l2"), float)
 assert_type(um_np.auroc(labels, probabilities[:, 1]), float)
 assert_type(um_np.brier_score(labels, probabilities=probabilities), float | np.ndarray)
-assert_type(um_np.regression.sharpness([1.0, 2.0]), float)
-state = um_np.GeneralCalibrationError("even", True, False, "l1")
-state.update_state(labels, probabilities)
+assert_type(um_np.crps_score(targets, probabilities[:2]), np.ndarray)
+assert_type(um_np.bin_statistics(labels, probabilities), um_np.BinStatistics)
+curve = um_np.reliability_curve(labels, probabilities)
+assert_type(curve.accuracies, np.ndarray)
+state = um_np.GeneralCalibrationError("even", True, False, "l1", ignore_index=None)
+state.update_state(labels, probabilities, sample_weight=[1.0, 2.0, 0.0])
 assert_type(state.result(), float)
+assert_type(state.bin_statistics, um_np.BinStatistics | None)
+assert_type(state.accuracies, np.ndarray | None)
 assert_type(state + state, um_np.GeneralCalibrationError)
+assert_type(sum([state, state]), um_np.GeneralCalibrationError | Literal[0])
 assert_type(um.numpy.ece(labels, probabilities), float)
 data: dict[str, Any] = {"labels": labels, "probabilities": probabilities}
 interval = um_np.bootstrap(um_np.ece, alpha=0.1, **data)
 lower, estimate, upper = interval
-curve = um_np.reliability_curve(labels, probabilities)
-assert_type(um_np.bin_statistics(labels, probabilities), um_np.BinStatistics)
+interval = um_np.bootstrap_difference(um_np.ece, data, data, seed=0)
+scaling = um_np.TemperatureScaling().fit(labels, probabilities)
+assert_type(scaling, um_np.TemperatureScaling)
+assert_type(scaling.temperature, float)
+
+# Regression.
+assert_type(um_np.regression.sharpness(variances), float)
+assert_type(um_np.regression.ence(means, variances, targets, mask=None), float)
+assert_type(
+    um_np.regression.interval_coverage(means, variances, targets, level=(0.5, 0.9)),
+    float | np.ndarray,
+)
+assert_type(
+    um_np.regression.evaluate_calibration(means, variances, targets), dict[str, float]
+)
+assert_type(um.regression.sharpness(variances), Any)
+um.regression.plot_calibration_comparison({"a": (means, variances, targets)})
 
 # The TensorFlow half: tensors are Any where TensorFlow has no types.
 assert_type(um.ece(labels, probabilities), Any)
-assert_type(um.regression.sharpness([1.0, 2.0]), Any)
+assert_type(um.__version__, str)
 metric = um.ExpectedCalibrationError(num_bins=10)
 assert_type(metric, um.ExpectedCalibrationError)
-metric.update_state(labels, probabilities)
+metric.update_state(labels, probabilities, sample_weight=None)
+assert_type(metric.bin_statistics, um.BinStatistics | None)
 assert_type(metric.get_state(), um.MetricState)
+assert_type(metric.get_state() + metric.get_state(), um.MetricState)
+metric.merge_state([metric, metric.get_state()])
+um.MetricState.load("state.npz").to_metric().result()
+um.ExpectedCalibrationError(
+    15, None, None, True, ignore_index=-1, name=None, dtype=None, sparse_labels=None
+)
+um.CalibrationError("multiclass", num_classes=10).plot()
+um.BrierScore(name=None, dtype="float64")
+um.AUROC(sketch_bits=None)
 assert_type(um.BrierLoss(), um.BrierLoss)
+assert_type(um.PinballLoss([0.1, 0.9], name=None), um.PinballLoss)
 assert_type(um.regression.Sharpness(), um.regression.Sharpness)
+assert_type(um.regression.IntervalCoverage(0.9), um.regression.IntervalCoverage)
 assert_type(um.TemperatureScaling().fit(labels, probabilities), um.TemperatureScaling)
-assert_type(um.__version__, str)
+assert_type(um.TemperatureScalingLayer(name=None).temperature, float)
+um.ReliabilityDiagramCallback("logs", every=2)
+
+# Diagrams, of one model and of some.
+models = {"a": probabilities, "b": probabilities}
+um.reliability_diagram(labels, models, error_bars=0.95, title=None, ax=None)
+um.risk_coverage_diagram({"a": labels, "b": labels}, models)
+um.rejection_diagram(labels, models, ood_probabilities=models)
+um.uncertainty_histogram({"a": means, "b": targets})
+
+# The report.
+predictions = report.read_predictions("predictions.npz")
+assert_type(predictions, report.Predictions | report.Regression)
+built = report.build(predictions, other=report.read_predictions("others.npz"))
+assert_type(report.render(built), str)
+report.write(built, report.draw(predictions), "directory")
 
 # Mistakes are found.
 _ = um.no_such_metric  # type: ignore[attr-defined]
+_ = um.regression.no_such_metric  # type: ignore[attr-defined]
+um_np.ece(probabilities=probabilities)  # type: ignore[call-arg]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[arg-type]
+um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[arg-type]
+um_np.gce(labels, probabilities, norm=None)  # type: ignore[arg-type]
+um.ece(labels, probabilities, num_bin=10)  # type: ignore[call-arg]
+um.gce(labels, probabilities, norm=2)  # type: ignore[arg-type]
 um.ExpectedCalibrationError(bins=10)  # type: ignore[call-arg]
+um.ExpectedCalibrationError(num_bins=None)  # type: ignore[arg-type]
+um.GeneralCalibrationError("even")  # type: ignore[call-arg]
+metric.update_state(labels)  # type: ignore[call-arg]
+metric.update_state(labels, probabilities, weights=[1])  # type: ignore[call-arg]
+_ = metric.bin_statistics.counts  # type: ignore[union-attr]
+um.regression.ence(means, variances)  # type: ignore[call-arg]
+um.regression.IntervalCoverage(level="high")  # type: ignore[arg-type]
+um.ReliabilityDiagramCallback("logs", 2)  # type: ignore[call-arg]
+um.TemperatureScaling().fit(labels)  # type: ignore[call-arg]
 um_np.reliability_diagram(labels, probabilities, color=1)  # type: ignore[call-arg]
+um_np.bootstrap("ece", **data)  # type: ignore[arg-type]
+report.build("predictions.npz")  # type: ignore[arg-type]

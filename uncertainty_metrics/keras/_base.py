@@ -9,7 +9,8 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -46,7 +47,7 @@ def _refuse_other_keras(kind: str, called: Any) -> None:
     It would average the values of batches, and drop the weights.
     """
     ours, other = _FAMILIES
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     for _ in range(12):  # Autograph puts some frames between.
         if frame is None:
             return
@@ -269,7 +270,7 @@ class SumsMetric(keras.metrics.Metric):
             sums, valid = batch_sums(*options, *data)
         if eager and not valid:
             explain()
-        if not self._has_sums:
+        if not self._has_sums and classes is not None:
             self._build(classes)
         invalid = tf.cast(~valid, tf.int64)
         if sums is not None:
@@ -287,10 +288,9 @@ class SumsMetric(keras.metrics.Metric):
 
     def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted."""
-        invalid, *sums = map(read, self._state)
-        sums = _sums.Sums(*sums)
-        few = tf.reduce_all(sums.units[0] < _sums.MAX_COUNT)
-        return sums, (invalid == 0) & few
+        invalid, units, hi, lo = map(read, self._state)
+        few = tf.reduce_all(units[0] < _sums.MAX_COUNT)
+        return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
     @property
     def _result_dtype(self) -> tf.DType:
@@ -352,7 +352,7 @@ class SumsMetric(keras.metrics.Metric):
             add(self._invalid, invalid)
 
     def _build_for(self, state: MetricState) -> None:
-        if not self._has_sums and len(state.arrays) > 1:
+        if not self._has_sums and state.classes is not None:
             self._build(state.classes)
 
     def _empty_state(self) -> MetricState:
@@ -365,7 +365,7 @@ class SumsMetric(keras.metrics.Metric):
         """Raises ValueError unless a state can be added to this one."""
         self.get_state() + state
 
-    def _build(self, num_classes: int | None) -> None:
+    def _build(self, num_classes: int) -> None:
         """Makes a state that depends on the number of classes."""
         raise NotImplementedError
 
@@ -393,7 +393,10 @@ def _any_number(value: Any) -> Any:
     return tf.compat.v1.placeholder_with_default(value, [None, *value.shape[1:]])
 
 
-def adds_batch(update_state: Callable[..., None]) -> Callable[..., None]:
+_UpdateState = TypeVar("_UpdateState", bound=Callable[..., None])
+
+
+def adds_batch(update_state: _UpdateState) -> _UpdateState:
     """Makes `update_state` take empty shards; there is nothing in it to convert."""
 
     @functools.wraps(update_state)

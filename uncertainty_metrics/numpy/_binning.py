@@ -277,9 +277,9 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
             totals += block.sum(axis=0, dtype=np.float64)
     scores = probabilities[np.arange(n), labels]
     cell = labels * bins + even_index(scores, bins)
-    kept = slice(None) if spec.threshold == 0 else scores > spec.threshold
-    weight = None if weights is None else weights[kept]
-    sums[2] = np.bincount(cell[kept], weight, classes * bins)
+    above = slice(None) if spec.threshold == 0 else scores > spec.threshold
+    weight = None if weights is None else weights[above]
+    sums[2] = np.bincount(cell[above], weight, classes * bins)
 
     sums = sums.reshape(3, classes, bins)
     if complement:

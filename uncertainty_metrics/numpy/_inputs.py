@@ -126,7 +126,7 @@ def integer_labels(
     return array.astype(np.int64)
 
 
-def is_ignored(labels: np.ndarray, ignore_index: Any) -> np.ndarray:
+def is_ignored(labels: np.ndarray, ignore_index: int) -> np.ndarray:
     """Returns which labels are the ignored one; raises ValueError if it is no label."""
     index = _checks.ignored_label("ignore_index", ignore_index)
     return labels == np.int64(index)  # Not in the labels' type, which may not hold it.

@@ -62,6 +62,7 @@ _BY_EXAMPLE = (
 _GENERAL = calibration.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
 # They compare scores and outcomes in bins.
+_BINNED: dict[Callable[..., Any], CalibrationSpec | None]
 _BINNED = {getattr(calibration, name): spec for name, spec in PRESETS.items()}
 _BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
 # They depend on the order of the confidences and on which decisions are right.
@@ -194,8 +195,8 @@ def _checked(
         if not (value is None or isinstance(value, bool | int | float | str)):
             array = _inputs.as_array(name, value)
             data[name] = array if array.ndim > 0 else value
-    axes = {name: _axis(metric, data, name) for name in data}
-    axes = {name: axis for name, axis in axes.items() if axis is not None}
+    found = {name: _axis(metric, data, name) for name in data}
+    axes = {name: axis for name, axis in found.items() if axis is not None}
     if not axes:
         raise _checks.error(
             "data", "arrays by the names of the arguments", list(data) or "nothing"

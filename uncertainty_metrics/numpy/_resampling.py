@@ -125,8 +125,8 @@ def _label_sums(
         )
         # Draws from one row are exchangeable: how often each class comes, shuffled.
         times = rng.multinomial(num_resamples, np.concatenate([scores, rest], axis=1))
-        drawn = np.repeat(cells.reshape(-1), times.reshape(-1))
-        drawn = drawn.reshape(-1, num_resamples)
+        repeated = np.repeat(cells.reshape(-1), times.reshape(-1))
+        drawn = repeated.reshape(-1, num_resamples)
         rng.permuted(drawn, axis=1, out=drawn)
         drawn += offsets
         weight = weights

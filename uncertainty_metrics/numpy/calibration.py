@@ -32,7 +32,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationSpec
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    REQUIRED,
+    CalibrationSpec,
+)
 from uncertainty_metrics.numpy import _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
 
@@ -137,10 +142,10 @@ def bin_statistics(
 def general_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
-    binning_scheme: str | None = None,
-    max_prob: bool | None = None,
-    class_conditional: bool | None = None,
-    norm: str | None = None,
+    binning_scheme: str = REQUIRED,
+    max_prob: bool = REQUIRED,
+    class_conditional: bool = REQUIRED,
+    norm: str = REQUIRED,
     num_bins: int = DEFAULT_NUM_BINS,
     threshold: float = 0.0,
     datapoints_per_bin: int | None = None,
@@ -830,10 +835,10 @@ class GeneralCalibrationError:
         total._num_classes = self._num_classes or other._num_classes
         if total._examples:
             total._statistics = None  # Of adaptive bins, which all examples make.
-        elif None not in (self._statistics, other._statistics):
-            total._statistics = self._statistics + other._statistics
-        else:
+        elif self._statistics is None or other._statistics is None:
             total._statistics = self._statistics or other._statistics
+        else:
+            total._statistics = self._statistics + other._statistics
         return total
 
     def __radd__(self, other: object) -> GeneralCalibrationError:

@@ -557,7 +557,8 @@ def variation_ratio(
 def _digamma_series(a: np.ndarray) -> np.ndarray:
     """Returns `digamma(a + 1) - log(a)` for a >= SERIES_FROM."""
     inverse = 1 / a
-    square, total = inverse * inverse, 0.0
+    square = inverse * inverse
+    total: float | np.ndarray = 0.0
     for coefficient in reversed(DIGAMMA_SERIES):  # By Horner's rule.
         total = (total + coefficient) * square
     return inverse / 2 - total
@@ -1242,10 +1243,10 @@ def average_pairwise_diversity(
     """
     rows, _ = _member_rows(probs, num_models, least=2)
     if error is not None:
-        error = _inputs.as_array("error", error)
-        check_number("error", error.shape)
-        if not 0 < error < np.inf:
-            raise _checks.error("error", "a finite number > 0", error)
+        number = _inputs.as_array("error", error)
+        check_number("error", number.shape)
+        if not 0 < number < np.inf:
+            raise _checks.error("error", "a finite number > 0", number)
     step = max(1, _BLOCK // rows[:, 0].size)
     parts = [
         _diversity(_classes("probs", rows[:, i : i + step]))

@@ -411,8 +411,8 @@ class InformationCriteria:
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = []
         for name, *cells in table:
-            cells = map(str.rjust, cells, widths[1:])
-            lines.append("  ".join([name.ljust(widths[0]), *cells]))
+            aligned = map(str.rjust, cells, widths[1:])
+            lines.append("  ".join([name.ljust(widths[0]), *aligned]))
         return "\n".join(lines)
 
 

@@ -47,8 +47,8 @@ class _Rows:
     weights: np.ndarray | None
 
     def __getitem__(self, chosen: np.ndarray) -> _Rows:
-        values = (getattr(self, field.name) for field in dataclasses.fields(self))
-        return _Rows(*(None if value is None else value[chosen] for value in values))
+        arrays = {name: a[chosen] for name, a in vars(self).items() if a is not None}
+        return dataclasses.replace(self, **arrays)
 
     def mean(self, values: np.ndarray) -> float:
         return float(np.average(values, weights=self.weights))
@@ -58,35 +58,37 @@ def _rows(examples: _inputs.Examples, logits: np.ndarray) -> tuple[_Rows, float]
     """Returns the rows of logits [N, K], and the unit of `z`."""
     z = _inputs.below_maximum(logits)
     at_label = z[np.arange(len(z)), examples.labels]
-    possible = z > -np.inf
-    if np.all(possible):
-        possible = None
-    else:
-        z[~possible] = 0
-        possible = possible.astype(np.float64)
+    finite = z > -np.inf
+    possible = None
+    if not np.all(finite):
+        z[~finite] = 0
+        possible = finite.astype(np.float64)
     unit = float(-z.min()) or 1.0
     z /= unit
-    rows = _Rows(z, possible, at_label / unit, None, None, examples.weights)
-    _, means, variances = _moments(rows, 0.0)
-    return dataclasses.replace(rows, means=means, variances=variances), unit
+    _, means, variances = _moments(z, possible, 0.0)
+    rows = _Rows(z, possible, at_label / unit, means, variances, examples.weights)
+    return rows, unit
 
 
-def _moments(rows: _Rows, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _moments(
+    z: np.ndarray, possible: np.ndarray | None, beta: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
     beta z, [N] each.
     """
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        size = -(-_BLOCK_SIZE // rows.z.shape[1])
-        for start in range(0, len(rows.z), size):  # All at once would leave the cache.
-            z = rows.z[start : start + size]
-            mass = np.exp(beta * z)
-            if rows.possible is not None:
-                mass *= rows.possible[start : start + size]
+        size = -(-_BLOCK_SIZE // z.shape[1])
+        for start in range(0, len(z), size):  # All at once would leave the cache.
+            block = z[start : start + size]
+            mass = np.exp(beta * block)
+            if possible is not None:
+                mass *= possible[start : start + size]
             total = mass.sum(axis=1)
-            mass *= z
+            mass *= block
             mean = mass.sum(axis=1) / total
-            yield np.log(total), mean, np.einsum("nk,nk->n", mass, z) / total - mean**2
+            square = np.einsum("nk,nk->n", mass, block) / total
+            yield np.log(total), mean, square - mean**2
 
     columns = zip(*blocks(), strict=True)
     logs, means, variances = (np.concatenate(column) for column in columns)
@@ -109,7 +111,7 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
     beta = start or -slope / rows.mean(rows.variances)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
-        _, means, variances = _moments(rows, beta)
+        _, means, variances = _moments(rows.z, rows.possible, beta)
         slope = rows.mean(means - rows.at_label)
         low, high = (beta, high) if slope < 0 else (low, beta)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -310,7 +312,8 @@ def _calibrated_likelihood(
                 where = f" outside fold {fold} of repeat {repeat}"
                 raise _no_optimum(name, beta, where)
             held_out = rows[test]
-            scores[test] += _moments(held_out, beta)[0] - beta * held_out.at_label
+            logs, _, _ = _moments(held_out.z, held_out.possible, beta)
+            scores[test] += logs - beta * held_out.at_label
     return rows.mean(scores) / len(keys)
 
 

@@ -128,8 +128,7 @@ def ranked(
             ignore_index=ignore_index,
         )
         decided, scores = _decisions(examples)
-        correct = decided == examples.labels
-        return _ranking.floating(scores), correct, examples.weights
+        return _ranking.floating(scores), decided == examples.labels, examples.weights
     return _ranking.examples(
         "correct", correct, "confidences", confidences, sample_weight
     )

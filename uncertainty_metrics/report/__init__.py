@@ -147,7 +147,7 @@ def run(
     return "\n".join([render(report), "", *(f"Wrote {path}" for path in written)])
 
 
-def _read_shipped() -> Predictions:
+def _read_shipped() -> Predictions | Regression:
     shipped = importlib.resources.files("uncertainty_metrics.data") / SHIPPED
     with importlib.resources.as_file(shipped) as path:
         predictions = read_predictions(path)

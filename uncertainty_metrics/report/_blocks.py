@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 SIDES = ("first", "second")
@@ -33,7 +33,7 @@ class Table(NamedTuple):
     caption: str
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
     @property
     def has_words(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
@@ -19,8 +19,6 @@ from uncertainty_metrics.report._sections_regression import (
 )
 
 SHIPPED_REMARK = " (shipped with the package)"
-
-_Model = TypeVar("_Model", Predictions, Regression)
 
 
 def draw(
@@ -57,12 +55,14 @@ def draw(
         return figures
 
 
-def _named(predictions: _Model, other: _Model | None) -> dict[str, _Model]:
-    """Returns the models by their names in a legend."""
+def _named(
+    predictions: Predictions | Regression, other: Predictions | Regression | None
+) -> dict[str, Any]:
+    """Returns the models, of one task, by their names in a legend."""
     models = [predictions] if other is None else [predictions, other]
     names = [_short_name(model.source) for model in models]
     if len(set(names)) < len(names):
-        names = SIDES
+        names = list(SIDES)
     return dict(zip(names, models, strict=True))
 
 
@@ -91,12 +91,12 @@ def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
 
 
 def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
-    arguments = {name: arguments_of(model) for name, model in models.items()}
-    if len(arguments) == 1:
-        (arguments,) = arguments.values()
+    given = {name: arguments_of(model) for name, model in models.items()}
+    if len(given) == 1:
+        (arguments,) = given.values()
     else:  # The models may be of different examples, and of different kinds.
         arguments = {
-            key: {name: of_model.get(key) for name, of_model in arguments.items()}
+            key: {name: of_model.get(key) for name, of_model in given.items()}
             for key in ("labels", "probabilities", "logits", "sample_weight")
         }
     figure = _figure(6.4, 4.8)

@@ -50,7 +50,7 @@ class Predictions:
         return self.values.shape[1] if self.is_ensemble else 1
 
     @property
-    def arguments(self) -> dict[str, np.ndarray | None]:
+    def arguments(self) -> dict[str, Any]:
         """The arguments by which functions take what the file holds."""
         return {
             "labels": self.labels,

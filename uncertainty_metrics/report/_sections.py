@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -107,10 +107,9 @@ def build(
             f"{other.source}: a {_task(other)} cannot be compared with a "
             f"{_task(predictions)}, {predictions.source}"
         )
-    options = {"num_bins": num_bins, "seed": _SEED}
+    options: dict[str, Any] = {"num_bins": num_bins, "seed": _SEED}
     if _task(predictions) == "classification":
-        draws = {"num_ece_samples": _num_draws(num_bins)}
-        options = {**options, **draws, **SELECTIVE_OPTIONS}
+        options |= {"num_ece_samples": _num_draws(num_bins), **SELECTIVE_OPTIONS}
     report = {
         "package": "uncertainty_metrics",
         "version": __version__,
@@ -142,9 +141,13 @@ def errors_naming(source: str) -> Iterator[None]:
 
 def _of_model(predictions: Predictions | Regression, num_bins: int) -> dict[str, Any]:
     """Returns what the report says of one model."""
-    of_task = _of_regression if isinstance(predictions, Regression) else _of_classifier
     with errors_naming(predictions.source):
-        return {"source": predictions.source, **of_task(predictions, num_bins)}
+        of_task = (
+            _of_regression(predictions, num_bins)
+            if isinstance(predictions, Regression)
+            else _of_classifier(predictions, num_bins)
+        )
+        return {"source": predictions.source, **of_task}
 
 
 def _check_total_weight(total: float) -> None:
@@ -174,7 +177,7 @@ def _of_classifier(predictions: Predictions, num_bins: int) -> dict[str, Any]:
         )
         total = float(per_class.counts[0].sum())
     _check_total_weight(total)
-    report = {
+    report: dict[str, Any] = {
         "data": {
             "examples": int(np.size(predictions.labels)),
             "classes": len(per_class.counts),
@@ -391,7 +394,7 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
         ),
         "negative_log_likelihood": (
             nll,
-            f"{impossible} of {scores.size} labels had probability 0."
+            f"{impossible} of {np.size(scores)} labels had probability 0."
             if impossible
             else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
         ),
@@ -420,10 +423,11 @@ def _comparison(
 
     The models are of one task.
     """
-    if isinstance(predictions, Regression):
-        places, compared = _sections_regression.COMPARED, _compared_regressions
-    else:
-        places, compared = _COMPARED, _compared_classifiers
+    of_regression = isinstance(predictions, Regression)
+    places = _sections_regression.COMPARED if of_regression else _COMPARED
+    compared: Callable[..., dict[str, Any]] = (
+        _compared_regressions if of_regression else _compared_classifiers
+    )
     same_examples, examples = _examples(predictions, other)
     numbers = {
         name: {
@@ -462,7 +466,7 @@ def _compared_classifiers(
     }
     return {
         "differences": differences(
-            *(arguments_of(model) for model in (predictions, other)), num_bins
+            arguments_of(predictions), arguments_of(other), num_bins
         )
         if same_examples
         else {},

@@ -117,7 +117,9 @@ def _uncertainty(predictions: Predictions) -> dict[str, dict[str, Any]]:
     weights = _weights(predictions)
     kept = weights > 0
     values = np.moveaxis(predictions.values, 1, -2)
-    members = {predictions.kind: values.reshape(-1, *values.shape[-2:])[kept]}
+    members: dict[str, Any] = {
+        predictions.kind: values.reshape(-1, *values.shape[-2:])[kept]
+    }
     model, total, expected = (
         np.average(of_examples, weights=weights[kept])
         for of_examples in um.model_uncertainty(**members)

@@ -96,7 +96,7 @@ def _each_metric(
     interval: Callable[..., ConfidenceInterval], size: int, num_bins: int
 ) -> dict[str, dict[str, Any]]:
     """Returns the interval of each metric; of one example, none."""
-    metrics = {
+    metrics: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         "accuracy": (um.accuracy, {}),
         "ece": (um.ece, {"num_bins": num_bins}),
         "brier_score_zero_based": (um.brier_score, {"zero_based": True}),

@@ -113,9 +113,11 @@ def _calibration(
     curve = um.regression.compute_calibration_curve(**data, n_bins=num_bins)
     error = um.regression.expected_calibration_error(**data, n_bins=num_bins)
     chance = _error_by_chance(curve["expected_coverage"], sample_size)
-    coverages = um.regression.interval_coverage(**data, level=_LEVELS)
-    widths = um.regression.interval_width(
-        data["uncertainties"], _LEVELS, sample_weight=data["sample_weight"]
+    coverages = np.asarray(um.regression.interval_coverage(**data, level=_LEVELS))
+    widths = np.asarray(
+        um.regression.interval_width(
+            data["uncertainties"], _LEVELS, sample_weight=data["sample_weight"]
+        )
     )
     coverage_verdict = (
         f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "

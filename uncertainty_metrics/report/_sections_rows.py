@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, SupportsFloat
 
 import numpy as np
 
 
-def or_inf(value: float) -> float | str:
+def or_inf(value: SupportsFloat) -> float | str:
     """Returns what strict JSON can hold; `float` reads it back."""
     return "inf" if value == np.inf else float(value)
 
 
-def rows(metrics: dict[str, tuple[float, str]]) -> dict[str, dict[str, Any]]:
+def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str, Any]]:
     """Returns values and their meanings, by the names of the metrics."""
     return {
         name: {"value": or_inf(value), "meaning": meaning}

@@ -133,7 +133,7 @@ def cell_sums(
     cell = index if scored.groups is None else scored.groups * num_cells + index
     cell = _drop(cell, _dropped(scored, spec))
     weights = scored.weights
-    if scored.hits is None:
+    if scored.outcomes is not None:
         hit_cell, hit_weights = _drop(cell, ~scored.outcomes), weights
     else:
         hit_cell = tf.gather(cell, scored.hits)
@@ -235,7 +235,7 @@ def _adaptive(
     scores = tf.cast(scored.scores, dtype)
     size = tf.shape(scores)[0] if scores.shape[0] is None else scores.shape[0]
     outcomes = scored.outcomes
-    if outcomes is None:
+    if scored.hits is not None:
         hit = tf.ones(tf.shape(scored.hits), tf.int32)
         outcomes = tf.scatter_nd(scored.hits[:, None], hit, [size]) > 0
     dropped = _dropped(scored, spec)
@@ -306,14 +306,10 @@ def _from_numpy(
     if not examples.valid:
         return None
     # `asarray` and not `numpy()`, which copies.
-    labels, probabilities, weights, predicted = (
+    labels, probabilities = map(np.asarray, (examples.labels, examples.probabilities))
+    weights, predicted = (
         None if part is None else np.asarray(part)
-        for part in (
-            examples.labels,
-            examples.probabilities,
-            examples.weights,
-            examples.predicted,
-        )
+        for part in (examples.weights, examples.predicted)
     )
     if weights is not None:
         live = weights > 0

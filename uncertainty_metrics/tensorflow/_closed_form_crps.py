@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import Distribution
 
 Score = tuple[tf.Tensor, tf.Tensor]
-ClosedForm = Callable[[tf.Tensor, Any], Score]
+Rule = Callable[[tf.Tensor, Any], Score]
+# None for a distribution that has none, though others of its class have.
+ClosedForm = Callable[[tf.Tensor, Any], Score | None]
 
 _SQRT_2 = math.sqrt(2)
 _SQRT_PI = math.sqrt(math.pi)
@@ -70,7 +72,7 @@ def _location_scale(
     return y - loc, scale, right_loc & right_scale
 
 
-def _in_double(function: ClosedForm) -> ClosedForm:
+def _in_double(function: Rule) -> Rule:
     """Computes in float64: the incomplete functions of float32 keep 2 to 5 digits."""
 
     @functools.wraps(function)
@@ -492,7 +494,7 @@ def _table() -> dict[type, ClosedForm]:
     tfp = _optional.dependency("tensorflow_probability")
 
     tfd = tfp.distributions
-    table = {
+    table: dict[type, ClosedForm] = {
         tfd.Bernoulli: bernoulli,
         tfd.Beta: beta,
         tfd.Categorical: categorical,

@@ -107,16 +107,13 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
         tensor = None if masked else tf.convert_to_tensor(value)
     except (TypeError, ValueError, NotImplementedError, OverflowError):
         tensor = None
-    if tensor is None or not _is_numeric(tensor.dtype):
-        if not tf.is_tensor(value):
-            value = np_inputs.as_array(name, value)  # Its messages name the argument.
-            if np_inputs.is_floating(value):  # Bytes in another order, or too many.
-                value = np_inputs.native_floating(value)
-            tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
-        if not _is_numeric(tensor.dtype):
-            raise TypeError(
-                f"`{name}` must hold numbers. Received: {tensor.dtype.name}"
-            )
+    if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
+        value = np_inputs.as_array(name, value)  # Its messages name the argument.
+        if np_inputs.is_floating(value):  # Bytes in another order, or too many.
+            value = np_inputs.native_floating(value)
+        tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+    if not _is_numeric(tensor.dtype):
+        raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
     if tensor.shape.rank is None:
         raise _checks.error(name, "of a static rank", "a tensor of unknown rank")
     return tensor

@@ -192,22 +192,20 @@ def settled(sums: Sums) -> Sums:
 
     Most weights are whole, so that counts stay exact; what is left is below 1.
     """
-    if sums.hi is None:
+    hi, lo = sums.hi, sums.lo
+    if hi is None:
         return sums
-    if sums.hi.dtype == tf.float64:
-        hi, lo = split(sums.hi)
-        sums = sums._replace(hi=hi, lo=lo)
-
-    def whole(values):
-        # Larger ones could overflow the units after very many batches.
-        small = tf.abs(sums.hi) < 2.0**31
-        return tf.where(small, tf.round(values), tf.zeros_like(values))
-
-    first, second = whole(sums.hi), whole(sums.lo)
-    hi, lo = two_sum(sums.hi - first, sums.lo - second)
+    if hi.dtype == tf.float64:
+        hi, lo = split(hi)
+    # Larger ones could overflow the units after very many batches.
+    small = tf.abs(hi) < 2.0**31
+    first, second = (
+        tf.where(small, tf.round(values), tf.zeros_like(values)) for values in (hi, lo)
+    )
+    hi, lo = two_sum(hi - first, lo - second)
     lo = tf.where(tf.math.is_finite(hi), lo, tf.zeros_like(lo))
     units = tf.cast(first, tf.int64) + tf.cast(second, tf.int64)
-    if sums.hi.shape[0] == 3:
+    if hi.shape[0] == 3:
         mass, scores, hits = tf.unstack(units)
         scores = tf.bitwise.left_shift(scores, tf.constant(WHOLE_BITS, tf.int64))
         units = tf.stack([mass, scores, tf.zeros_like(scores), hits])
@@ -255,7 +253,7 @@ def cell_sums(
             ]
         )
         return Sums(None, hi, tf.zeros_like(hi))
-    if weights is None:
+    if weights is None or hit_weights is None:  # Neither is given.
         units = tf.cast(tf.round(scores * 2.0**SCORE_BITS), tf.int64)
         whole, rest = _limbs(add(units, cell))
         counts, hits = (
@@ -288,6 +286,11 @@ def outcome_sums(
     hits = tf.where(outcomes, weights, tf.zeros_like(weights))
     pair = segment_pair(tf.stack([weights, hits], axis=1), cell, num_cells)
     return Sums(None, *pair)
+
+
+def of_cells(sums: Sums, where: slice) -> Sums:
+    """Returns the sums of some of the cells."""
+    return Sums(*(None if part is None else part[:, where] for part in sums))
 
 
 def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:

@@ -125,9 +125,11 @@ def draw(
 
     The draws are NaN where the statistics are not valid.
     """
-    function = functools.partial(_draw, num_samples)
-    if tf.executing_eagerly():
-        function = _compiled(num_samples)
+    function = (
+        _compiled(num_samples)
+        if tf.executing_eagerly()
+        else functools.partial(_draw, num_samples)
+    )
     return function(
         statistics.counts,
         statistics.score_sums,

@@ -18,7 +18,12 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from uncertainty_metrics import _spec
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationSpec
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    REQUIRED,
+    CalibrationSpec,
+)
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.tensorflow import _binning, _inputs
@@ -148,10 +153,10 @@ def bin_statistics(
 def general_calibration_error(
     labels: TensorLike,
     probabilities: TensorLike | None = None,
-    binning_scheme: str | None = None,
-    max_prob: bool | None = None,
-    class_conditional: bool | None = None,
-    norm: str | None = None,
+    binning_scheme: str = REQUIRED,
+    max_prob: bool = REQUIRED,
+    class_conditional: bool = REQUIRED,
+    norm: str = REQUIRED,
     num_bins: int = DEFAULT_NUM_BINS,
     threshold: float = 0.0,
     datapoints_per_bin: int | None = None,

@@ -100,7 +100,7 @@ def _draw_calibration(
 ) -> None:
     """Draws the lines and names the halves."""
     counts, eces = calibration.member_counts, calibration.member_eces
-    label = f"Members: ECE = {eces.min():.3f} to {eces.max():.3f}"
+    label: str | None = f"Members: ECE = {eces.min():.3f} to {eces.max():.3f}"
     if len(eces) == 1:
         label = f"Member: ECE = {eces[0]:.3f}"
     for confidences, gaps in zip(

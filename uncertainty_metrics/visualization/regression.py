@@ -208,11 +208,11 @@ def plot_calibration_comparison(
     models = _series.each_model(
         functools.partial(_result, n_bins=n_bins), results=results
     )
-    colors = _colors(colors, list(models))
+    chosen = _colors(colors, list(models))
     figure = _figure(figsize)
     left, right = figure.subplots(1, 2)
     for i, (name, (curve, _)) in enumerate(models.items()):
-        style = {"color": colors[i], "marker": _series.marker(i)}
+        style = {"color": chosen[i], "marker": _series.marker(i)}
         draw_curve(left, curve, label=_series.plain(name), **style)
     label_coverages(left)
     left.set_title("Reliability Diagram")
@@ -220,7 +220,7 @@ def plot_calibration_comparison(
 
     errors = [error for _, error in models.values()]
     names = [_series.plain(name) for name in models]
-    bars = right.barh(range(len(models)), errors, color=colors)
+    bars = right.barh(range(len(models)), errors, color=chosen)
     right.bar_label(bars, fmt="{:.3f}", padding=3)
     right.set_yticks(range(len(models)), names)
     right.invert_yaxis()  # The first is on top, as in the legend.
@@ -246,8 +246,8 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
     """Returns a color for each model."""
     if colors is None:
         return [_series.color(i) for i in range(len(names))]
-    given = colors.items() if isinstance(colors, Mapping) else ()
-    given = {str(name): color for name, color in given}
+    named = colors if isinstance(colors, Mapping) else {}
+    given = {str(name): color for name, color in named.items()}
     missing = [name for name in names if name not in given]
     if missing:
         raise _checks.error(

@@ -628,17 +628,18 @@ def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
     bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
     bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
-    if curve.consistency_band is not None:
-        lower, upper = _bounds(curve.consistency_band, group, held)
+    bars, band = curve.error_bars, curve.consistency_band
+    if band is not None:
+        lower, upper = _bounds(band, group, held)
         place = {"bottom": lower, "align": "edge", **_BAND}
         place |= {"height": upper - lower, "width": width}
-        fill = {"color": _series.BAND_FILL, "zorder": 0.5, "label": _band_label(curve)}
+        fill = {"color": _series.BAND_FILL, "zorder": 0.5, "label": _band_label(band)}
         ax.bar(left, **place, **fill)
         ax.bar(left, **place, fill=False)
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
-    if curve.error_bars is not None:
-        lower, upper = _bounds(curve.error_bars, group, held)
-        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(curve))
+    if bars is not None:
+        lower, upper = _bounds(bars, group, held)
+        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
     ax.plot(
         confidence,
         accuracy,
@@ -674,12 +675,12 @@ def _bounds(
     return intervals.lower[group][held], intervals.upper[group][held]
 
 
-def _bar_label(curve: ReliabilityCurve) -> str:
-    return f"{100 * curve.error_bars.level:.4g}% error bars"
+def _bar_label(intervals: BinIntervals) -> str:
+    return f"{100 * intervals.level:.4g}% error bars"
 
 
-def _band_label(curve: ReliabilityCurve) -> str:
-    return _series.band_label(curve.consistency_band.level)
+def _band_label(intervals: BinIntervals) -> str:
+    return _series.band_label(intervals.level)
 
 
 def _draw_models(
@@ -697,18 +698,19 @@ def _draw_models(
         style = {"color": color, "marker": _series.marker(i), "markersize": 4}
         style |= {"label": label, "clip_on": _clips(x)}
         ax.plot(x, curve.accuracies[0][held], **style)
-        if curve.consistency_band is not None:
+        bars, band = curve.error_bars, curve.consistency_band
+        if band is not None:
             # The outline keeps a single bin in sight.
-            bounds = _bounds(curve.consistency_band, 0, held)
+            bounds = _bounds(band, 0, held)
             ax.fill_between(x, *bounds, color=color, alpha=0.15)
-        if curve.error_bars is not None:
-            ax.vlines(x, *_bounds(curve.error_bars, 0, held), color=color)
+        if bars is not None:
+            ax.vlines(x, *_bounds(bars, 0, held), color=color)
         strip.stairs(curve.proportions[0], curve.edges[0], color=color)
     # Entries of the legend, for all models.
-    if curve.consistency_band is not None:
-        ax.fill_between([], [], color="0.3", alpha=0.15, label=_band_label(curve))
-    if curve.error_bars is not None:
-        ax.vlines([], [], [], color="0.3", label=_bar_label(curve))
+    if band is not None:
+        ax.fill_between([], [], color="0.3", alpha=0.15, label=_band_label(band))
+    if bars is not None:
+        ax.vlines([], [], [], color="0.3", label=_bar_label(bars))
     _set_limits(ax)
     _label(ax, curve)
     _series.finish(ax, own, title)

@@ -38,7 +38,7 @@ _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
 # The thresholds on a probability, if none are given.
 _PERCENT = np.arange(101) / 100
-_NO_ARGUMENTS = dict.fromkeys(
+_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(
     (
         *("labels", "probabilities", "logits", "confidences", "correct"),
         *("sample_weight", "ignore_index"),
@@ -184,7 +184,8 @@ def _unlabelled(
         arguments = {name: unknown, "correct": np.zeros(shape)}
     else:
         # Without a class axis, predictions are P(class 1) and have the shape of labels.
-        binary = _checks.layout(np.shape(labels), known.shape, name) is None
+        labels = _inputs.as_array("labels", labels)
+        binary = _checks.layout(labels.shape, known.shape, name) is None
         if not binary or (known.ndim > 1 and known.shape[-1] == 1):
             classes, shape = known.shape[-1:], shape[:-1]
         else:
@@ -283,13 +284,13 @@ def rejection_curve(
 
 
 def risk_coverage_diagram(
-    labels: ArrayLike | None = None,
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
     title: str | None = None,
     ax: Any = None,
@@ -418,14 +419,14 @@ def _fit(
 
 
 def accuracy_confidence_diagram(
-    labels: ArrayLike | None = None,
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
     confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    thresholds: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    thresholds: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
     title: str | None = None,
     ax: Any = None,
@@ -496,7 +497,7 @@ def accuracy_confidence_diagram(
 
 
 def rejection_diagram(
-    labels: ArrayLike | None = None,
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -570,9 +571,9 @@ def rejection_diagram(
         ax.plot(curve.rejected, curve.accuracies, label=label, **style)
     _draw_random(ax, [curve.accuracies[0] for curve in curves.values()])
     for i, curve in enumerate(curves.values()):
-        style = _BEST if len(curves) == 1 else {**_BEST, "color": _series.color(i)}
+        best = _BEST if len(curves) == 1 else {**_BEST, "color": _series.color(i)}
         label = "_" if i > 0 else "Maximum"
-        ax.plot(curve.rejected, curve.maximum, label=label, **style)
+        ax.plot(curve.rejected, curve.maximum, label=label, **best)
     ax.set(xlabel="Share rejected", ylabel="Accuracy of the rest", xlim=(0, 1))
     _fit(
         ax,

@@ -178,7 +178,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self.sketch_bits = sketch_bits
         self._classes = num_classes
         if num_classes is not None or spec.num_groups(2) == 1:
-            self._build(num_classes)
+            self._build(num_classes or 2)
 
     def _bits(self, num_groups: int) -> int | None:
         """Returns the resolution of the sketch, None where bins are even."""
@@ -188,7 +188,7 @@ class GeneralCalibrationError(_base.SumsMetric):
             return self.sketch_bits
         return _sketch.default_bits(num_groups)
 
-    def _build(self, num_classes: int | None) -> None:
+    def _build(self, num_classes: int) -> None:
         """Makes the state, for a number of classes where it depends on that."""
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
@@ -236,25 +236,13 @@ class GeneralCalibrationError(_base.SumsMetric):
         twin = functools.partial(calibration.explain, [self.spec])
         rows.explain(twin, predictions, self.ignore_index)
 
-    def _read_cells(self) -> tuple[_sums.Sums, _sums.Sums | None, tf.Tensor]:
-        """Returns the sums in the cells of the bins, those of the last cell (None
-        without `_totals`), and whether they can be trusted.
-        """
-        sums, valid = self._read_sums()
-        if not self._totals:
-            return sums, None, valid
-        end = sums.hi.shape[1] - self._totals
-        cells, last = (
-            _sums.Sums(*(part[:, where] for part in sums))
-            for where in (slice(None, end), slice(end, None))
-        )
-        return cells, last, valid
-
     def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
-        sums, _, valid = self._read_cells()
+        sums, valid = self._read_sums()
         return self._statistics(sums, dtype), valid
 
     def _statistics(self, sums: _sums.Sums, dtype: tf.DType) -> BinStatistics:
+        if self._totals:
+            sums = _sums.of_cells(sums, slice(-1))
         bits = self._bits(self._num_groups)
         if bits is None:
             return _binning.even_statistics(
@@ -269,13 +257,12 @@ class GeneralCalibrationError(_base.SumsMetric):
         dtype = self._result_dtype
         if not self._has_sums:
             return tf.zeros([], dtype)
-        sums, last, valid = self._read_cells()
-        error = self._error(self._statistics(sums, dtype), last)
+        sums, valid = self._read_sums()
+        error = self._error(sums, dtype)
         return tf.where(valid, error, tf.constant(float("nan"), dtype))
 
-    def _error(self, statistics: BinStatistics, last: _sums.Sums | None) -> tf.Tensor:
-        del last
-        return _binning.calibration_error(statistics, self.spec.norm)
+    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+        return _binning.calibration_error(self._statistics(sums, dtype), self.spec.norm)
 
     @property
     def bin_statistics(self) -> BinStatistics | None:
@@ -702,9 +689,9 @@ class CalibrationError(GeneralCalibrationError):
             sketch_bits=sketch_bits,
         )
 
-    def _reject(self, *batch: tf.Tensor | None) -> None:
+    def _reject(self, rows: _labels.ClassRows) -> None:
         if self.validate_args:
-            super()._reject(*batch)
+            super()._reject(rows)
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draws the reliability diagram of all batches so far.
@@ -717,7 +704,9 @@ class CalibrationError(GeneralCalibrationError):
         """
         from uncertainty_metrics.visualization import reliability
 
-        curve = reliability.curve_from_statistics(self.bin_statistics)
+        statistics, valid = self._read_statistics(tf.float64)
+        statistics = calibration.nan_unless(valid, statistics)
+        curve = reliability.curve_from_statistics(statistics)
         name = {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[self.spec.norm]
         annotation = f"{name} = {float(self.result()):.3f}"
         return reliability.draw_reliability(curve, annotation=annotation, ax=ax)

@@ -11,7 +11,6 @@ from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.tensorflow import _sums, debiased_calibration
-from uncertainty_metrics.tensorflow._binning import BinStatistics
 
 
 @_base.register
@@ -95,11 +94,13 @@ class DebiasedCalibrationError(GeneralCalibrationError):
         )
         self.squared = squared
 
-    def _error(self, statistics: BinStatistics, last: _sums.Sums) -> tf.Tensor:
-        totals = _sums.totals(last, statistics.counts.dtype)
-        examples, _, weight = tf.unstack(totals[:, 0])
+    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+        last = _sums.totals(_sums.of_cells(sums, slice(-1, None)), dtype)
+        examples, _, weight = tf.unstack(last[:, 0])
         unit = tf.maximum(tf.math.divide_no_nan(examples, weight), 1)
-        return debiased_calibration.error(statistics, self.squared, unit)
+        return debiased_calibration.error(
+            self._statistics(sums, dtype), self.squared, unit
+        )
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""

@@ -117,7 +117,7 @@ class _RankingMetric(_base.SumsMetric):
         sums, valid = self._read_sums()
         dtype = self._result_dtype
         examples = _sums.totals(sums, dtype)[0, -1]
-        cells = _sums.Sums(*(part[:, :-1] for part in sums))
+        cells = _sums.of_cells(sums, slice(-1))
         return _ranking.from_sums(cells, examples, dtype), valid
 
     def result(self) -> tf.Tensor:
