@@ -21,7 +21,7 @@ COLABS = [
     "ipykernel>=6.25",
     "nbclient>=0.9",
     "nbformat>=5.9",
-    "scikit-learn>=1.3",
+    "scikit-learn>=1.4",
 ]
 DOCS = [
     "latex2mathml>=3.77",
@@ -79,7 +79,7 @@ setup(
             "pytest>=7.4",
             "pytest-xdist>=3.5",
             "ruff>=0.17,<0.18",
-            "scoringrules>=0.10",
+            "scoringrules>=0.9",
             "setuptools>=70.1",
         ],
         "docs": DOCS,

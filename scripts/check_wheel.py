@@ -4,6 +4,8 @@
     python scripts/check_wheel.py --python python3.13
     python scripts/check_wheel.py --oldest         # the lower bounds of setup.py
 
+Python 3.13 needs TensorFlow 2.20: `--oldest` is for an older Python.
+
 The wheel that is made from the sdist is installed with its dependencies in a new
 virtual environment; every public name is imported, a model trained, saved and loaded,
 and the report written. `--write` writes the lower bounds to tests/oldest.txt.

@@ -39,7 +39,9 @@ def test_sdist_holds_what_the_wheel_is_made_of(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
-    assert names >= check_wheel.shipped() | {"LICENSE", "README.md", "setup.py"}
+    beside = {"CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "setup.py"}
+    assert names >= check_wheel.shipped() | beside
+    assert not [name for name in names if name.endswith((".pyc", "__pycache__"))]
 
 
 def test_oldest_versions_are_the_lower_bounds():
