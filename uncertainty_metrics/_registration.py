@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 
-def _family() -> str:
+def family() -> str:
     """Returns the module that `tf.keras` is."""
     legacy = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
     return "tf_keras" if legacy else "keras"
@@ -32,7 +32,7 @@ class _AfterKeras:
     """A finder of modules that only waits for the import of Keras."""
 
     def find_spec(self, name: str, *where: Any) -> ModuleSpec | None:
-        if name != _family():
+        if name != family():
             return None
         others = (finder for finder in sys.meta_path if finder is not self)
         found = (finder.find_spec(name, *where) for finder in others)
@@ -52,7 +52,7 @@ class _AfterKeras:
 
 def with_keras() -> None:
     """Registers the classes of this package with Keras, now or once it is imported."""
-    if _family() in sys.modules:
+    if family() in sys.modules:
         _register()
     else:
         sys.meta_path.insert(0, _AfterKeras())

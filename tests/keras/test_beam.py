@@ -16,6 +16,7 @@ from tests.keras.streams import STREAMS, every_stream, parts, plain
 from uncertainty_metrics.beam import MetricsCombineFn
 
 keras = tf.keras
+RUNNER = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
 pytestmark = pytest.mark.keras
 keras_3_only = pytest.mark.skipif(
     not hasattr(keras, "ops"), reason="the same code runs under Keras 3"
@@ -88,7 +89,7 @@ def test_in_a_pipeline(rng):
         assert_equal(found, expected)
         return True
 
-    with beam.Pipeline("FnApiRunner") as pipeline:
+    with beam.Pipeline(RUNNER) as pipeline:
         found = (
             pipeline
             | beam.Create(rows(data, weighted=False))
@@ -111,7 +112,7 @@ def test_groups_states_and_nothing(rng):
         return round(float(state.to_metric().result()), 6)
 
     expected = round(float(metric.result()), 6)
-    with beam.Pipeline("FnApiRunner") as pipeline:
+    with beam.Pipeline(RUNNER) as pipeline:
         by_group = pipeline | beam.Create(keyed) | beam.CombinePerKey(states)
         total = (
             by_group
@@ -130,7 +131,7 @@ def test_groups_states_and_nothing(rng):
 @keras_3_only
 def test_bad_rows_reach_the_pipeline():
     rows = [(0, [0.2, 0.8]), (5, [0.2, 0.8])]
-    pipeline = beam.Pipeline("FnApiRunner")
+    pipeline = beam.Pipeline(RUNNER)
     combine_fn = MetricsCombineFn(um.BrierScore())
     _ = pipeline | beam.Create(rows) | beam.CombineGlobally(combine_fn)
     with pytest.raises(ValueError, match=r"y_true.*Received"):

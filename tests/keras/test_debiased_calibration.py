@@ -30,6 +30,7 @@ def function(data, weighted=False, **options):
     )
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("weighted", [0, 1, 0.01], ids=["none", "heavy", "light"])
 @pytest.mark.parametrize(
     "options",

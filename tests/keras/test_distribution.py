@@ -263,8 +263,11 @@ def policy(request):
     keras.mixed_precision.set_global_policy(before)
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"], indirect=True)
-@pytest.mark.parametrize("group", ["few", "samples"])
+@pytest.mark.parametrize(
+    ("policy", "group"),
+    [("mixed_float16", "few"), ("mixed_bfloat16", "samples")],
+    indirect=["policy"],
+)
 def test_mixed_precision(group, policy, strategy, rng):
     """The value is that of the predictions in half precision, the state is whole."""
     predictions, labels, weights = data_of(group, rng)

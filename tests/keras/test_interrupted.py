@@ -95,6 +95,7 @@ def check(make, batch, tries, rng):
     assert undone > 0
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     ("row", "options"),
     [(row, row.metric_cases[0][0]) for row in catalogue.METRICS],

@@ -859,6 +859,7 @@ def test_wrong_values_raise_in_eager_execution(row, rng):
             loss(y_true, y_pred, weights)
 
 
+@pytest.mark.tensors
 @every_row
 def test_wrong_values_are_nan_in_a_graph(row, rng):
     y_true, y_pred = data_of(row, rng, [4])

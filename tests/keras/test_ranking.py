@@ -32,6 +32,7 @@ def stream(metric, *arrays, batch=5000):
     return float(metric.result())
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("name", SELECTIVE)
 @pytest.mark.parametrize("sharpness", [1.0, 20.0])
 def test_selective_metrics_are_close_to_exact(name, sharpness, rng):
@@ -69,6 +70,7 @@ def detection_data(kind, rng, n=20000):
     return labels, scores.astype(np.float32)
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("name", DETECTION)
 @pytest.mark.parametrize(
     "kind",

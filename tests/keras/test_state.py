@@ -114,6 +114,7 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     assert_alike(metric.get_state(), state)
 
 
+@pytest.mark.tensors
 @every_stream
 def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     batches = parts(stream.data(rng), 4)

@@ -15,8 +15,6 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 
-keras = tf.keras
-
 # Two workers share the last batch of 21 examples as 3 and 2.
 BATCH, N = 8, 21
 ROUNDS = 100
@@ -92,10 +90,10 @@ def dataset(arrays):
 def evaluate(strategy, arrays):
     """Returns what a model, which predicts its features, says of the batches."""
     with strategy.scope():
-        model = keras.Sequential(
+        model = tf.keras.Sequential(
             [
-                keras.layers.InputLayer([3]),
-                keras.layers.Dense(
+                tf.keras.layers.InputLayer([3]),
+                tf.keras.layers.Dense(
                     3, use_bias=False, kernel_initializer="identity", trainable=False
                 ),
             ]
@@ -138,7 +136,9 @@ def mirrored(seed):
         "outside": values(read(made)),
         "inside": values(inside()),
     }
-    if not hasattr(keras, "ops"):  # Keras 3 cannot evaluate there, whatever the metric.
+    if not hasattr(
+        tf.keras, "ops"
+    ):  # Keras 3 cannot evaluate there, whatever the metric.
         found["evaluate"] = evaluate(strategy, arrays)
     strategy.reduce("sum", tf.constant(1.0), axis=None)  # Nobody leaves before.
     return found

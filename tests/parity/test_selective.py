@@ -31,49 +31,49 @@ def make(rng, n=60, dtype=np.float64):
     return confidences.astype(dtype), correct, weights
 
 
-def modes(function, *arrays):
+def modes(function, *arrays, xla=True):
     """Returns results in eager execution, in a graph and under XLA."""
     signature = [tf.TensorSpec([None, *a.shape[1:]], a.dtype) for a in arrays]
     tensors = [tf.constant(array) for array in arrays]
-    return (
-        function(*tensors),
-        tf.function(function, input_signature=signature)(*tensors),
-        tf.function(function, jit_compile=True)(*tensors),
-    )
+    yield function(*tensors)
+    yield tf.function(function, input_signature=signature)(*tensors)
+    if xla:
+        yield tf.function(function, jit_compile=True)(*tensors)
 
 
-@every_function
+def values(room, **data):
+    """Returns the values of all functions, to compile them at once."""
+    return [getattr(room, name)(**data, **options) for name, options in FUNCTIONS]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_given_confidences(name, options, dtype, rng):
+def test_given_confidences(dtype, rng):
     confidences, correct, weights = make(rng, dtype=dtype)
-    expected = getattr(um_np, name)(
-        confidences=confidences, correct=correct, sample_weight=weights, **options
-    )
+    names = ("confidences", "correct", "sample_weight")
+    arrays = (confidences, correct, weights)
+    expected = values(um_np, **dict(zip(names, arrays, strict=True)))
 
-    def value(confidences, correct, weights):
-        return getattr(um, name)(
-            confidences=confidences, correct=correct, sample_weight=weights, **options
-        )
+    def function(*tensors):
+        return values(um, **dict(zip(names, tensors, strict=True)))
 
-    for result in modes(value, confidences, correct, weights):
+    for results in modes(function, *arrays):
         atol = 1e-12 if dtype is np.float64 else 3e-7
-        np.testing.assert_allclose(result, expected, rtol=0, atol=atol)
-        assert result.dtype == dtype
+        np.testing.assert_allclose(results, expected, rtol=0, atol=atol)
+        assert {result.dtype for result in results} == {tf.as_dtype(dtype)}
 
 
-@every_function
-def test_saturated_logits_keep_their_order(name, options, rng):
+def test_saturated_logits_keep_their_order(rng):
     n = 50
     labels, margins = rng.integers(0, 3, n), rng.uniform(20, 60, n)
     logits = np.zeros([n, 3], np.float32)
     logits[np.arange(n), rng.integers(0, 3, n)] = margins
-    expected = getattr(um_np, name)(labels, logits=logits, **options)
+    expected = values(um_np, labels=labels, logits=logits)
 
-    def value(labels, logits):
-        return getattr(um, name)(labels, logits=logits, **options)
+    def function(labels, logits):
+        return values(um, labels=labels, logits=logits)
 
-    for result in modes(value, labels, logits):
-        np.testing.assert_allclose(result, expected, rtol=0, atol=3e-7)
+    for results in modes(function, labels, logits):
+        np.testing.assert_allclose(results, expected, rtol=0, atol=3e-7)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -96,7 +96,7 @@ def test_curve(source, weighted, rng):
     def curve(*data):
         return um.risk_coverage_curve(**dict(zip(names, data, strict=True)))
 
-    eager, *compiled = modes(curve, *data)
+    eager, *compiled = modes(curve, *data, xla=weighted)
     for part, other in zip(eager, expected, strict=True):
         np.testing.assert_allclose(part, other, atol=1e-12)
     for result in compiled:
@@ -125,23 +125,26 @@ def test_order_of_examples_does_not_matter(name, options, rng):
     assert float(first) == float(second)
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_limits_that_a_share_equals_are_reached(scale, dtype):
+def test_limits_that_a_share_equals_are_reached(dtype):
     confidences = np.arange(20, 0, -1).astype(dtype)
     correct = np.arange(20) != 10
-    weights = np.full(20, scale)
 
-    def values(confidences, correct, weights):
-        data = {"confidences": confidences, "correct": correct}
-        data["sample_weight"] = weights
-        return (
-            um.coverage_at_risk(**data, risk=0.05),
-            *(um.risk_at_coverage(**data, coverage=c) for c in (0.5, 0.55, 0.7)),
-        )
+    def values(confidences, correct, *each_weights):
+        for weights in each_weights:
+            data = {"confidences": confidences, "correct": correct}
+            data["sample_weight"] = weights
+            yield um.coverage_at_risk(**data, risk=0.05)
+            for coverage in (0.5, 0.55, 0.7):
+                yield um.risk_at_coverage(**data, coverage=coverage)
 
-    for found in modes(values, confidences, correct, weights):
-        np.testing.assert_allclose(found, [1.0, 0.0, 1 / 11, 1 / 14], rtol=1e-6)
+    def function(*arrays):
+        return tf.stack(list(values(*arrays)))
+
+    scales = [np.full(20, scale) for scale in (1.0, 0.1, 1 / 3)]
+    for found in modes(function, confidences, correct, *scales):
+        expected = np.tile([1.0, 0.0, 1 / 11, 1 / 14], 3)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 BAD = (

@@ -364,19 +364,21 @@ def test_gradients_equal_finite_differences(case, results):
             )
 
 
-@every_case
+# All cases in one test, for one process to compile.
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_compiled_equals_eager_and_all_is_finite(case, dtype, results):
-    _, scores, gradients = results(dtype, "eager")[case.name]
-    assert scores.dtype == dtype
-    for values in (scores, *gradients):
-        assert np.all(np.isfinite(values))
+def test_compiled_equals_eager_and_all_is_finite(dtype, results):
     tolerance = 1e-9 if dtype == "float64" else 2e-5
-    for way in ("graph", "xla"):
-        _, compiled, slopes = results(dtype, way)[case.name]
-        np.testing.assert_allclose(compiled, scores, rtol=tolerance, atol=tolerance)
-        for actual, expected in zip(slopes, gradients, strict=True):
-            np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
+    for name, (_, scores, gradients) in results(dtype, "eager").items():
+        assert scores.dtype == dtype, name
+        for values in (scores, *gradients):
+            assert np.all(np.isfinite(values)), name
+        for way in ("graph", "xla"):
+            _, compiled, slopes = results(dtype, way)[name]
+            pairs = zip((compiled, *slopes), (scores, *gradients), strict=True)
+            for actual, expected in pairs:
+                np.testing.assert_allclose(
+                    actual, expected, tolerance, tolerance, err_msg=f"{name} {way}"
+                )
 
 
 @every_case

@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import tensorflow as tf
 
+from uncertainty_metrics import _optional, _registration
 from uncertainty_metrics._state import MetricState
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
     import keras
 else:
+    # Says what to install; TensorFlow would not.
+    _optional.dependency(_registration.family(), "uncertainty_metrics.keras")
     keras = tf.keras  # Keras 3, or tf_keras where TF_USE_LEGACY_KERAS=1.
 
 
