@@ -60,12 +60,7 @@ MESSAGES = {
             "pip install tensorflow-probability"
         ),
     },
-    "tf_keras": {
-        "um.crps_distribution([0.0], object())": "pip install tf-keras",
-        "import os; os.environ['TF_USE_LEGACY_KERAS'] = '1'; um.AURC()": (
-            "pip install tf-keras"
-        ),
-    },
+    "tf_keras": {"um.crps_distribution([0.0], object())": "pip install tf-keras"},
     "matplotlib": {"um.numpy.reliability_diagram([0, 1], [.2, .7])": "`plot`"},
     "apache_beam": {"import uncertainty_metrics.beam": "`beam`"},
 }
@@ -82,3 +77,18 @@ def test_missing_packages_are_named(missing):
     lines = [line for line in run.stdout.splitlines() if line.startswith("told:")]
     for line, needed in zip(lines, MESSAGES[missing].values(), strict=True):
         assert needed in line
+
+
+def test_tf_keras_is_named_where_it_is_asked_for():
+    code = """
+import os
+os.environ["TF_USE_LEGACY_KERAS"] = "1"
+import uncertainty_metrics as um
+um.AURC()
+"""
+    run = run_without(["tf_keras"], code)
+    last = run.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: uncertainty_metrics.keras needs tf_keras"), (
+        last
+    )
+    assert "pip install tf-keras" in last
