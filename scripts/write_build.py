@@ -55,7 +55,7 @@ def target(path: str) -> str:
     return path.removesuffix(".py")
 
 
-def _home(module: str, known: set[str]) -> str | None:
+def _home(module: str, known: frozenset[str]) -> str | None:
     """Returns the file a dotted name comes from: a module, a package or neither."""
     parts = module.split(".")
     for end in range(len(parts), 0, -1):
@@ -80,7 +80,8 @@ def _imported(path: str) -> list[str]:
     return names
 
 
-def imports(path: str, known: set[str]) -> set[str]:
+@functools.cache
+def imports(path: str, known: frozenset[str]) -> frozenset[str]:
     """Returns the files of this repository that a file imports."""
     names = _imported(path)
     # A script imports the files beside it by their bare names.
@@ -89,7 +90,7 @@ def imports(path: str, known: set[str]) -> set[str]:
     return ({_home(name, known) for name in names} | beside) & known - {path}
 
 
-def runtime_files(path: str, known: set[str]) -> set[str]:
+def runtime_files(path: str, known: frozenset[str]) -> set[str]:
     """Returns the packages and conftest files that run before a test or a script.
 
     Libraries leave them out: a package imports its modules, and Bazel has no cycles.
@@ -116,7 +117,7 @@ def _list(values: list[str]) -> str:
 
 def render() -> str:
     """Returns the text of BUILD."""
-    known = set(files())
+    known = frozenset(files())
     rules = [HEADER]
     for path in files():
         name = pathlib.PurePath(path).name
@@ -142,7 +143,7 @@ def render() -> str:
             fields.append(f'    data = ["{data[0]}"],')
         if rule != "py_library":
             fields.append(f'    main = "{main}",')
-        needs = imports(path, known)
+        needs = set(imports(path, known))
         if rule != "py_library":
             needs |= runtime_files(path, known)
         needs = sorted(map(target, needs))

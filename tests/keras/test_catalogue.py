@@ -15,15 +15,12 @@ from tests import catalogue
 keras = tf.keras
 pytestmark = pytest.mark.keras
 
-# Under tf_keras one case of each metric: all of them update the same tensors.
-WANTED = [
-    case
-    for case in catalogue.metric_cases()
-    if hasattr(keras, "ops") or case[1] is case[0].metric_cases[0][0]
-]
-CASES = [case[:3] for case in WANTED]
-IDS = [case[3] for case in WANTED]
-every_case = pytest.mark.parametrize(("row", "options", "case"), CASES, ids=IDS)
+CASES = catalogue.metric_cases()
+every_case = pytest.mark.parametrize(
+    ("row", "options", "case"),
+    [case[:3] for case in CASES],
+    ids=[case[3] for case in CASES],
+)
 
 
 def rows_with_options(rows):
@@ -85,9 +82,12 @@ def feed(metric, data, batches=3, weighted=False, update=None):
     return read(metric)
 
 
+@pytest.mark.tensors
 @every_case
 @pytest.mark.parametrize("weighted", [False, True])
 def test_batches_equal_the_function_on_the_whole(row, options, case, weighted, rng):
+    if not weighted and options != row.metric_cases[0][0]:
+        pytest.skip("the options are run with weights")
     data = row.lattice(rng)
     expected = row.expected(case, data, weighted)
     for batches in (1, 3, 7):
@@ -128,7 +128,7 @@ def test_weight_is_repetition(row, options, case, rng):
 @every_case
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_equals_eager(row, options, case, jit_compile, rng):
-    if jit_compile and options != row.metric_cases[0][0]:
+    if options != row.metric_cases[0][0]:
         pytest.skip("their graphs differ by a constant")
     sketched = row.sketched and row.metric not in SKETCHES
     if jit_compile and (sketched or row.metric in SAME_TENSORS):
@@ -368,6 +368,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
     check_evaluation([row], True, rng)
 
 
+@pytest.mark.tensors  # Of both Keras is test_distribution.py.
 @every_group
 def test_two_replicas_give_the_value_of_one(rows, rng):
     rows = [row for row in rows if row.metric not in SAME_TENSORS]
