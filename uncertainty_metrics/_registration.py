@@ -17,7 +17,8 @@ from typing import Any
 
 def family() -> str:
     """Returns the module that `tf.keras` is."""
-    legacy = os.environ.get("TF_USE_LEGACY_KERAS", "").lower() in ("1", "true")
+    # As TensorFlow reads it.
+    legacy = os.environ.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")
     return "tf_keras" if legacy else "keras"
 
 
