@@ -87,7 +87,7 @@ def imports(path: str, known: frozenset[str]) -> frozenset[str]:
     # A script imports the files beside it by their bare names.
     folder = pathlib.PurePath(path).parent
     beside = {f"{folder}/{name.partition('.')[0]}.py" for name in names}
-    return ({_home(name, known) for name in names} | beside) & known - {path}
+    return known & ({_home(name, known) for name in names} | beside) - {path}
 
 
 def runtime_files(path: str, known: frozenset[str]) -> set[str]:
@@ -143,7 +143,7 @@ def render() -> str:
             fields.append(f'    data = ["{data[0]}"],')
         if rule != "py_library":
             fields.append(f'    main = "{main}",')
-        needs = set(imports(path, known))
+        needs = imports(path, known)
         if rule != "py_library":
             needs |= runtime_files(path, known)
         needs = sorted(map(target, needs))

@@ -236,9 +236,8 @@ def test_in_compile_and_after_reload(jit_compile, rng, tmp_path):
     assert logs["posterior"] == pytest.approx(float(metric.result()), abs=atol)
 
 
-def test_two_replicas_give_the_value_of_one(rng):
+def test_two_replicas_give_the_value_of_one(strategy, rng):
     data = catalogue.lattice(rng, n=41)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with strategy.scope():
         metric = Metric(num_classes=3)
     dataset = tf.data.Dataset.from_tensor_slices(

@@ -128,8 +128,8 @@ def test_weight_is_repetition(row, options, case, rng):
 @every_case
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_compiled_equals_eager(row, options, case, jit_compile, rng):
-    if options != row.metric_cases[0][0]:
-        pytest.skip("their graphs differ by a constant")
+    if jit_compile and options != row.metric_cases[0][0]:
+        pytest.skip("XLA takes seconds for each; a graph runs them all")
     sketched = row.sketched and row.metric not in SKETCHES
     if jit_compile and (sketched or row.metric in SAME_TENSORS):
         pytest.skip("XLA takes seconds for each; the functions they share are compiled")
@@ -370,10 +370,9 @@ def test_in_a_model_compiled_by_xla(name, rng):
 
 @pytest.mark.tensors  # Of both Keras is test_distribution.py.
 @every_group
-def test_two_replicas_give_the_value_of_one(rows, rng):
+def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
     rows = [row for row in rows if row.metric not in SAME_TENSORS]
     data = rows[0].lattice(rng, n=41)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     assert strategy.num_replicas_in_sync == 2
     with strategy.scope():
         metrics = [make_for_graph(row, row.metric_cases[0][0]) for row in rows]

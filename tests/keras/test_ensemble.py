@@ -205,9 +205,8 @@ def test_in_compile_and_after_reload(rng, tmp_path):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_two_replicas_give_the_value_of_one(name, rng):
+def test_two_replicas_give_the_value_of_one(name, strategy, rng):
     labels, predictions, weights, _ = make(name, rng, 41)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with strategy.scope():
         metric = getattr(um, name)()
     dataset = tf.data.Dataset.from_tensor_slices((labels, predictions, weights))

@@ -586,16 +586,13 @@ def test_models_whose_output_is_a_distribution(name, kind, rng):
 
 
 @pytest.mark.skipif(not LEGACY, reason="TFP layers need tf_keras")
-def test_distributions_of_two_replicas():
+def test_distributions_of_two_replicas(strategy):
     import tensorflow_probability as tfp
 
     features, labels = (part[:64] for part in diabetes())
     results = []
-    for strategy in (
-        tf.distribute.get_strategy(),
-        tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]),
-    ):
-        with strategy.scope():
+    for one in (tf.distribute.get_strategy(), strategy):
+        with one.scope():
             model = probabilistic_model(tfp.layers.IndependentNormal(1))
             model.set_weights([np.full([10, 2], 0.1), np.zeros(2)])
             model.compile(keras.optimizers.SGD(0.1), um.CRPSNormalLoss())
@@ -803,10 +800,9 @@ def test_brier_score_in_place_of_the_cross_entropy(rng):
 
 
 @every_class
-def test_two_replicas_give_the_gradients_of_one(row, rng):
+def test_two_replicas_give_the_gradients_of_one(row, strategy, rng):
     y_true, y_pred = data_of(row, rng, [8])
     loss = row.make(reduction="sum")
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with strategy.scope():
         shift = tf.Variable(np.full(y_pred.shape[-1], 0.01, np.float32))
 

@@ -456,9 +456,8 @@ def test_saved_in_a_compiled_model(tmp_path, rng):
 
 
 @pytest.mark.parametrize("name", ["ExpectedCalibrationError", "RootMeanSquaredError"])
-def test_two_replicas(name, rng):
+def test_two_replicas(name, strategy, rng):
     y, y_pred = forecasts(rng)
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     with strategy.scope():
         metric = make(name)
     data = tf.data.Dataset.from_tensor_slices((y, y_pred)).batch(20)

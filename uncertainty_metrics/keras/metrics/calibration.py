@@ -178,7 +178,7 @@ class GeneralCalibrationError(_base.SumsMetric):
         self.sketch_bits = sketch_bits
         self._classes = num_classes
         if num_classes is not None or spec.num_groups(2) == 1:
-            self._build(num_classes or 2)
+            self._build(num_classes or 2)  # One group, whatever the number.
 
     def _bits(self, num_groups: int) -> int | None:
         """Returns the resolution of the sketch, None where bins are even."""
@@ -269,8 +269,10 @@ class GeneralCalibrationError(_base.SumsMetric):
         """The statistics of all batches in float64, [groups, bins]; NaN after a batch
         that was not valid, None before the number of classes is known.
         """
-        if not self._has_sums:
-            return None
+        return self._all_statistics() if self._has_sums else None
+
+    def _all_statistics(self) -> BinStatistics:
+        """Returns `bin_statistics` where there is a state."""
         statistics, valid = self._read_statistics(tf.float64)
         return calibration.nan_unless(valid, statistics)
 
@@ -704,9 +706,7 @@ class CalibrationError(GeneralCalibrationError):
         """
         from uncertainty_metrics.visualization import reliability
 
-        statistics, valid = self._read_statistics(tf.float64)
-        statistics = calibration.nan_unless(valid, statistics)
-        curve = reliability.curve_from_statistics(statistics)
+        curve = reliability.curve_from_statistics(self._all_statistics())
         name = {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[self.spec.norm]
         annotation = f"{name} = {float(self.result()):.3f}"
         return reliability.draw_reliability(curve, annotation=annotation, ax=ax)
