@@ -41,6 +41,30 @@ def test_calls_as_they_are_printed(rng):
                 call(ensemble, labels)
 
 
+@pytest.mark.parametrize("name", ["ExpectedCalibrationError", "StaticCalibrationError"])
+def test_sums_of_bins(name, rng):
+    classes, bins = 3, 4
+    metric = getattr(um, name)(num_bins=bins)
+    p = rng.dirichlet(np.ones(classes), 60).astype(np.float32)
+    labels, weights = rng.integers(0, classes, 60), rng.integers(0, 4, 60)
+    for part in range(3):
+        metric.update_state(labels[part::3], p[part::3], weights[part::3])
+    if name == "ExpectedCalibrationError":
+        scores, outcomes = [p.max(axis=1)], [p.argmax(axis=1) == labels]
+    else:
+        scores, outcomes = p.T, np.arange(classes)[:, None] == labels
+    correct, prob = np.zeros([2, len(scores), bins])
+    for group, row in enumerate(zip(scores, outcomes, strict=True)):
+        for score, outcome, weight in zip(*row, weights, strict=True):
+            index = max(int(np.ceil(score * bins)) - 1, 0)
+            correct[group, index] += weight * outcome
+            prob[group, index] += weight * float(score)
+    shape = metric.counts.shape
+    np.testing.assert_array_equal(metric.correct_sums, correct.reshape(shape))
+    np.testing.assert_allclose(metric.prob_sums, prob.reshape(shape), atol=1e-7)
+    assert um.StaticCalibrationError().prob_sums is None
+
+
 def test_printed_example_of_calibration_error():
     metric = um.CalibrationError(task="binary", num_bins=5, norm="l1", adaptive=False)
     result = metric(

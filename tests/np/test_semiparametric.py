@@ -401,9 +401,24 @@ def test_class_and_functions_agree(rng):
         probs, labels, [9.0], 0.2
     ) == um.spce_conf_int(probs, labels, [9.0], alpha=0.2, **options)
     assert metric == um.SPCE(*options.values())
-    assert list(inspect.signature(um.SPCE).parameters) == list(options)
+    parameters = inspect.signature(um.SPCE).parameters
+    assert list(parameters) == [*options, "bootstrap_size"]
     assert um.spce is um.semiparametric_calibration_error
     assert um.spce_conf_int is um.semiparametric_calibration_error_conf_int
+
+
+def test_bootstrap_size_is_deprecated(rng):
+    data = squares(rng, 200)
+    calls = (
+        lambda **old: um.SPCE(**old).rms_calibration_error_conf_int(*data),
+        lambda **old: um.spce(*data, **old),
+        lambda **old: um.spce_conf_int(*data, **old),
+    )
+    for call in calls:
+        with pytest.warns(DeprecationWarning, match="closed form") as caught:
+            value = call(bootstrap_size=500)
+        assert [warning.filename for warning in caught] == [__file__]
+        assert value == call()
 
 
 def test_progress(rng, capsys):

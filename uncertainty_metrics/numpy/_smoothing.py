@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -124,6 +125,17 @@ def check_settings(settings: Any) -> None:
     _checks.positive_integer("hyperparam_attempts", settings.hyperparam_attempts)
     if settings.default_hyperparam_range is not None:
         check_range("default_hyperparam_range", settings.default_hyperparam_range)
+
+
+def ignore_bootstrap_size(bootstrap_size: int | None, stacklevel: int = 3) -> None:
+    """Warns where an argument of uncertainty_metrics 0.0.81 is given."""
+    if bootstrap_size is not None:
+        warnings.warn(
+            "`bootstrap_size` is ignored: standard errors are no longer bootstrapped, "
+            "but the closed form of the influence values. Leave it out.",
+            DeprecationWarning,
+            stacklevel=stacklevel,
+        )
 
 
 class KernelSmoother:

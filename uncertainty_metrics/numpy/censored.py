@@ -310,6 +310,7 @@ class CensoredCalibrationError:
       default_hyperparam_range: their range, as shares of the number of examples.
       seed: of the assignments to folds.
       progress: whether to show a progress bar.
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Raises:
       ValueError: an argument is not as described.
@@ -341,8 +342,12 @@ class CensoredCalibrationError:
     default_hyperparam_range: Sequence[float] | None = None
     seed: int | None = 0
     progress: bool = False
+    bootstrap_size: dataclasses.InitVar[int | None] = dataclasses.field(
+        default=None, kw_only=True
+    )
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, bootstrap_size: int | None) -> None:
+        _smoothing.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
         _positive("end_time", self.end_time)
         _checks.one_of(
             "survival_aggregation", self.survival_aggregation, SURVIVAL_AGGREGATIONS
@@ -460,6 +465,7 @@ def censored_calibration_error(
     default_hyperparam_range: Sequence[float] | None = None,
     seed: Any = 0,
     progress: bool = False,
+    bootstrap_size: int | None = None,
 ) -> float:
     """Root mean squared calibration error of forecasts of a censored event.
 
@@ -504,6 +510,7 @@ def censored_calibration_error(
         numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
       seed: of the folds, all that `np.random.default_rng` takes.
       progress: whether to show a progress bar on stderr (needs tqdm).
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
@@ -531,6 +538,7 @@ def censored_calibration_error(
       Survival Data. Robins and Rotnitzky (1992), Recovery of Information and Adjustment
       for Dependent Censoring Using Surrogate Markers.
     """
+    _smoothing.ignore_bootstrap_size(bootstrap_size)
     metric = CensoredCalibrationError(
         end_time,
         folds,
@@ -569,6 +577,7 @@ def censored_calibration_error_conf_int(
     default_hyperparam_range: Sequence[float] | None = None,
     seed: Any = 0,
     progress: bool = False,
+    bootstrap_size: int | None = None,
 ) -> ConfidenceInterval:
     """Confidence interval of `censored_calibration_error`.
 
@@ -598,6 +607,7 @@ def censored_calibration_error_conf_int(
       default_hyperparam_range: their range, as shares of n.
       seed: of the folds, all that `np.random.default_rng` takes.
       progress: whether to show a progress bar on stderr (needs tqdm).
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       A named tuple (lower, estimate, upper) of roots, each >= 0; smaller is better.
@@ -623,6 +633,7 @@ def censored_calibration_error_conf_int(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
+    _smoothing.ignore_bootstrap_size(bootstrap_size)
     metric = CensoredCalibrationError(
         end_time,
         folds,

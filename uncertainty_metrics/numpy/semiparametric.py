@@ -211,6 +211,7 @@ class SemiparametricCalibrationError:
       default_hyperparam_range: their range.
       seed: of the assignment to folds.
       progress: whether to show a progress bar.
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Raises:
       ValueError: an argument is not as described.
@@ -236,8 +237,12 @@ class SemiparametricCalibrationError:
     default_hyperparam_range: Sequence[float] | None = None
     seed: int | None = 0
     progress: bool = False
+    bootstrap_size: dataclasses.InitVar[int | None] = dataclasses.field(
+        default=None, kw_only=True
+    )
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, bootstrap_size: int | None) -> None:
+        _smoothing.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
         if _checks.positive_integer("folds", self.folds) < 2:
             raise _checks.error("folds", "at least 2", self.folds)
         _checks.one_of("smoothing", self.smoothing, tuple(_SMOOTHINGS))
@@ -322,6 +327,7 @@ def semiparametric_calibration_error(
     default_hyperparam_range: Sequence[float] | None = None,
     seed: int | None = 0,
     progress: bool = False,
+    bootstrap_size: int | None = None,
 ) -> float:
     """Root of the squared calibration error of a binary forecast, without bins.
 
@@ -375,6 +381,7 @@ def semiparametric_calibration_error(
       seed: of the assignment to folds, all that `np.random.default_rng` takes. None
         draws anew in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       The root of the estimate, or 0 where that is negative, in the unit of p. 0 is
@@ -401,6 +408,7 @@ def semiparametric_calibration_error(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
+    _smoothing.ignore_bootstrap_size(bootstrap_size)
     metric = SemiparametricCalibrationError(
         folds,
         weight_trunc,
@@ -432,6 +440,7 @@ def semiparametric_calibration_error_conf_int(
     default_hyperparam_range: Sequence[float] | None = None,
     seed: int | None = 0,
     progress: bool = False,
+    bootstrap_size: int | None = None,
 ) -> ConfidenceInterval:
     """Confidence interval of the root of the squared calibration error.
 
@@ -469,6 +478,7 @@ def semiparametric_calibration_error_conf_int(
       default_hyperparam_range: where they are by default.
       seed: of the assignment to folds.
       progress: whether to show a progress bar on stderr (needs tqdm).
+      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       A named tuple `(lower, estimate, upper)` of roots, 0 where the number under the
@@ -495,6 +505,7 @@ def semiparametric_calibration_error_conf_int(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
+    _smoothing.ignore_bootstrap_size(bootstrap_size)
     metric = SemiparametricCalibrationError(
         folds,
         weight_trunc,

@@ -114,6 +114,8 @@ class GeneralCalibrationError(_base.SumsMetric):
         class-wise groups. None before the number of classes is known.
       confidences: float64 mean score in each bin, 0 where it is empty.
       accuracies: float64 mean outcome in each bin, 0 where it is empty.
+      correct_sums: float64 weighted sum of the outcomes in each bin.
+      prob_sums: float64 weighted sum of the scores in each bin.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -297,6 +299,16 @@ class GeneralCalibrationError(_base.SumsMetric):
     def accuracies(self) -> tf.Tensor | None:
         """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("accuracies")
+
+    @property
+    def correct_sums(self) -> tf.Tensor | None:
+        """Weighted sum of the outcomes in each bin; None before the first batch."""
+        return self._per_bin("outcome_sums")
+
+    @property
+    def prob_sums(self) -> tf.Tensor | None:
+        """Weighted sum of the scores in each bin; None before the first batch."""
+        return self._per_bin("score_sums")
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
