@@ -175,6 +175,16 @@ def netcal_rows() -> Iterator[Row]:
         lambda: um.ece(IS_POSITIVE, POSITIVE, positive_class=True),
         True,
     )
+    columns = np.stack([1 - POSITIVE, POSITIVE], axis=1)
+    for positive in (False, True):
+        yield (
+            f"ECE of two columns, positive_class={positive}",
+            lambda: metrics.ECE(15).measure(columns, IS_POSITIVE),
+            lambda positive=positive: um.ece(
+                IS_POSITIVE, columns, positive_class=positive
+            ),
+            positive,
+        )
     yield (
         "ACE",
         lambda: metrics.ACE(15).measure(PROBABILITIES, LABELS),
@@ -193,6 +203,27 @@ def netcal_rows() -> Iterator[Row]:
         mean_of_bins,
         True,
     )
+    means, stddevs = SAMPLES.mean(axis=1), SAMPLES.std(axis=1)
+
+    def mean_of_even_bins():
+        edges = np.histogram_bin_edges(stddevs, 10)
+        index = np.searchsorted(edges[1:-1], stddevs, side="right")
+        ratios = []
+        for held in (index == b for b in np.unique(index)):
+            squares = np.mean((means - TARGETS)[held] ** 2)
+            ratios.append(abs(1 - np.sqrt(squares / np.mean(stddevs[held] ** 2))))
+        return np.mean(ratios)
+
+    def ence():
+        return metrics.ENCE(10).measure((means, stddevs), TARGETS)
+
+    yield (
+        "ENCE",
+        ence,
+        lambda: um.regression.ence(means, stddevs**2, TARGETS),
+        False,
+    )
+    yield "ENCE, mean over even bins", ence, mean_of_even_bins, True
 
 
 def scikit_learn_rows() -> Iterator[Row]:
@@ -250,6 +281,60 @@ def tfp_rows() -> Iterator[Row]:
         )
 
 
+def torch_uncertainty_rows() -> Iterator[Row]:
+    """Its variation ratio counts against the class of the mean."""
+    import torch
+    from torch_uncertainty.metrics.classification import VariationRatio
+
+    p = np.array([[[0.6, 0.4], [0.6, 0.4], [0.1, 0.9]]])  # Two votes against the mean.
+    for probabilistic, ours, equal in (
+        (False, lambda: um.variation_ratio(probabilities=p)[0], False),
+        (
+            False,
+            lambda: 1 - np.mean(p.argmax(axis=2) == p.mean(axis=1).argmax(axis=1)),
+            True,
+        ),
+        (True, lambda: 1 - p.mean(axis=1).max(), True),
+    ):
+        yield (
+            f"VariationRatio(probabilistic={probabilistic})",
+            lambda chosen=probabilistic: VariationRatio(probabilistic=chosen)(
+                torch.tensor(p)
+            ),
+            ours,
+            equal,
+        )
+
+
+def arviz_rows() -> Iterator[Row]:
+    """PSIS-LOO is equal at reff=1; the WAIC there has a variance of divisor m."""
+    import arviz
+
+    logp = np.random.default_rng(3).normal(-1, 0.3, size=(50, 400))
+    data = arviz.from_dict(
+        posterior={"mean": np.zeros([4, 100])},
+        log_likelihood={"y": logp.T.reshape(4, 100, 50)},
+    )
+    for reff in (1.0, 0.5):
+        yield (
+            f"loo, reff={reff}",
+            lambda reff=reff: arviz.loo(data, reff=reff).elpd_loo / 50,
+            lambda: um.psis_loo(logp).estimate,
+            reff == 1,
+        )
+    log_means = np.log(np.mean(np.exp(logp), axis=1))
+    for name, ours in {
+        "waic": lambda: um.negative_waic(logp).estimate,
+        "waic, divisor m": lambda: np.mean(log_means - logp.var(axis=1)),
+    }.items():
+        yield (
+            name,
+            lambda: arviz.waic(data).elpd_waic / 50,
+            ours,
+            name != "waic",
+        )
+
+
 def main() -> None:
     """Prints all numbers; fails where the README would be wrong."""
     wrong = []
@@ -257,7 +342,9 @@ def main() -> None:
         former_rows,
         torchmetrics_rows,
         netcal_rows,
+        torch_uncertainty_rows,
         scikit_learn_rows,
+        arviz_rows,
         tfp_rows,
     ):
         try:

@@ -9,8 +9,9 @@ Arguments that all functions share:
 
   labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
   probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], the probability of
-    class 1 of two, read as `[1 - p, p]`. Leading axes are flattened. Bins are decided
-    in the precision that is passed, sums are float64.
+    class 1 of two, read as `[1 - p, p]`. Leading axes are flattened. Rows need not sum
+    to 1: scores are the entries as they are. Bins are decided in the precision that is
+    passed, sums are float64.
   logits: instead of `probabilities`, their logarithms up to a constant; of class 1
     against class 0 where the class axis is absent. -inf is probability 0.
   probs: another name for `probabilities`.
@@ -281,6 +282,16 @@ def expected_calibration_error(
     Even bins of the decision's probability, l1 norm:
 
       ECE = sum_b (n_b / n) |acc_b - conf_b|
+
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is, so that K sigmoids have an ECE of their own, and so have probabilities that
+    somebody forgot to normalise. Of two classes the score is that of the decision too;
+    netcal takes P(class 1), also from rows [1 - p, p]: `positive_class=True`.
+
+    The noise of n examples adds up to about 0.4 sqrt(num_bins / n) where it is near 0:
+    the ECE of a calibrated model is never 0, and the intervals of `bootstrap` do not
+    hold a true error that is small against that. `debiased_calibration_error` and
+    `calibration_test` take the noise into account.
 
     Args:
       labels: integers in [0, K), shape [...].

@@ -123,6 +123,11 @@ def aupr(
 
     over the thresholds t, the distinct scores from the largest on.
 
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive; where the others are to be,
+    pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
+    and AUPR-In.
+
     Args:
       labels: 0 (negative) or 1 (positive), shape [...].
       scores: real, finite, shape of the labels; larger is more positive.
@@ -160,6 +165,11 @@ def fpr_at_tpr(
 ) -> tf.Tensor:
     """Least false positive rate of a threshold with a true positive rate >= `tpr`.
 
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive, as in torch-uncertainty and
+    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
+    (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
+
     Args:
       labels: 0 (negative) or 1 (positive), shape [...].
       scores: real, finite, shape of the labels; larger is more positive.
@@ -181,8 +191,8 @@ def fpr_at_tpr(
       0.5
 
     References:
-      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
-      Out-of-Distribution Examples in Neural Networks.
+      Liang, Li and Srikant (2018), Enhancing the Reliability of Out-of-Distribution
+      Image Detection in Neural Networks.
     """
     tpr = _checks.share("tpr", tpr, zero=False)
 

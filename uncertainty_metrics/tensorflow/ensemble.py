@@ -506,6 +506,10 @@ def variation_ratio(
 ) -> tf.Tensor:
     """Share of the members that do not vote for the class with most votes.
 
+    The `VariationRatio` of torch-uncertainty counts against the class of the mean of
+    the members, which may have fewer votes, and by default probabilities, not votes:
+    `1 - max_k mean_m p_mk`.
+
     Args:
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
@@ -727,6 +731,11 @@ def ensemble_cross_entropy(
 
     At most `gibbs_cross_entropy`; what it is less is the gain of averaging.
 
+    **Members are on axis 1: [N, M, K].** The function of this name in later versions of
+    the package of 2020 took them first, [M, N, K]. Pass `ensemble_axis=0` for these.
+    Where N = M the shape cannot tell, and without it the value is WRONG: members would
+    be taken for examples.
+
     Args:
       labels: integers in [0, K), of the shape of the predictions without members and
         classes.
@@ -752,6 +761,11 @@ def ensemble_cross_entropy(
       >>> loss = um.ensemble_cross_entropy([0], probabilities=probabilities)
       >>> round(float(loss), 6)
       0.693147
+      >>> p = [[[0.9, 0.1], [0.8, 0.2]], [[0.6, 0.4], [0.3, 0.7]]]  # [M, N, K].
+      >>> loss = um.ensemble_cross_entropy([0, 1], probabilities=p, ensemble_axis=0)
+      >>> wrong = um.ensemble_cross_entropy([0, 1], probabilities=p)
+      >>> round(float(loss), 6), round(float(wrong), 6)
+      (0.543095, 0.380178)
 
     References:
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
@@ -783,6 +797,10 @@ def gibbs_cross_entropy(
     """Mean of the members' negative log-likelihoods: `mean_m -log p_m(y)` in nats.
 
     What a member drawn at random (a Gibbs predictor) scores on average.
+
+    **Members are on axis 1: [N, M, K].** Pass `ensemble_axis=0` for [M, N, K], the
+    layout in later versions of the package of 2020: where N = M the shape cannot tell,
+    and without it the value is WRONG.
 
     Args:
       labels: integers in [0, K), of the shape of the predictions without members and

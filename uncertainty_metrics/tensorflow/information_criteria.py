@@ -230,7 +230,10 @@ def negative_waic(logp: TensorLike, waic_type: str = "waic1") -> InformationCrit
       waic1 = log mean_j exp(logp_ij) - var_j(logp_ij)
       waic2 = 2 mean_j logp_ij - log mean_j exp(logp_ij)
 
-    The estimate is the mean over the instances. Watanabe recommends waic1.
+    The estimate is the mean over the instances. Watanabe recommends waic1. Gelman et
+    al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
+    variance, and waic2 their p_WAIC1, twice what it is above the mean. ArviZ's `waic`
+    is the sum of waic1 over the instances, with a variance of divisor m.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -257,9 +260,8 @@ def negative_waic(logp: TensorLike, waic_type: str = "waic1") -> InformationCrit
 
     References:
       Watanabe (2010), Asymptotic Equivalence of Bayes Cross Validation and Widely
-      Applicable Information Criterion in Singular Learning Theory. Vehtari, Gelman and
-      Gabry (2017), Practical Bayesian Model Evaluation Using Leave-One-Out
-      Cross-Validation and WAIC.
+      Applicable Information Criterion in Singular Learning Theory. Gelman, Hwang and
+      Vehtari (2014), Understanding Predictive Information Criteria for Bayesian Models.
     """
     _checks.one_of("waic_type", waic_type, np_criteria.WAIC_TYPES)
     return _by_variance(
@@ -324,6 +326,10 @@ def psis_loo(logp: TensorLike) -> PsisLoo:
     draws nothing is smoothed: the estimate is that of
     `importance_sampling_cross_validation`, and k is inf. The draws count as
     independent.
+
+    It equals `arviz.loo(..., reff=1)`, which has the sum over the instances: n times
+    the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
+    and smooths another number of ratios.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or

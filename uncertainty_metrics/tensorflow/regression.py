@@ -626,7 +626,9 @@ def expected_normalized_calibration_error(
 
       ENCE = sum_b w_b |RMV_b - RMSE_b| / RMV_b
 
-    Nothing is assumed of the shape of the distribution.
+    Nothing is assumed of the shape of the distribution. The ENCE of netcal is another
+    number: its bins are even intervals of the standard deviation, from the least to the
+    largest, and all that hold an example count the same.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].

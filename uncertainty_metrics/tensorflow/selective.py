@@ -163,7 +163,14 @@ def excess_aurc(
 ) -> tf.Tensor:
     """Excess AURC: the AURC less that of the perfect order of the same decisions.
 
-    In the perfect order all right decisions come before all wrong ones.
+    In the perfect order all right decisions come before all wrong ones. With e errors
+    among n examples:
+
+      E-AURC = AURC - 1/n [e - (n - e) (digamma(n + 1) - digamma(n - e + 1))]
+
+    Geifman et al. subtract r + (1 - r) log(1 - r) instead, for the error rate r: the
+    limit of the best AURC for many examples. It is about r / (2 n) less than that of n
+    examples, and their value so much larger, also in the best order.
 
     Args:
       labels: integers in [0, K), shape [...].

@@ -414,8 +414,9 @@ class MeanMemberUncertainty(_OfMembers):
 class VariationRatio(_OfMembers):
     """Share of the members that do not vote with the most, mean of all batches.
 
-    The definition is that of the function `variation_ratio`. `y_pred` holds
-    probabilities or logits [N, M, K] of M members.
+    The definition is that of the function `variation_ratio`, which says how that of
+    torch-uncertainty differs. `y_pred` holds probabilities or logits [N, M, K] of M
+    members.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -501,7 +502,8 @@ class _CrossEntropy(MeanScore):
 class EnsembleCrossEntropy(_CrossEntropy):
     """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
 
-    The definition is that of the function `ensemble_cross_entropy`.
+    The definition is that of the function `ensemble_cross_entropy`. Members are on axis
+    1: pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
     rows; of labels that are distributions the largest counts. `y_pred` holds
@@ -538,7 +540,8 @@ class EnsembleCrossEntropy(_CrossEntropy):
 class GibbsCrossEntropy(_CrossEntropy):
     """Mean negative log-likelihood of the members, mean of all batches, in nats.
 
-    The definition is that of the function `gibbs_cross_entropy`.
+    The definition is that of the function `gibbs_cross_entropy`. Members are on axis 1:
+    pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
 
     `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
     rows; of labels that are distributions the largest counts. `y_pred` holds

@@ -248,7 +248,8 @@ class AURC(_SelectiveMetric):
 class ExcessAURC(_SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
-    The definition is that of `excess_aurc`; state and precision are those of `AURC`.
+    The definition is that of `excess_aurc`, which says how it differs from the formula
+    of Geifman et al.; state and precision are those of `AURC`.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -451,7 +452,8 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
     The definition is that of `oracle_collaborative_accuracy`; the state is that of
-    `AURC`. It is exact within 1e-3 on usual data.
+    `AURC`. It is exact within 1e-3 on usual data. There are no bins, and no `num_bins`:
+    what the oracle decides is told by the order of the confidences.
 
     Args:
       fraction: share of the examples that the oracle decides, in [0, 1].
@@ -623,6 +625,8 @@ class AUPR(_DetectionMetric):
     scores lower the average precision, so that it is too small by up to 1e-3 on usual
     data. 0.0 before the first positive example.
 
+    Which class is positive changes the value: `aupr` says what others call positive.
+
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
@@ -658,6 +662,9 @@ class FPRAtTPR(_DetectionMetric):
     that of `AUROC`. The threshold is the end of a cell, so the rate is exact within the
     share of the negative examples in one, a few 1e-3 at most on usual data. 0.0 before
     the first positive and the first negative example.
+
+    Which class is positive changes the value: `fpr_at_tpr` says what others call
+    positive.
 
     Args:
       tpr: in (0, 1].
