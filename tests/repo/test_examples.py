@@ -8,9 +8,11 @@ import pathlib
 import pkgutil
 import re
 
+import numpy as np
 import pytest
 
 import uncertainty_metrics
+import uncertainty_metrics.numpy as um
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -54,6 +56,53 @@ def test_readme_examples_run_as_printed(code, output):
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
     assert printed.getvalue() == output
+
+
+def test_what_replaces_later_versions_of_the_former_package(rng):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    table = README.partition("| Name | Here | |\n")[2].partition("\n\n")[0]
+    code = {
+        name.partition("(")[0]: re.findall(r"`([^`]+\([^`]+)`", row)[1:]
+        for row in table.splitlines()[1:]
+        for name in re.findall(r"`([^`]+)`", row)[:1]
+    }
+    p_1 = np.array([0.51, 0.45, 0.39, 0.66, 0.68, 0.29, 0.81, 0.85])
+    outside = rng.dirichlet([3.0, 3.0], 4)
+    members = rng.dirichlet([1.0, 1.0], [8, 8])  # As many as examples.
+    names = {
+        **{name: getattr(um, name) for name in um.__all__},
+        "np": np,
+        "p": np.stack([1 - p_1, p_1], axis=1),
+        "in_probs": np.stack([1 - p_1, p_1], axis=1),
+        "out_probs": outside,
+        "labels": np.array([0, 0, 0, 1, 0, 1, 1, 1]),
+        "in_labels": np.array([0, 0, 0, 1, 0, 1, 1, 1]),
+        "logits": np.log(members),
+        **{"fraction": 0.4, "num_bins": 10, "n": 8},
+    }
+
+    def run(name, part=0):
+        return eval(code[name][part], names)
+
+    accuracies = run("plot_confidence_vs_accuracy_diagram").lines[0].get_ydata()
+    confidences = np.maximum(p_1, 1 - p_1)
+    is_right = (p_1 > 0.5) == names["labels"]
+    for accuracy, threshold in zip(accuracies, np.linspace(0, 0.99, 20), strict=True):
+        kept = confidences >= threshold
+        number = np.sum(kept) + np.sum(outside.max(axis=1) >= threshold)
+        if number > 0:
+            assert accuracy == pytest.approx(np.sum(is_right & kept) / number)
+    heights = run("plot_rejection_classification_diagram").lines[0].get_ydata()
+    assert heights[0] == pytest.approx(np.sum(is_right) / 12)
+    plt.close("all")
+    # Bins of 2, 3, 1 and 2, of which 1, 2, 0 and 2 are right; the oracle has three.
+    binned = run("OracleCollaborativeAccuracy", 1)
+    assert binned == pytest.approx((2 + 1 + 2 * 2 / 3 + 0 + 2) / 8)
+    of_labels = members.mean(axis=0)[np.arange(8), names["labels"]]
+    entropy = run("ensemble_cross_entropy")
+    assert entropy == pytest.approx(-np.mean(np.log(of_labels)))
+    wrong = um.ensemble_cross_entropy(names["labels"], names["logits"])
+    assert wrong != pytest.approx(entropy, abs=1e-3)
 
 
 def test_readme_starts_with_two_commands():
