@@ -11,12 +11,20 @@ VERSION = re.search(
     (ROOT / "uncertainty_metrics" / "version.py").read_text(encoding="utf-8"),
 ).group(1)
 
+TENSORFLOW = [
+    "absl-py>=1.0",
+    "keras>=3.10",
+    "tensorflow>=2.18",
+    "tensorflow-probability>=0.25",
+    "tf-keras>=2.18",
+]
 PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
 PARQUET = ["pyarrow>=14"]
 TENSORBOARD = ["tensorboard>=2.18"]
 COLABS = [
+    *TENSORFLOW,
     *PLOT,
     "ipykernel>=6.25",
     "nbclient>=0.9",
@@ -44,20 +52,17 @@ setup(
     packages=find_packages(include=["uncertainty_metrics", "uncertainty_metrics.*"]),
     package_data={
         "uncertainty_metrics": ["*.pyi", "data/*.npz", "py.typed"],
-        "uncertainty_metrics.numpy": ["*.pyi"],
+        "uncertainty_metrics.numpy": ["*.pyi", "regression/*.pyi"],
+        "uncertainty_metrics.regression": ["*.pyi"],
     },
     zip_safe=False,
     python_requires=">=3.10,<3.14",
-    install_requires=[
-        "absl-py>=1.0",
-        "keras>=3.10",
-        "numpy>=1.26",
-        "scipy>=1.11",
-        "tensorflow>=2.18",
-        "tensorflow-probability>=0.25",
-        "tf-keras>=2.18",
-    ],
+    install_requires=["lazy_loader>=0.4", "numpy>=1.26", "scipy>=1.11"],
+    entry_points={
+        "console_scripts": ["uncertainty-metrics = uncertainty_metrics.__main__:main"]
+    },
     extras_require={
+        "tensorflow": TENSORFLOW,
         "plot": PLOT,
         "progress": PROGRESS,
         "beam": BEAM,

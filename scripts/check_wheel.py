@@ -6,9 +6,9 @@
 
 Python 3.13 needs TensorFlow 2.20: `--oldest` is for an older Python.
 
-The wheel that is made from the sdist is installed with its dependencies in a new
-virtual environment; every public name is imported, a model trained, saved and loaded,
-and the report written. `--write` writes the lower bounds to tests/oldest.txt.
+The wheel that is made from the sdist is installed in a new virtual environment. The
+NumPy half and the report are used without TensorFlow; then, with it, every public name
+is imported, and a model trained, saved and loaded. `--write` writes the lower bounds to tests/oldest.txt.
 """
 
 from __future__ import annotations
@@ -27,6 +27,18 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OLDEST = ROOT / "tests" / "oldest.txt"
 NOT_SHIPPED = ("*.pyc", "__pycache__")
+
+WITHOUT_TENSORFLOW = """
+import importlib.metadata, importlib.util
+import uncertainty_metrics.numpy as um
+
+assert importlib.util.find_spec("tensorflow") is None
+for module in (um, um.regression):
+    for name in module.__all__:
+        getattr(module, name)
+(command,) = importlib.metadata.entry_points(name="uncertainty-metrics")
+assert command.load()(["report", "--help"]) == 0
+"""
 
 USE = """
 import pathlib, sys
@@ -83,7 +95,8 @@ def contents(wheel: pathlib.Path) -> set[str]:
 def lower_bounds() -> str:
     """Returns the lower bounds of the dependencies, as constraints of pip."""
     text = (ROOT / "setup.py").read_text(encoding="utf-8")
-    lists = re.findall(r"(?:PLOT = |install_requires=)(\[.*?\])", text, re.DOTALL)
+    used = r"(?:PLOT = |TENSORFLOW = |install_requires=)(\[.*?\])"
+    lists = re.findall(used, text, re.DOTALL)
     needs = [need for listed in lists for need in ast.literal_eval(listed)]
     return "".join(sorted(f"{need.replace('>=', '==')}.*\n" for need in needs))
 
@@ -94,13 +107,15 @@ def check(wheel: pathlib.Path, python: str, oldest: bool) -> None:
         subprocess.run([python, "-m", "venv", folder], check=True)
         inside = str(pathlib.Path(folder, "bin", "python"))
         constraints = ["--constraint", str(OLDEST)] if oldest else []
-        install = ["-m", "pip", "install", "--quiet", *constraints, f"{wheel}[plot]"]
+        install = ["-m", "pip", "install", "--quiet", *constraints]
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         for command in (
-            install,
+            [*install, f"{wheel}[plot]"],
+            ["-c", WITHOUT_TENSORFLOW],
+            ["-m", "uncertainty_metrics", "report", "--out", "report"],
+            [*install, f"{wheel}[tensorflow]"],
             ["-m", "pip", "check"],
             ["-c", USE],
-            ["-m", "uncertainty_metrics", "report", "--out", "report"],
         ):
             subprocess.run([inside, *command], check=True, cwd=folder, env=environment)
 

@@ -1,7 +1,7 @@
 """What `mkdocs` builds from: the README, the changelog, and the public names.
 
 The front page is the README. The reference has a page for each group of names in
-`uncertainty_metrics/__init__.py`, where a comment begins it, for each half.
+`uncertainty_metrics/__init__.pyi`, where a comment begins it, for each half.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pathlib
 import re
+import sys
 from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -20,6 +21,10 @@ from latex2mathml import converter
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # mkdocs leaves it out.
+
+from scripts import stubs  # noqa: E402
+
 PACKAGE = "uncertainty_metrics"
 _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
@@ -43,17 +48,6 @@ class Entry(NamedTuple):
 
 # The pages of a half, by their titles.
 Pages = dict[str, list[Entry]]
-
-
-def _titles(package: ModuleType) -> dict[str, str]:
-    """Returns the comment that stands above each lazy name of a package."""
-    found, title = {}, ""
-    text = inspect.getsource(package)
-    for comment, name in re.findall(r'^    (?:# (.+)\.$|"(\w+)":)', text, re.MULTILINE):
-        title = comment or title
-        if name:
-            found[name] = title
-    return found
 
 
 def _entries(package: ModuleType, names: Iterable[str]) -> list[Entry]:
@@ -90,19 +84,17 @@ def _beam() -> list[Entry]:
 def reference() -> dict[str, Pages]:
     """Returns the pages of each half of the package."""
     um = importlib.import_module(PACKAGE)
-    titles = _titles(um)
+    titles = {name: known.title for name, known in stubs.names(PACKAGE).items()}
     # What is a Keras metric in one half is beside its functions in the other.
     of_module = {
-        home: titles[name]
-        for name, home in um.numpy._HOMES.items()
-        if titles.get(name, "") not in ("", _METRICS)
+        known.home: titles[name]
+        for name, known in stubs.names(f"{PACKAGE}.numpy").items()
+        if titles.get(name, _METRICS) != _METRICS
     }
     found = {}
     for package in (um, um.numpy):
-        names: dict[str, list[str]] = {title: [] for title in titles.values() if title}
-        for name in sorted(
-            set(titles) & set(package.__all__) - {"numpy", "regression"}
-        ):
+        names: dict[str, list[str]] = {title: [] for title in titles.values()}
+        for name in sorted(set(titles) & set(package.__all__)):
             title = titles[name]
             if package is not um and title == _METRICS:
                 title = of_module[getattr(package, name).__module__]

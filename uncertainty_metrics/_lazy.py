@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
+
+import lazy_loader
 
 from uncertainty_metrics import _optional
 
 
-def attach(
-    package: str, homes: Mapping[str, str], public: Iterable[str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns the `__getattr__` and `__dir__` of a package.
+def attach_stub(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns `__getattr__`, `__dir__` and `__all__` of a package, as its stub has them.
 
-    Args:
-      package: name of the package.
-      homes: the module that defines each lazy name; a module that is itself the value
-        is written as its own home.
-      public: all public names of the package.
+    What is missing to import a name is told by the ImportError.
     """
-    listed = sorted(public)
+    load, listed, public = lazy_loader.attach_stub(package, file)
 
     def __getattr__(name: str) -> Any:
-        home = homes.get(name)
-        if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: Any = _optional.dependency(home, f"{package}.{name}")
-        if home != f"{package}.{name}":
-            value = getattr(value, name)
-        setattr(sys.modules[package], name, value)
-        return value
+        try:
+            return load(name)
+        except ModuleNotFoundError as missing:
+            raise _optional.not_installed(missing, f"{package}.{name}") from missing
 
-    def __dir__() -> list[str]:
-        return listed
-
-    return __getattr__, __dir__
+    return __getattr__, listed, public

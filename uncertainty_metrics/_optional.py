@@ -5,30 +5,33 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+# The extra that installs a package, where it is not called as the package.
+_EXTRAS = {
+    **dict.fromkeys(("keras", "tensorflow_probability", "tf_keras"), "tensorflow"),
+    "apache_beam": "beam",
+    "matplotlib": "plot",
+    "pyarrow": "parquet",
+    "tqdm": "progress",
+}
 
-def require(module: str, extra: str) -> ModuleType:
+
+def require(module: str, needed_by: str = "This") -> ModuleType:
     """Imports `module`, or raises ImportError that names the extra to install."""
     try:
         return importlib.import_module(module)
-    except ImportError as missing:
-        package = module.partition(".")[0]
-        raise ImportError(
-            f"This needs {package}. Install it with the extra `{extra}`: "
-            f"pip install '.[{extra}]' in a checkout, or pip install {package}."
-        ) from missing
-
-
-def dependency(module: str, needed_by: str = "This") -> ModuleType:
-    """Imports `module`, or raises ImportError that names the dependency to install.
-
-    Without TensorFlow and what belongs to it, the NumPy half still works.
-    """
-    try:
-        return importlib.import_module(module)
     except ModuleNotFoundError as missing:
-        package = (missing.name or module).partition(".")[0]
-        raise ImportError(
-            f"{needed_by} needs {package}, which is not installed: pip install "
-            f"{package.replace('_', '-')}. The functions of "
-            "`uncertainty_metrics.numpy` need no TensorFlow."
-        ) from missing
+        raise not_installed(missing, needed_by) from missing
+
+
+def not_installed(missing: ModuleNotFoundError, needed_by: str) -> ImportError:
+    """Returns the error that says what to install; the NumPy half needs little."""
+    package = (missing.name or str(missing)).partition(".")[0]
+    extra = _EXTRAS.get(package, package)
+    told = (
+        f"{needed_by} needs {package}, which is not installed. Install it with the "
+        f"extra `{extra}`: pip install '.[{extra}]' in a checkout, or pip install "
+        f"{package.replace('_', '-')}."
+    )
+    if extra == "tensorflow":
+        told += " The functions of `uncertainty_metrics.numpy` need no TensorFlow."
+    return ImportError(told)

@@ -17,5 +17,5 @@ def track(
     _checks.boolean("progress", progress)
     if not progress:
         return iter(iterable)
-    tqdm: Any = _optional.require("tqdm", extra="progress")
+    tqdm: Any = _optional.require("tqdm")
     return iter(tqdm.tqdm(iterable, total=total, desc=description))

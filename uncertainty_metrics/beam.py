@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._state import MetricState
 from uncertainty_metrics.numpy._inputs import as_array
+from uncertainty_metrics.numpy._state import MetricState
 
 if TYPE_CHECKING:
     import apache_beam as beam
     import keras
 else:
-    beam = _optional.require("apache_beam", "beam")
+    beam = _optional.require("apache_beam")
 
 __all__ = ["MetricsCombineFn"]
 

@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+from scripts import stubs
 from tests import catalogue
 
 keras = tf.keras
@@ -163,11 +164,12 @@ EAGER = {
 
 def public(part):
     """Returns the names of which a part of the package is the home."""
-    names = [name for name, home in um._HOMES.items() if f".{part}" in home]
-    regression = um.regression._HOMES.items()
+    rooms = {"": "uncertainty_metrics", "regression.": "uncertainty_metrics.regression"}
     return {
-        *names,
-        *(f"regression.{name}" for name, home in regression if f".{part}" in home),
+        prefix + name
+        for prefix, package in rooms.items()
+        for name, known in stubs.names(package).items()
+        if part in known.home
     }
 
 

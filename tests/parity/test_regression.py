@@ -10,7 +10,7 @@ import tensorflow_probability as tfp
 from scipy import stats
 
 from tests import references
-from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.numpy.regression import _functions as np_regression
 from uncertainty_metrics.tensorflow import regression as tf_regression
 
 tfd = tfp.distributions

@@ -49,7 +49,8 @@ def test_imports_go_one_way(path, parts):
         if root != "uncertainty_metrics":
             continue
         if target == "visualization":
-            assert room == "visualization" or not at_top, module
+            is_plot = parts[-1].strip("_") == "visualization"  # Of a table of names.
+            assert room == "visualization" or is_plot or not at_top, module
         if room in ROOMS and target in ROOMS[1:]:
             assert ROOMS.index(target) <= ROOMS.index(room) or room == "", module
         if room in ("visualization", "report"):
@@ -64,7 +65,8 @@ def test_imports_go_one_way(path, parts):
 def test_shared_files_need_only_the_standard_library(name):
     for module, _ in imported(ast.parse((PACKAGE / f"{name}.py").read_text())):
         root = module.partition(".")[0]
-        assert root in sys.stdlib_module_names or root == "uncertainty_metrics", module
+        known = {*sys.stdlib_module_names, "lazy_loader", "uncertainty_metrics"}
+        assert root in known, module
 
 
 @pytest.mark.parametrize("room", ["numpy", "visualization", "report", ""])

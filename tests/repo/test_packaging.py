@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from scripts import check_wheel, write_stubs
+from scripts import check_wheel
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -47,10 +47,3 @@ def test_sdist_holds_what_the_wheel_is_made_of(built):
 def test_oldest_versions_are_the_lower_bounds():
     if check_wheel.OLDEST.read_text() != check_wheel.lower_bounds():
         pytest.fail("run `python scripts/check_wheel.py --write`")
-
-
-@pytest.mark.parametrize("package", write_stubs.STUBS)
-def test_stubs_are_up_to_date(package):
-    text = (ROOT / write_stubs.STUBS[package]).read_text()
-    if write_stubs.render(package) != text:
-        pytest.fail("the stubs are out of date: run `python scripts/write_stubs.py`")

@@ -16,14 +16,14 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _optional, _registration
-from uncertainty_metrics._state import MetricState
+from uncertainty_metrics.numpy._state import MetricState
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
     import keras
 else:
     # Says what to install; TensorFlow would not.
-    _optional.dependency(_registration.family(), "uncertainty_metrics.keras")
+    _optional.require(_registration.family(), "uncertainty_metrics.keras")
     keras = tf.keras  # Keras 3, or tf_keras where TF_USE_LEGACY_KERAS=1.
 
 

@@ -16,7 +16,7 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.numpy.regression import _functions as np_regression
 from uncertainty_metrics.tensorflow import _inputs, _quadrature, distribution_scores
 from uncertainty_metrics.tensorflow import regression as tf_regression
 

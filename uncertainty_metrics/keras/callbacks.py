@@ -79,8 +79,8 @@ def _diagram(statistics: BinStatistics, y_axis: str, title: str) -> np.ndarray:
     """Draws the reliability diagram of one group: uint8 [height, width, 4]."""
     from uncertainty_metrics.visualization import reliability
 
-    backend = _optional.require("matplotlib.backends.backend_agg", extra="plot")
-    figure = _optional.require("matplotlib.figure", extra="plot")
+    backend = _optional.require("matplotlib.backends.backend_agg")
+    figure = _optional.require("matplotlib.figure")
     # A figure of its own, unknown to pyplot, which would keep it and may show it.
     figure = figure.Figure(figsize=(5, 6.4), dpi=80, layout="constrained")
     canvas = backend.FigureCanvasAgg(figure)
@@ -172,8 +172,8 @@ class ReliabilityDiagramCallback(_base.keras.callbacks.Callback):
         self, log_dir: str | os.PathLike[str], *, every: int = 1, max_images: int = 3
     ):
         super().__init__()
-        _optional.require("tensorboard", extra="tensorboard")
-        _optional.require("matplotlib", extra="plot")
+        _optional.require("tensorboard")
+        _optional.require("matplotlib")
         self.log_dir = os.fspath(log_dir)
         self.every = _checks.positive_integer("every", every)
         self.max_images = _checks.positive_integer("max_images", max_images)

@@ -251,7 +251,7 @@ def _read_csv(path: pathlib.Path) -> Predictions | Regression:
 
 def _read_parquet(path: pathlib.Path) -> Predictions | Regression:
     try:
-        parquet = _optional.require("pyarrow.parquet", extra="parquet")
+        parquet = _optional.require("pyarrow.parquet")
     except ImportError as missing:
         raise ReportError(f"{path}: {missing}") from None
     with path.open("rb") as source:

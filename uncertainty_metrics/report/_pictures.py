@@ -191,5 +191,5 @@ def _draw_coverage(data: dict[str, dict[str, Any]], num_bins: int) -> Any:
 
 
 def _figure(width: float, height: float) -> Any:
-    module = _optional.require("matplotlib.figure", extra="plot")
+    module = _optional.require("matplotlib.figure")
     return module.Figure(figsize=(width, height), layout="constrained")

@@ -12,7 +12,8 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.regression import _functions as regression
 from uncertainty_metrics.report._blocks import SIDES
 from uncertainty_metrics.report._predictions import Regression, remembered
 from uncertainty_metrics.report._sections_intervals import (

@@ -223,7 +223,7 @@ def cauchy(y: tf.Tensor, distribution: Distribution) -> Score:
 def _student_t(
     y: tf.Tensor, distribution: Distribution, df: tf.Tensor, valid: tf.Tensor
 ) -> Score:
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     centred, scale, right = _location_scale(y, distribution)
     proper = df > 0.5
@@ -262,7 +262,7 @@ def _erf_difference(z: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
 
 
 def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     loc, right_loc = _finite(distribution.loc, y)
     scale, right_scale = _positive(distribution.scale, y)
@@ -491,7 +491,7 @@ def mixture(y: tf.Tensor, distribution: Distribution) -> Score | None:
 @functools.cache
 def _table() -> dict[type, ClosedForm]:
     # Importing TensorFlow Probability takes seconds: only where it is used already.
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     tfd = tfp.distributions
     table: dict[type, ClosedForm] = {

@@ -133,7 +133,7 @@ def is_discrete(distribution: Distribution) -> bool:
 
 
 def _is_atom(distribution: Distribution) -> bool:
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     return isinstance(distribution, tfp.distributions.Deterministic)
 
@@ -148,7 +148,7 @@ def _integer_atoms(distribution: Distribution) -> tf.Tensor:
 
 
 def _is_quantized(distribution: Distribution) -> bool:
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     quantized = tfp.distributions.QuantizedDistribution
     bases = {base for base in quantized.__mro__ if "Quantized" in base.__name__}

@@ -62,7 +62,7 @@ def excess_over_log(ratio: tf.Tensor) -> tf.Tensor:
 
 def stirling_correction(a: tf.Tensor) -> tf.Tensor:
     """Returns `lgamma(a) - (a - 1/2) log(a) + a - log(2 pi) / 2`."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     large = a >= _STIRLING_FROM
     small_a = tf.where(large, tf.ones_like(a), a)
@@ -142,7 +142,7 @@ def _betainc(a: tf.Tensor, b: tf.Tensor, x: tf.Tensor) -> Any:
 
     At integers they are wrong in the third digit.
     """
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     def gradient(upstream):
         with tf.GradientTape() as tape:

@@ -50,7 +50,7 @@ def _log_gammas(
     concentrations: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
     """Draws logarithms of Gamma(a) variates, [num_samples, cells], finite for all a."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     dtype = concentrations.dtype
     smallest = np_bayesian.smallest_concentration(dtype.as_numpy_dtype)
@@ -65,7 +65,7 @@ def _bin_means(
     counts: tf.Tensor, score_sums: tf.Tensor, num_samples: int, seed: tf.Tensor
 ) -> tf.Tensor:
     """Draws the mean score of each bin, [num_samples, bins]."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     dtype = counts.dtype
     num_bins = counts.shape[0]
@@ -91,7 +91,7 @@ def _draw(
     seed: tf.Tensor,
 ) -> tf.Tensor:
     """Draws from the posterior of the ECE given sums [1, bins], [num_samples]."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     counts, score_sums, right = counts[0], score_sums[0], right[0]
     gamma_seed, mean_seed = tf.unstack(tfp.random.split_seed(seed, n=2))

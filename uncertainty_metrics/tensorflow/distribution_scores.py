@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def unwrapped(distribution: Any) -> Distribution:
     """Checks the type and the event; unwraps the output of a probabilistic layer."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     if not isinstance(distribution, tfp.distributions.Distribution):
         raise TypeError(

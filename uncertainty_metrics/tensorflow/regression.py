@@ -20,7 +20,7 @@ import tensorflow as tf
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.numpy.regression import _functions as np_regression
 from uncertainty_metrics.tensorflow import (
     _binning,
     _inputs,
@@ -1006,7 +1006,7 @@ def mid_cdf(
     distribution: Distribution, y: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor | bool]:
     """Returns the CDF at y, the middle of its jumps, and whether it rises."""
-    tfp = _optional.dependency("tensorflow_probability")
+    tfp = _optional.require("tensorflow_probability")
 
     tfd = tfp.distributions
 

@@ -13,7 +13,7 @@ _STRIP_PAD = 0.06
 
 def new_figure(width: float, height: float) -> Any:
     """Returns a new pyplot figure, in inches."""
-    plt = _optional.require("matplotlib.pyplot", extra="plot")
+    plt = _optional.require("matplotlib.pyplot")
     return plt.figure(figsize=(width, height), layout="constrained")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.numpy.regression import _functions as regression
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
 __all__ = [
@@ -144,7 +144,7 @@ def label_coverages(ax: Any) -> None:
 
 
 def _check_color(name: str, color: Any) -> None:
-    colors = _optional.require("matplotlib.colors", extra="plot")
+    colors = _optional.require("matplotlib.colors")
     if not colors.is_color_like(color):
         raise _checks.error(name, "a matplotlib color", repr(color))
 

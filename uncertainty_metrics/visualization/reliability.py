@@ -458,8 +458,8 @@ def draw_reliability(
     if title is not None:
         ax.set_title(title)
     # Not `ax.legend`, so that a legend added later does not replace it.
-    legend = _optional.require("matplotlib.legend", extra="plot")
-    lines = _optional.require("matplotlib.lines", extra="plot")
+    legend = _optional.require("matplotlib.legend")
+    lines = _optional.require("matplotlib.lines")
     corner = legend.Legend(
         ax,
         [lines.Line2D([], [], linestyle="none")],

@@ -26,23 +26,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _lazy, _scaling
+from uncertainty_metrics import _checks, _scaling
 from uncertainty_metrics.numpy import _binning, _inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# Plots import matplotlib when they draw, and are themselves imported on first use.
-_PLOTS = dict.fromkeys(
-    (
-        "create_calibration_report",
-        "plot_calibration_comparison",
-        "plot_pit_histogram",
-        "plot_reliability_diagram",
-        "plot_uncertainty_vs_error",
-    ),
-    "uncertainty_metrics.visualization.regression",
-)
 
 __all__ = [
     "TemperatureScaling",
@@ -63,9 +51,7 @@ __all__ = [
     "root_mean_squared_error",
     "sample_pit",
     "sharpness",
-    *_PLOTS,
 ]
-__getattr__, __dir__ = _lazy.attach(__name__, _PLOTS, __all__)
 
 
 def curve_levels(n_bins: int) -> np.ndarray:

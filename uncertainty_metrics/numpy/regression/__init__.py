@@ -1,0 +1,8 @@
+"""Calibration of predicted means and variances: `um.regression` of the NumPy half.
+
+Every name is imported when it is first used.
+"""
+
+from uncertainty_metrics import _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

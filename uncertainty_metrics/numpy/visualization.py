@@ -1,0 +1,5 @@
+"""The plots, in their room; matplotlib is imported when one is drawn."""
+
+from uncertainty_metrics.visualization.ensemble import *  # noqa: F403
+from uncertainty_metrics.visualization.reliability import *  # noqa: F403
+from uncertainty_metrics.visualization.selective import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""The Keras metrics of `um.regression`, in their room."""
+
+from uncertainty_metrics.keras.metrics.regression import *  # noqa: F403
