@@ -8,7 +8,8 @@ Python 3.13 needs TensorFlow 2.20: `--oldest` is for an older Python.
 
 The wheel that is made from the sdist is installed in a new virtual environment. The
 NumPy half and the report are used without TensorFlow; then, with it, every public name
-is imported, and a model trained, saved and loaded. `--write` writes the lower bounds to tests/oldest.txt.
+is imported, and a model trained, saved and loaded. `--write` writes the lower
+bounds to tests/oldest.txt.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from uncertainty_metrics import _optional
 def attach_stub(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Returns `__getattr__`, `__dir__` and `__all__` of a package, as its stub has them.
+    """Returns `__getattr__`, `__dir__` and `__all__` of a package, read off its stub.
 
     What is missing to import a name is told by the ImportError.
     """
