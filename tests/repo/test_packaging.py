@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from scripts import check_wheel
+from scripts import check_wheel, write_stubs
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -47,3 +47,8 @@ def test_sdist_holds_what_the_wheel_is_made_of(built):
 def test_oldest_versions_are_the_lower_bounds():
     if check_wheel.OLDEST.read_text() != check_wheel.lower_bounds():
         pytest.fail("run `python scripts/check_wheel.py --write`")
+
+
+def test_stubs_are_up_to_date():
+    outdated = write_stubs.outdated()
+    assert not outdated, "run `python scripts/write_stubs.py`"

@@ -73,7 +73,7 @@ def auroc(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+      >>> float(um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
       0.875
 
     References:
@@ -119,7 +119,7 @@ def aupr(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> round(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 6)
+      >>> round(float(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 6)
       0.833333
 
     References:
@@ -164,7 +164,7 @@ def fpr_at_tpr(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95)
+      >>> float(um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95))
       0.5
 
     References:

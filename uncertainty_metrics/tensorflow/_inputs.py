@@ -10,13 +10,15 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
+
+T = TypeVar("T")
 
 # Of values that NumPy, which computes in float64, can use.
 OUT_OF_RANGE = (
@@ -249,10 +251,8 @@ def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
 
 
 @tf.autograph.experimental.do_not_convert
-def nan_unless(
-    right: tf.Tensor, values: tf.Tensor, explain: Callable[[], object]
-) -> tf.Tensor:
-    """Returns the values, NaN where they are not right.
+def nan_unless(right: tf.Tensor, values: T, explain: Callable[[], object]) -> T:
+    """Returns a structure of tensors, NaN where they are not right.
 
     Raises:
       ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
@@ -261,7 +261,10 @@ def nan_unless(
     if tf.executing_eagerly() and not tf.reduce_all(right):
         explain()
         raise ValueError(OUT_OF_RANGE)
-    return tf.where(right, values, tf.constant(float("nan"), values.dtype))
+    return tf.nest.map_structure(
+        lambda value: tf.where(right, value, tf.constant(float("nan"), value.dtype)),
+        values,
+    )
 
 
 def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:

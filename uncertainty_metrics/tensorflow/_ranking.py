@@ -10,13 +10,17 @@ not defined, for lack of weight, of hits or of misses, is 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _ranking as np_ranking
 from uncertainty_metrics.tensorflow import _inputs, _sums
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
 class Ranking(NamedTuple):
@@ -163,6 +167,32 @@ def _sorted(scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     differs = tf.cast(scores[1:] != scores[:-1], tf.int32)
     first = tf.zeros_like(order[:1])
     return order, tf.cumsum(tf.concat([first, differs], axis=0))
+
+
+def ranked(
+    labels: TensorLike,
+    scores: TensorLike,
+    sample_weight: TensorLike | None,
+    ignore_index: int | None,
+    names: tuple[str, str] = ("labels", "scores"),
+) -> Ranked:
+    """Returns the examples, by score; a hit is a positive one."""
+    labels = _inputs.as_tensor(names[0], labels)
+    scores = _inputs.as_tensor(names[1], scores)
+    _checks.paired(names[1], scores.shape, names[0], labels.shape)
+    if not scores.dtype.is_floating:  # float32 holds no more than 24 bits.
+        wide = scores.dtype.size > 2
+        scores = tf.cast(scores, tf.float64 if wide else tf.float32)
+    dtype = _inputs.sum_dtype(scores)
+    scores = tf.cast(tf.reshape(scores, [-1]), dtype)
+    weights, usable = _inputs.weights_and_ignored(
+        sample_weight, labels, ignore_index, dtype
+    )
+    labels, right = _inputs.integers(tf.reshape(labels, [-1]), 2)
+    finite = tf.math.is_finite(scores)
+    valid = usable & _inputs.live_rows(weights, right & finite)
+    scores = tf.where(finite, scores, tf.zeros_like(scores))
+    return Ranked(scores, labels == 1, weights, valid)
 
 
 def settled(batch: Ranked) -> Ranked:

@@ -18,7 +18,7 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.tensorflow import _inputs, _ranking, _sums, detection
+from uncertainty_metrics.tensorflow import _inputs, _ranking, _sums
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -68,7 +68,7 @@ def _ranked(
 ) -> _ranking.Ranked:
     given = (labels, probabilities, logits, confidences, correct)
     if not np_selective.is_classifier(*given, ignore_index):
-        return detection.ranked(
+        return _ranking.ranked(
             correct, confidences, sample_weight, None, ("correct", "confidences")
         )
     return ranked(

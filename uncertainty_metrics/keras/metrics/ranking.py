@@ -21,7 +21,6 @@ from uncertainty_metrics.tensorflow import (
     _ranking,
     _sketch,
     _sums,
-    detection,
     selective,
 )
 
@@ -80,7 +79,7 @@ def _detection_sums(
     y_pred: tf.Tensor,
     sample_weight: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
-    batch = detection.ranked(labels, y_pred, sample_weight, ignore_index)
+    batch = _ranking.ranked(labels, y_pred, sample_weight, ignore_index)
     return _cell_sums(
         _sketch.real_index(batch.scores, bits),
         batch.hits,

@@ -1,0 +1,36 @@
+"""The public functions on tensors: arithmetic, inside what their twins declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ParamSpec
+
+import tensorflow as tf
+
+from uncertainty_metrics import _contract
+from uncertainty_metrics.tensorflow import _inputs
+
+P = ParamSpec("P")
+
+
+def twin(
+    declaration: Callable[P, Any],
+) -> Callable[[FunctionType], Callable[P, Any]]:
+    """Returns a decorator that makes a public function of its arithmetic.
+
+    The arithmetic has the parameters of the NumPy function, without their defaults, and
+    returns `(value, ok)`: tensors, or a dict or tuple of them, and whether they are to
+    be trusted, for all or for each. Where they are not, the NumPy function says why, as
+    it knows the same rules; in a graph, where nothing can be raised, the value is NaN.
+    """
+
+    def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
+        def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+            value, ok = arithmetic(*args, **kwargs)
+            return _inputs.nan_unless(ok, value, lambda: declaration(*args, **kwargs))
+
+        _contract.adopt(function, arithmetic, declaration)
+        return tf.autograph.experimental.do_not_convert(function)
+
+    return decorator
