@@ -20,6 +20,11 @@ def aupr(
 
       AUPR = sum_i (R_i - R_{i-1}) P_i
 
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive; where the others are to be,
+    pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
+    and AUPR-In.
+
     Args:
       labels: 0 or 1, shape [...].
       scores: finite, shape of the labels; larger is more positive.
@@ -96,6 +101,11 @@ def fpr_at_tpr(
 
     The least share of the negative examples with score >= t, over the thresholds t that
     at least a share `tpr` of the positive examples reach.
+
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive, as in torch-uncertainty and
+    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
+    (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
 
     Args:
       labels: 0 or 1, shape [...].
