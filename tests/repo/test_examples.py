@@ -7,6 +7,7 @@ import io
 import pathlib
 import pkgutil
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -39,7 +40,8 @@ def test_docstring_examples(name):
     runner = doctest.DocTestRunner(optionflags=flags)
     for twin in twins:
         if hasattr(twin, "__declaration__") and twin.__module__ == name:
-            for test in doctest.DocTestFinder().find(twin, globs={}):
+            names = vars(sys.modules[twin.__declaration__.__module__])
+            for test in doctest.DocTestFinder().find(twin, globs=dict(names)):
                 assert runner.run(test).failed == 0
 
 

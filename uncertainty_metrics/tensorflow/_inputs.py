@@ -251,20 +251,24 @@ def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
 
 
 @tf.autograph.experimental.do_not_convert
-def nan_unless(right: tf.Tensor, values: T, explain: Callable[[], object]) -> T:
-    """Returns a structure of tensors, NaN where they are not right.
+def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
+    """Returns a structure of tensors, NaN where they are not right: one tells of all,
+    or there is one for each.
 
     Raises:
       ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
         knows the same rules and names the value.
     """
-    if tf.executing_eagerly() and not tf.reduce_all(right):
+    each = tf.nest.flatten(right)
+    if tf.executing_eagerly() and not all(map(tf.reduce_all, each)):
         explain()
         raise ValueError(OUT_OF_RANGE)
-    return tf.nest.map_structure(
-        lambda value: tf.where(right, value, tf.constant(float("nan"), value.dtype)),
-        values,
-    )
+    flat = tf.nest.flatten(values)
+    flat = [
+        tf.where(ok, value, tf.constant(float("nan"), value.dtype))
+        for ok, value in zip(each * (len(flat) // len(each)), flat, strict=True)
+    ]
+    return tf.nest.pack_sequence_as(values, flat)
 
 
 def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:

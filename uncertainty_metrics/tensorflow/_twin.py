@@ -20,9 +20,9 @@ def twin(
     """Returns a decorator that makes a public function of its arithmetic.
 
     The arithmetic has the parameters of the NumPy function, without their defaults, and
-    returns `(value, ok)`: tensors, or a dict or tuple of them, and whether they are to
-    be trusted, for all or for each. Where they are not, the NumPy function says why, as
-    it knows the same rules; in a graph, where nothing can be raised, the value is NaN.
+    returns `(value, ok)`: tensors, or a dict or tuple of them, and whether to trust
+    them, for all or for each. Where not, the NumPy function says why, as it knows the
+    same rules; in a graph, where nothing can be raised, the value is NaN.
     """
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:

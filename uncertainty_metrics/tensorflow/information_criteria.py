@@ -1,12 +1,7 @@
-"""Information criteria on tensors, eager or compiled.
+"""Information criteria on tensors, eager or compiled; differentiable.
 
-Definitions and arguments are those of `uncertainty_metrics.numpy.information_criteria`.
-float64 logp is computed in float64, all other types in float32. The results are
-differentiable.
-
-In eager execution a wrong value raises ValueError, and an unreliable estimate warns. In
-a graph neither is possible: what a wrong value touches is NaN there, and nothing warns;
-a wrong shape or option raises while the graph is built.
+Declared in `uncertainty_metrics.numpy.information_criteria`. float64 logp is computed
+in float64, all other types in float32. Only eager execution warns of an estimate.
 """
 
 from __future__ import annotations
@@ -21,8 +16,9 @@ import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
-from uncertainty_metrics.numpy import information_criteria as np_criteria
+from uncertainty_metrics.numpy import information_criteria as declared
 from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.tensorflow._twin import twin
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -35,7 +31,7 @@ def _finite_logp(logp: TensorLike) -> tuple[tf.Tensor, tf.Tensor]:
     are right.
     """
     logp = _inputs.as_tensor("logp", logp)
-    np_criteria.check_logp("logp", logp.shape)
+    declared.check_logp("logp", logp.shape)
     logp = tf.cast(logp, _inputs.sum_dtype(logp))
     finite = tf.math.is_finite(logp)
     right = tf.reduce_all(finite, axis=1) & (tf.shape(logp)[1] > 1)
@@ -84,16 +80,6 @@ def _mean_and_sem(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     mean = _total(values) / n
     variance = _total(tf.math.squared_difference(values, mean)) / (n - 1)
     return mean, tf.sqrt(variance / n)
-
-
-def _summary(
-    values: tf.Tensor, right: tf.Tensor, explain: Callable[[], object]
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the mean and its standard error, NaN where an instance is not right."""
-    right = tf.reduce_all(right, axis=0)
-    return tuple(
-        _inputs.nan_unless(right, value, explain) for value in _mean_and_sem(values)
-    )
 
 
 def _fit_pareto(
@@ -168,17 +154,17 @@ def _count(mask: tf.Tensor) -> tf.Tensor:
 def _psis_loo(logp: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the estimate and Pareto k of each row of logp [rows, m]."""
     number, m = logp.dtype.as_numpy_dtype, logp.shape[1]
-    tail = np_criteria.tail_length(m)
-    if tail < np_criteria.MIN_TAIL:
+    tail = declared.tail_length(m)
+    if tail < declared.MIN_TAIL:
         return -_log_mean_exp(-logp), tf.fill(tf.shape(logp)[:1], number(np.inf))
     top = tf.math.top_k(-logp, tail + 1).values
     # XLA would sort all of logp for a slice of this.
     largest = tf.reduce_max(top, axis=1, keepdims=True)
     # The ratio at the cut is the unit of all others.
     cut = tf.reduce_min(top, axis=1, keepdims=True)
-    cut = tf.maximum(cut, largest + np_criteria.LOG_TINY)
+    cut = tf.maximum(cut, largest + declared.LOG_TINY)
     # Ratios equal to it are not above it, and may leave too few.
-    fitted = _count(top > cut) >= np_criteria.MIN_TAIL
+    fitted = _count(top > cut) >= declared.MIN_TAIL
     cut = tf.where(fitted, cut, largest)
     raw = top - cut
     inside = raw > 0
@@ -207,164 +193,31 @@ def _psis_loo(logp: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return numerator - denominator - cut[:, 0], k[:, 0]
 
 
-def _by_variance(
-    logp: TensorLike,
-    criterion: Callable[[tf.Tensor], tf.Tensor],
-    explain: Callable[[], object],
-) -> InformationCriterion:
+def _by_variance(logp, criterion):
     """Returns a criterion that is unreliable where the variance is large."""
     logp, right = _finite_logp(logp)
-    result = InformationCriterion(*_summary(criterion(logp), right, explain))
-    if tf.executing_eagerly():
-        limit = np_criteria.MAX_VARIANCE
+    right = tf.reduce_all(right, axis=0)
+    result = InformationCriterion(*_mean_and_sem(criterion(logp)))
+    if tf.executing_eagerly() and tf.reduce_all(right):
+        limit = declared.MAX_VARIANCE
         variance = _variance(logp).numpy()
-        np_criteria.warn_of("The variance of logp", variance, limit, stacklevel=4)
-    return result
+        declared.warn_of("The variance of logp", variance, limit, stacklevel=6)
+    return result, right
 
 
-def negative_waic(logp: TensorLike, waic_type: str = "waic1") -> InformationCriterion:
-    """Widely applicable information criterion (WAIC), as an estimate to maximise.
-
-    For each instance i, with mean and variance (divisor m - 1) over the draws j:
-
-      waic1 = log mean_j exp(logp_ij) - var_j(logp_ij)
-      waic2 = 2 mean_j logp_ij - log mean_j exp(logp_ij)
-
-    The estimate is the mean over the instances. Watanabe recommends waic1. Gelman et
-    al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
-    variance, and waic2 their p_WAIC1, twice what it is above the mean. ArviZ's `waic`
-    is the sum of waic1 over the instances, with a variance of divisor m.
-
-    Args:
-      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
-      waic_type: "waic1" or "waic2".
-
-    Returns:
-      A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
-      nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, float32 or
-      float64 as logp. Higher is better. Eager execution warns where the variance of
-      logp over the draws of an instance exceeds 0.4. NaN inside a graph where eager
-      execution raises ValueError for values.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics as um
-      >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
-      >>> neg_waic, neg_waic_sem = um.negative_waic(logp)
-      >>> print(f"{neg_waic:.4f} +- {neg_waic_sem:.4f}")
-      -1.1793 +- 0.4309
-
-    References:
-      Watanabe (2010), Asymptotic Equivalence of Bayes Cross Validation and Widely
-      Applicable Information Criterion in Singular Learning Theory. Gelman, Hwang and
-      Vehtari (2014), Understanding Predictive Information Criteria for Bayesian Models.
-    """
-    _checks.one_of("waic_type", waic_type, np_criteria.WAIC_TYPES)
-    return _by_variance(
-        logp,
-        functools.partial(_waic, waic_type=waic_type),
-        lambda: np_criteria.negative_waic(logp, waic_type),
-    )
+@twin(declared.negative_waic)
+def negative_waic(logp, waic_type):
+    _checks.one_of("waic_type", waic_type, declared.WAIC_TYPES)
+    return _by_variance(logp, functools.partial(_waic, waic_type=waic_type))
 
 
-def importance_sampling_cross_validation(logp: TensorLike) -> InformationCriterion:
-    """Importance sampling cross-validation criterion (ISCV).
-
-      ISCV = -mean_i log mean_j exp(-logp_ij)
-
-    The log-likelihood of each instance under the draws as if it had been left out:
-    each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
-    decide the value; `psis_loo` smooths them, and tells where that does not help.
-
-    Args:
-      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
-
-    Returns:
-      A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
-      nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, float32 or
-      float64 as logp. Higher is better. Eager execution warns where the variance of
-      logp over the draws of an instance exceeds 0.4. NaN inside a graph where eager
-      execution raises ValueError for values.
-
-    Raises:
-      ValueError: an argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics as um
-      >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
-      >>> iscv, iscv_sem = um.importance_sampling_cross_validation(logp)
-      >>> print(f"{iscv:.4f} +- {iscv_sem:.4f}")
-      -1.1730 +- 0.4297
-
-    References:
-      Gelfand, Dey and Chang (1992), Model Determination Using Predictive Distributions
-      with Implementation via Sampling-Based Methods.
-    """
-    return _by_variance(
-        logp,
-        lambda values: -_log_mean_exp(-values),
-        lambda: np_criteria.importance_sampling_cross_validation(logp),
-    )
+@twin(declared.importance_sampling_cross_validation)
+def importance_sampling_cross_validation(logp):
+    return _by_variance(logp, lambda values: -_log_mean_exp(-values))
 
 
-def psis_loo(logp: TensorLike) -> PsisLoo:
-    """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
-
-    With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m)) are replaced by order statistics of a generalized Pareto
-    distribution fitted to them, and are at most the largest ratio:
-
-      psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
-
-    The shape k of the distribution tells how far to trust the value. With fewer than 21
-    draws nothing is smoothed: the estimate is that of
-    `importance_sampling_cross_validation`, and k is inf. The draws count as
-    independent.
-
-    It equals `arviz.loo(..., reff=1)`, which has the sum over the instances: n times
-    the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
-    and smooths another number of ratios.
-
-    Args:
-      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1, their number static. No criterion is finite where a
-        probability is 0.
-
-    Returns:
-      A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
-      instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
-      one instance; both of the shape [...] of the axes behind the second; and the shape
-      k of each instance [n, ...], inf where fewer than 5 ratios are above the others,
-      as where all are equal. float32 or float64 as logp; float32 is within about 1e-5.
-      The estimate: higher is better; k: smaller. Eager execution warns where k exceeds
-      `min(1 - 1 / log10(m), 0.7)`. NaN inside a graph where eager execution raises
-      ValueError for values.
-
-    Raises:
-      ValueError: the argument is not as described.
-
-    Example:
-      >>> import uncertainty_metrics as um
-      >>> draws = tf.linspace(-0.1, 0.1, 100)
-      >>> logp = -0.5 * (tf.constant([[-1.0], [0.0], [1.0]]) - draws) ** 2
-      >>> estimate, sem, pareto_k = um.psis_loo(logp)
-      >>> print(f"{estimate:.4f} +- {sem:.4f}")
-      -0.3362 +- 0.1672
-      >>> bool(tf.reduce_all(pareto_k < 0.5))
-      True
-
-    References:
-      Vehtari, Gelman and Gabry (2017), Practical Bayesian Model Evaluation Using
-      Leave-One-Out Cross-Validation and WAIC. Vehtari, Simpson, Gelman, Yao and Gabry
-      (2024), Pareto Smoothed Importance Sampling. Zhang and Stephens (2009), A New and
-      Efficient Estimation Method for the Generalized Pareto Distribution.
-    """
+@twin(declared.psis_loo)
+def psis_loo(logp):
     values, right = _finite_logp(logp)
     m = values.shape[1]
     if m is None:
@@ -378,9 +231,9 @@ def psis_loo(logp: TensorLike) -> PsisLoo:
         tf.reshape(result, tf.shape(right))
         for result in _psis_loo(tf.reshape(rows, [-1, m]))
     )
-    explain = functools.partial(np_criteria.psis_loo, logp)
-    mean, sem = _summary(estimates, right, explain)
-    k = _inputs.nan_unless(right, k, explain)
-    if tf.executing_eagerly():
-        np_criteria.warn_of("Pareto k", k.numpy(), np_criteria.max_pareto_k(m))
-    return PsisLoo(mean, sem, k)
+    if tf.executing_eagerly() and tf.reduce_all(right):
+        limit = declared.max_pareto_k(m)
+        declared.warn_of("Pareto k", k.numpy(), limit, stacklevel=5)
+    all_right = tf.reduce_all(right, axis=0)
+    value = PsisLoo(*_mean_and_sem(estimates), k)
+    return value, PsisLoo(all_right, all_right, right)
