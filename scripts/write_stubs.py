@@ -15,6 +15,8 @@ import textwrap
 from types import ModuleType
 from typing import Any
 
+from uncertainty_metrics import _statistics
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOM = "uncertainty_metrics/tensorflow"
 HEADER = """\
@@ -53,7 +55,10 @@ def render(module: ModuleType) -> str | None:
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
     if not any(hasattr(value, "__declaration__") for value in public.values()):
         return None
-    return HEADER + "".join(_function(name, value) for name, value in public.items())
+    text = "".join(_function(name, value) for name, value in public.items())
+    made = sorted(set(vars(_statistics)) & set(re.findall(r"\w+", text)))
+    home = f"from {_statistics.__name__} import {', '.join(made)}\n" if made else ""
+    return HEADER + home + text
 
 
 def outdated() -> dict[pathlib.Path, str]:

@@ -170,16 +170,19 @@ def bayesian_expected_calibration_error(
       num_ece_samples: number of draws.
       prior_alpha: concentration of each of the 2M cells of the prior, positive; by
         default 1 / (2M), together the weight of one example.
-      seed: of the draws, all that `np.random.default_rng` takes. None draws anew in
-        every call.
+      seed: of the draws. In NumPy all that `np.random.default_rng` takes; None draws
+        anew in every call. With tensors an integer or a pair of them, also as a tensor:
+        the same draws in eager execution and in `tf.function`, others, the same from
+        run to run, where TFP samples by another algorithm (XLA, accelerators, tf.data);
+        None draws anew in every run of a graph.
       sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the
         example twice, so larger weights make the posterior narrower.
       ignore_index: examples with this label are left out.
       probs: another name for `probabilities`.
 
     Returns:
-      float64 [num_ece_samples], independent draws of the error in [0, 1]; lower is
-      better, 0 is calibrated.
+      [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
+      calibrated.
 
     Raises:
       ValueError: an argument is not as described.
@@ -192,8 +195,8 @@ def bayesian_expected_calibration_error(
       >>> samples = um.bayesian_expected_calibration_error(
       ...     10, probabilities=probabilities, labels_true=labels, seed=0
       ... )
-      >>> samples.shape, round(um.ece(labels, probabilities, num_bins=10), 3)
-      ((500,), 0.2)
+      >>> len(samples), round(float(um.ece(labels, probabilities, num_bins=10)), 3)
+      (500, 0.2)
       >>> low, high = np.percentile(samples, [1, 99])
       >>> bool(0.14 < low < 0.2 < high < 0.26)
       True
@@ -265,7 +268,11 @@ def probability_of_lower_calibration_error(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.probability_of_lower_calibration_error([0.1, 0.2], [0.2, 0.3, 0.4, 0.05])
+      >>> float(
+      ...     um.probability_of_lower_calibration_error(
+      ...         [0.1, 0.2], [0.2, 0.3, 0.4, 0.05]
+      ...     )
+      ... )
       0.6875
     """
     a = checked_samples("samples_a", samples_a)

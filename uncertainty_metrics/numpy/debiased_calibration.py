@@ -85,11 +85,9 @@ def debiased_calibration_error(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
-      >>> round(um.debiased_calibration_error(labels, probabilities, squared=True), 6)
-      0.016667
-      >>> round(um.debiased_calibration_error(labels, probabilities), 6)
+      >>> round(float(um.debiased_calibration_error(labels, probabilities)), 6)
       0.129099
-      >>> round(um.rmsce(labels, probabilities), 6)
+      >>> round(float(um.rmsce(labels, probabilities)), 6)
       0.2
 
     References:

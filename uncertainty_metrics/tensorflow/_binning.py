@@ -386,3 +386,20 @@ def debiased_square(statistics: BinStatistics, unit: tf.Tensor | float) -> tf.Te
     squares = shares * (gaps * gaps - variances)
     squares = tf.where(several, squares, tf.zeros_like(squares))
     return tf.reduce_mean(tf.reduce_sum(squares, axis=1))
+
+
+def unit_of(weights: tf.Tensor | None, dtype: tf.DType) -> tf.Tensor | float:
+    """Returns the number of examples in a weight of 1."""
+    if weights is None:
+        return 1.0
+    weights = tf.cast(weights, dtype)
+    mean = _sums.mean(weights, tf.cast(weights > 0, dtype))
+    return 1 / tf.minimum(mean, 1)
+
+
+def debiased_error(
+    statistics: BinStatistics, squared: bool, unit: tf.Tensor | float
+) -> tf.Tensor:
+    """Returns the error less its bias, or its square."""
+    square = debiased_square(statistics, unit)
+    return square if squared else tf.sqrt(tf.maximum(square, 0))

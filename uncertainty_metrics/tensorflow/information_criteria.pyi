@@ -5,6 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
 
 def importance_sampling_cross_validation(
     logp: TensorLike,

@@ -15,7 +15,7 @@ from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationErro
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
 from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
-from uncertainty_metrics.tensorflow import bayesian_calibration
+from uncertainty_metrics.tensorflow import _posterior
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -126,9 +126,7 @@ class BayesianExpectedCalibrationError(GeneralCalibrationError):
     def _draw(self, num_samples: int, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns draws of the posterior and whether there are examples."""
         statistics, valid = self._read_statistics(self._result_dtype)
-        samples = bayesian_calibration.draw(
-            statistics, valid, self._prior, num_samples, seed
-        )
+        samples = _posterior.draw(statistics, valid, self._prior, num_samples, seed)
         return samples, tf.reduce_any(statistics.counts > 0) | ~valid
 
     def result(self) -> tf.Tensor:

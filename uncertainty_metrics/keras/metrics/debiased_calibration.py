@@ -10,7 +10,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
-from uncertainty_metrics.tensorflow import _sums, debiased_calibration
+from uncertainty_metrics.tensorflow import _binning, _sums
 
 
 @_base.register
@@ -98,7 +98,7 @@ class DebiasedCalibrationError(GeneralCalibrationError):
         last = _sums.totals(_sums.of_cells(sums, slice(-1, None)), dtype)
         examples, _, weight = tf.unstack(last[:, 0])
         unit = tf.maximum(tf.math.divide_no_nan(examples, weight), 1)
-        return debiased_calibration.error(
+        return _binning.debiased_error(
             self._statistics(sums, dtype), self.squared, unit
         )
 
