@@ -17,7 +17,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import regression as np_regression
-from uncertainty_metrics.tensorflow import _inputs, _quadrature, distribution_scores
+from uncertainty_metrics.tensorflow import _inputs, distribution_scores
 from uncertainty_metrics.tensorflow import regression as tf_regression
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ class _Forecast(_scorers.RealScorer):
         _scorers.check_last(size, 2, "mean and variance")
 
     def of_distribution(self, distribution: Distribution, y: tf.Tensor) -> tf.Tensor:
-        """Returns the scores of a distribution, NaN where there are none."""
+        """Returns the scores of a distribution, NaN where there are none; of the shape
+        of y, or the two ends of each, with an axis before it.
+        """
         raise NotImplementedError
 
     def given(self) -> Given:
@@ -152,17 +154,17 @@ class NormalLikelihood(_VarianceForecast):
 @dataclasses.dataclass(frozen=True)
 class _Distance(_VarianceForecast):
     """How many standard deviations the label is from the mean; for a distribution how
-    far its PIT is from the middle, in [0, 1].
+    far its PIT is from the middle, in [0, 1], or for a discrete one both ends of its
+    PIT, less the middle, in [-1, 1].
     """
 
     def _score(self, errors, variances):
         return tf.abs(errors) / tf.sqrt(variances)
 
     def of_distribution(self, distribution, y):
-        pit, rises = tf_regression.mid_cdf(distribution, y)
-        distances = tf.abs(2 * pit - 1)
-        right = rises & (distances <= 1 + 2 * _quadrature.CDF_TOLERANCE)
-        return tf.where(right, distances, np.nan)
+        ends, right = tf_regression.cdf_ends(distribution, y)
+        ends = [tf.where(right, 2 * end - 1, np.nan) for end in ends]
+        return tf.abs(ends[0]) if len(ends) == 1 else tf.stack(ends)
 
     def given(self):
         return Given(tuple(np_regression.pit_limits(self.levels, np.float32)))
@@ -207,7 +209,9 @@ class Coverage(_Distance):
 
 @dataclasses.dataclass(frozen=True)
 class Given(_scorers.RealScorer):
-    """Scores of a distribution; `y_pred` [..., 1]."""
+    """Scores of a distribution; `y_pred` [..., 1], or [..., 2] where a score has two
+    ends.
+    """
 
     limits: tuple[float, ...] = ()
 
@@ -215,7 +219,8 @@ class Given(_scorers.RealScorer):
         return "1 (score)"
 
     def _scores(self, labels, y_pred):
-        return y_pred[:, 0], ~tf.math.is_nan(y_pred[:, 0])
+        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else tf.transpose(y_pred)
+        return scores, ~tf.math.is_nan(y_pred[:, 0])
 
     def explain(self, y_true, y_pred, live):
         np_inputs.finite("y_true", np.asarray(y_true).reshape(-1)[np.asarray(live)])
@@ -227,7 +232,7 @@ class Given(_scorers.RealScorer):
 
 
 def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns the scores of a distribution, shape of `y_true` and an axis of 1.
+    """Returns the scores of a distribution, shape of `y_true` and an axis of 1 or 2.
 
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
@@ -251,4 +256,5 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor
         finite = tf.math.is_finite(y)
         scores = scorer.of_distribution(distribution, tf.where(finite, y, 0.0))
     scores = tf.where(finite, scores, np.nan)
-    return tf.reshape(scores, tf.shape(y_true))[..., None]
+    ends = tf.unstack(scores) if scores.shape.rank > finite.shape.rank else [scores]
+    return tf.stack([tf.reshape(end, tf.shape(y_true)) for end in ends], axis=-1)

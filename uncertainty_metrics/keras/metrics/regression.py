@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _regression_scorers
 from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetric
-from uncertainty_metrics.tensorflow import _inputs, _search, _sums
+from uncertainty_metrics.tensorflow import _inputs, _search, _sums, regression
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -56,6 +57,10 @@ class _MeanMetric(_ForecastMetric, MeanScore):
 
 def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
     """Returns the weight of the scores between the limits, [1, limits + 1]."""
+    if scores.shape.rank > 1:  # The two ends of intervals.
+        ends = tf.unstack(scores)
+        masses = regression.ring_masses(ends, np.array(scorer.limits), weights)
+        return _sums.Sums(None, masses[None], tf.zeros_like(masses)[None])
     limits = tf.constant(scorer.limits, scores.dtype)
     cell = _search.search_sorted(limits, scores, "left")
     hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
@@ -97,7 +102,7 @@ class ExpectedCalibrationError(_CoverageMetric):
     over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
     `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and variance
     [..., 2], or it is a TFP distribution, whose CDF tells which intervals hold the
-    target.
+    target; where that of a discrete one jumps, they hold a share of it.
 
     Args:
       n_bins: number of levels.

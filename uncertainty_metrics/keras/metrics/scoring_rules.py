@@ -38,7 +38,7 @@ def _batch_sums(
     scores, right, kept = scorer.scores(batch)
     usable = tf.constant(True)
     if weights is None:
-        weights = tf.ones_like(scores)
+        weights = tf.ones_like(right, scores.dtype)
     else:
         usable = tf.reduce_all((weights >= 0) & (weights < float("inf")))
         weights = tf.cast(weights, scores.dtype)
