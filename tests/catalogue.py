@@ -930,6 +930,7 @@ KERAS_ONLY = {
 
 # Those of `um.regression`.
 REGRESSION = {
+    "PITInterval": "tests/np/test_regression.py",
     **dict.fromkeys(
         (
             *("TemperatureScaling", "calibration_error", "compute_calibration_curve"),

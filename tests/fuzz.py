@@ -217,6 +217,8 @@ def _forecasts(rng, shape, function):
         "pit": rng.uniform,
     }
     made = {name: make(size=shape) for name, make in makers.items() if name in takes}
+    if "uncertainties" in made and rng.random() < 0.2:
+        made["stddevs"] = made.pop("uncertainties")
     return {**made, **_weights(rng, shape, takes)}
 
 

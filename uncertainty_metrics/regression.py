@@ -11,6 +11,7 @@ _METRICS = "uncertainty_metrics.keras.metrics.regression"
 _PLOTS = "uncertainty_metrics.visualization.regression"
 
 _HOMES = {
+    "PITInterval": "uncertainty_metrics._statistics",
     "TemperatureScaling": _FUNCTIONS,
     "calibration_error": _FUNCTIONS,
     "compute_calibration_curve": _FUNCTIONS,

@@ -4,6 +4,7 @@ from uncertainty_metrics.keras.metrics.regression import ExpectedCalibrationErro
 from uncertainty_metrics.keras.metrics.regression import IntervalCoverage as IntervalCoverage
 from uncertainty_metrics.keras.metrics.regression import IntervalWidth as IntervalWidth
 from uncertainty_metrics.keras.metrics.regression import NegativeLogLikelihood as NegativeLogLikelihood
+from uncertainty_metrics._statistics import PITInterval as PITInterval
 from uncertainty_metrics.keras.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
 from uncertainty_metrics.keras.metrics.regression import Sharpness as Sharpness
 from uncertainty_metrics.tensorflow.regression import TemperatureScaling as TemperatureScaling

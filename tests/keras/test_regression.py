@@ -351,10 +351,35 @@ def test_discrete_distributions(rng):
     metric = regression.NegativeLogLikelihood()
     metric.update_state(y, poisson)
     close(metric.result(), -np.mean(stats.poisson.logpmf(y, rates)), 3e-6)
-    middle = stats.poisson.cdf(y, rates) - 0.5 * stats.poisson.pmf(y, rates)
-    metric = regression.IntervalCoverage(0.6)
-    metric.update_state(y, poisson)
-    close(metric.result(), np.mean(np.abs(2 * middle - 1) <= 0.6))
+    upper = stats.poisson.cdf(y, rates)
+    lower = upper - stats.poisson.pmf(y, rates)
+    weights = np.float32(rng.integers(0, 3, 30))
+    levels = np.linspace(0.1, 0.99, 7)[:, None]
+    ends = (np.clip(end, (1 - levels) / 2, (1 + levels) / 2) for end in (lower, upper))
+    shares = -np.subtract(*ends) / (upper - lower)
+    y = np.where(weights > 0, y, np.nan).astype(np.float32)
+    live = weights > 0
+    for weight in (weights, live.astype(np.float32)):
+        coverage = np.average(shares, axis=1, weights=weight)
+        for metric, value in (
+            (regression.IntervalCoverage(0.99), coverage[-1]),
+            (
+                regression.ExpectedCalibrationError(7),
+                np.mean(np.abs(coverage - levels[:, 0])),
+            ),
+        ):
+            metric.update_state(y[:20], tfd().Poisson(rates[:20]), weight[:20])
+            metric.update_state(y[20:, None], tfd().Poisson(rates[20:]), weight[20:])
+            close(metric.result(), value, 3e-6)
+
+
+def test_calibrated_discrete_distributions_are_calibrated(rng):
+    # Most targets are 0, the middle of whose jump is in the interval of hardly a level.
+    n = 20000
+    rates = np.float32(rng.uniform(0.05, 0.5, n))
+    metric = regression.ExpectedCalibrationError()
+    metric.update_state(rng.poisson(rates), tfd().Poisson(rates))
+    assert metric.result() < 5 * 0.5 / math.sqrt(n)
 
 
 @every_metric

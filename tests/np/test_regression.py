@@ -1,6 +1,7 @@
 """Calibration of predicted means and variances, against independent references."""
 
 import fractions
+import itertools
 import math
 
 import numpy as np
@@ -284,7 +285,7 @@ def test_intervals_equal_the_loop(n_bins, dtype, rng):
         shares = [interval_mass(*pair, left, right) for pair in ends64]
         return np.sum(weights * mask * shares)
 
-    expected = [mass(float(a), float(b)) for a, b in zip(edges, edges[1:])]
+    expected = [mass(float(a), float(b)) for a, b in itertools.pairwise(edges)]
     np.testing.assert_allclose(histogram["counts"], expected, atol=1e-12)
     total = np.sum(weights * mask)
     density = np.array(expected) / total * n_bins

@@ -892,8 +892,8 @@ def sample_pit(samples: TensorLike, targets: TensorLike) -> PITInterval:
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape of
-      the targets, float32 or float64 as the samples. NaN inside a graph where eager
+      `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
+      of the targets, float32 or float64 as the samples. NaN inside a graph where eager
       execution raises ValueError for values.
 
     Raises:
@@ -1116,7 +1116,9 @@ def _pit_values(
     upper ends of intervals; weights, and whether all was right.
     """
     arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
-    tensors = {name: _inputs.as_tensor(name, value) for name, value in arguments.items()}
+    tensors = {
+        name: _inputs.as_tensor(name, value) for name, value in arguments.items()
+    }
     dtype = _inputs.predictions_dtype(*tensors.values())
     ends, weights, usable = _included(tensors, mask, sample_weight, dtype)
     right = tf.constant(True)
