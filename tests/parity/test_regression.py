@@ -187,6 +187,27 @@ def test_graphs_of_any_size(row, rng):
             assert np.all(np.isnan(result))
 
 
+@DTYPES
+def test_the_interval_is_closed(dtype):
+    limit = dtype(np_regression.normal_limits([0.95])[0])
+    targets = np.array([limit, -limit, np.nextafter(limit, dtype(9))])
+    zeros, ones = np.zeros(3, dtype), np.ones(3, dtype)
+
+    def coverage(*data):
+        return (
+            tf_regression.interval_coverage(*data),
+            tf_regression.interval_coverage(*data, sample_weight=ones),
+        )
+
+    for run in (
+        coverage,
+        tf.function(coverage),
+        tf.function(coverage, jit_compile=True),
+    ):
+        results = run(*map(tf.constant, (zeros, ones, targets)))
+        np.testing.assert_allclose(results, 2 / 3, rtol=1e-6)
+
+
 @rows([row for row in GRAPHS if row.name in COMPILED])
 def test_compiled_by_xla(row, rng):
     case = row.cases[0]
