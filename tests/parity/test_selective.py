@@ -70,7 +70,7 @@ def test_area_of_tied_groups_in_float64():
         return um.aurc(confidences=confidences, correct=correct)
 
     for result in modes(function, *arrays):
-        np.testing.assert_allclose(result, 7 / 18, atol=1e-15)
+        np.testing.assert_allclose(result, 7 / 18, rtol=0, atol=1e-13)
 
 
 def test_saturated_logits_keep_their_order(rng):
