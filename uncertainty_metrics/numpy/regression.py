@@ -803,7 +803,8 @@ def probability_integral_transform(
 
     arguments = predictions, uncertainties, targets
     forecasts = checked_forecasts(*arguments, stddevs=stddevs)
-    return special.ndtr(forecasts.z).reshape(np.shape(targets))
+    shape = _inputs.as_array("targets", targets).shape
+    return special.ndtr(forecasts.z).reshape(shape)
 
 
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:

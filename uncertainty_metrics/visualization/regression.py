@@ -398,7 +398,7 @@ def create_calibration_report(
       >>> plt.close(figure)
     """
     data = predictions, uncertainties, targets
-    options = {"mask": mask, "stddevs": stddevs}
+    options: dict[str, Any] = {"mask": mask, "stddevs": stddevs}
     numbers = regression.evaluate_calibration(*data, **options)
     forecasts = regression.checked_forecasts(*data, **options)
     figure = _figure(figsize)
