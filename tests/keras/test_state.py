@@ -207,6 +207,7 @@ def test_pairs_add_as_one_number_of_48_bits(rng):
     hi = (rng.normal(size=[1000, 2]) * 10.0 ** rng.integers(-3, 6, [1000, 2])).astype(
         np.float32
     )
+    hi[:, 0] = abs(hi[:, 0])  # Weights.
     lo = (hi * rng.uniform(-(2.0**-25), 2.0**-25, hi.shape)).astype(np.float32)
     states = [pairs(*pair) for pair in zip(hi, lo, strict=True)]
     expected = sum(exact(state) for state in states)
