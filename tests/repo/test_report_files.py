@@ -406,6 +406,3 @@ def test_underscores_are_no_part_of_numbers(cell, capsys):
         capsys, "p.csv"
     )
     assert "must be an integer" in fails(capsys, "--num-bins", "1_0")
-
-
-# Chance.
