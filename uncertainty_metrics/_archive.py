@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import IO
 
 import numpy as np
@@ -66,7 +66,7 @@ class Archive:
         self.names = [member.filename.removesuffix(".npy") for member in members]
         self._members = dict(zip(self.names, members, strict=True))
 
-    def read(self, names: Iterable[str]) -> Mapping[str, np.ndarray]:
+    def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
         """Returns some of the arrays; their sizes are looked at before any is unpacked.
 
         Raises:

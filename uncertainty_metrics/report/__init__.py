@@ -103,7 +103,13 @@ def write(
     directory = pathlib.Path(directory)
     with errors_naming(report["source"]):
         pictures = {name: _png(figure) for name, figure in figures.items()}
-    numbers = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        numbers = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        raise ReportError(
+            f"{report['source']}: its numbers are too large or too small to compute "
+            "with: a metric is not defined"
+        ) from None
     contents = {
         "report.html": _html.page(report, pictures).encode(),
         **pictures,

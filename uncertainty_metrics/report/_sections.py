@@ -138,7 +138,9 @@ def _task(predictions: Predictions | Regression) -> str:
 def errors_naming(source: str) -> Iterator[None]:
     """Makes errors name the file whose numbers are wrong."""
     try:
-        yield
+        # What overflows is infinite or not defined in the report, or refused with it.
+        with np.errstate(all="ignore"):
+            yield
     except (TypeError, ValueError, MemoryError) as wrong:
         raise ReportError(f"{source}: {wrong}") from wrong
     except ImportError as missing:

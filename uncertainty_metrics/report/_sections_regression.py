@@ -71,9 +71,21 @@ def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
     }
 
 
+def _check_size(forecasts: regression._Forecasts) -> None:
+    """Raises ValueError for numbers whose squares, or their ratios, overflow."""
+    error = float(np.abs(forecasts.errors).max(initial=0))
+    low, high = forecasts.variances.min(), forecasts.variances.max()
+    if error > 1e100 or not 1e-100 <= low <= high <= 1e200:
+        raise ValueError(
+            "errors must be at most 1e100, variances in [1e-100, 1e200]. Received: "
+            f"errors up to {error:.4g}, variances in [{low:.4g}, {high:.4g}]"
+        )
+
+
 def sections(model: Regression, num_bins: int) -> dict[str, Any]:
     """Returns what the report says of one model."""
     forecasts = forecasts_of(model)
+    _check_size(forecasts)
     data = normal_arguments(forecasts)
     weights, size = data["sample_weight"], len(forecasts.errors)
     sample_size, total = float(size), float(size)
