@@ -72,13 +72,17 @@ def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
 
 
 def _check_size(forecasts: regression._Forecasts) -> None:
-    """Raises ValueError for numbers whose squares, or their ratios, overflow."""
-    error = float(np.abs(forecasts.errors).max(initial=0))
-    low, high = forecasts.variances.min(), forecasts.variances.max()
-    if error > 1e100 or not 1e-100 <= low <= high <= 1e200:
+    """Raises ValueError for numbers too large or small for the intervals.
+
+    These need the cubes of their squares.
+    """
+    stddevs = np.sqrt(forecasts.variances)
+    sizes = (forecasts.errors, stddevs, 1 / stddevs, forecasts.errors / stddevs)
+    if not all(np.abs(size).max() <= 1e50 for size in sizes):
         raise ValueError(
-            "errors must be at most 1e100, variances in [1e-100, 1e200]. Received: "
-            f"errors up to {error:.4g}, variances in [{low:.4g}, {high:.4g}]"
+            "errors, standard deviations, their inverses and the errors over them must "
+            f"be at most 1e50. Received: errors up to {np.abs(sizes[0]).max():.4g}, "
+            f"standard deviations in [{stddevs.min():.4g}, {stddevs.max():.4g}]"
         )
 
 
