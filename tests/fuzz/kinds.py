@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from tests.fuzz import functions, metrics, shapes, targets
+from tests.fuzz import (
+    confusion,
+    files,
+    functions,
+    logits,
+    metrics,
+    mixtures,
+    shapes,
+    streams,
+    targets,
+)
 
 
 class Kind(NamedTuple):
@@ -28,4 +38,12 @@ KINDS = {
     "losses": Kind(metrics.LOSSES, metrics.check_loss),
     "shapes": Kind(targets.TARGETS, shapes.check_function, 10),
     "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
+    "logits": Kind(logits.NAMES, logits.check),
+    "mixtures": Kind(mixtures.NAMES, mixtures.check, 2),
+    "threads": Kind(streams.STREAMS, streams.check_threads, 10),
+    "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
+    "states": Kind(streams.STREAMS, files.check_state, 4),
+    "reports": Kind(files.REPORTS, files.check_report),
+    "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
+    "confusion": Kind(confusion.CASES, confusion.check, 4),
 }

@@ -84,7 +84,9 @@ _MANY = 10**5
 
 
 def _number_of_classes(rng):
-    return _MANY if rng.random() < 0.02 else int(rng.choice([1, 2, 3, 3, 5, 40]))
+    return (
+        _MANY if rng.random() < 0.02 else int(rng.choice([1, 2, 3, 3, 5, 40, 67, 100]))
+    )
 
 
 def _labelled(rng, shape, function):
