@@ -1,4 +1,4 @@
-"""Arguments that are good elsewhere: probabilities as logits, labels as text, and so on.
+"""Arguments that are good elsewhere: probabilities as logits, labels as text, ...
 
 Each must be refused with a ValueError that names what should have been passed.
 """
@@ -6,7 +6,6 @@ Each must be refused with a ValueError that names what should have been passed.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +14,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.fuzz.outcomes import call, told
+from tests.fuzz.targets import TARGETS
 
 _ROOMS = {"NumPy": um_np, "TensorFlow": um}
 
@@ -40,24 +40,18 @@ def _refusal(call_it: Callable[[], object], *words: str) -> str | None:
     return f"{' '.join(words)}: {told(done)}"
 
 
-def _function(name, wrong, rng):
+def _function(name, options, wrong, rng):
     labels, probabilities, logits = _data(rng)
+    text = labels.astype(str)
+    text = (text, text.astype(object), text.tolist())[rng.integers(3)]
+    given, word = {
+        "logits": ({"labels": labels, "logits": probabilities}, "`probabilities`"),
+        "probabilities": ({"labels": labels, "probabilities": logits}, "`logits`"),
+        "labels": ({"labels": text, "probabilities": probabilities}, "`labels`"),
+    }[wrong]
     for room, functions in _ROOMS.items():
-        function = getattr(functions, name)
-        if wrong == "logits":
-            problem = _refusal(
-                lambda: function(labels, logits=probabilities), "`probabilities`"
-            )
-        elif wrong == "probabilities":
-            problem = _refusal(
-                lambda: function(labels, probabilities=logits), "`logits`"
-            )
-        else:
-            text = labels.astype(str)
-            text = (text, text.astype(object), text.tolist())[rng.integers(3)]
-            problem = _refusal(
-                lambda: function(text, probabilities=probabilities), "`labels`"
-            )
+        function = functools.partial(getattr(functions, name), **given, **options)
+        problem = _refusal(function, word)
         if problem:
             return f"{room}: {problem}"
     return None
@@ -66,16 +60,17 @@ def _function(name, wrong, rng):
 def _fit(name, rng):
     labels, probabilities, _ = _data(rng)
     scaling = _ROOMS[name].TemperatureScaling()
-    return _refusal(lambda: scaling.fit(labels, probabilities), "`probabilities`")
+    fit = functools.partial(scaling.fit, labels, probabilities)
+    return _refusal(fit, "`probabilities`")
 
 
-def _positional(name, rng):
+def _positional(name, options, rng):
     """Probabilities are the second argument."""
     labels, probabilities, _ = _data(rng)
     for room, functions in _ROOMS.items():
-        function = getattr(functions, name)
-        expected = call(lambda: function(labels, probabilities=probabilities), {})  # noqa: B023
-        done = call(lambda: function(labels, probabilities), {})  # noqa: B023
+        function = functools.partial(getattr(functions, name), labels, **options)
+        expected = call(function, {"probabilities": probabilities})
+        done = call(functools.partial(function, probabilities), {})
         if told(done) != told(expected):
             return f"{room}: {told(done)} for {told(expected)}"
     return None
@@ -88,10 +83,8 @@ def _metric(row, rng):
         options["num_classes"] = probabilities.shape[1]
     for from_logits, wrong in ((True, probabilities), (False, logits)):
         metric = getattr(um, row.metric)(**options, from_logits=from_logits)
-        problem = _refusal(
-            lambda: metric.update_state(labels, wrong),  # noqa: B023
-            "`from_logits`",
-        )
+        update = functools.partial(metric.update_state, labels, wrong)
+        problem = _refusal(update, "from_logits")
         if problem:
             return problem
     return None
@@ -104,9 +97,8 @@ def _loss(row, rng):
     loss = getattr(um, _LOSSES[row.metric])(**options)
     weights = np.ones(8, np.float32)
     weights[rng.integers(8)] = rng.choice([-1.0, -np.inf, np.inf, np.nan, -1e-30])
-    return _refusal(
-        lambda: loss(data.labels, data.predictions, weights), "`sample_weight`"
-    )
+    call_it = functools.partial(loss, data.labels, data.predictions, weights)
+    return _refusal(call_it, "`sample_weight`")
 
 
 _LOSSES = {
@@ -118,19 +110,22 @@ _LOSSES = {
 }
 
 
-def _cases():
+def _functions():
+    """Yields functions of either kind of predictions, and options that they need."""
     for row in catalogue.FUNCTIONS:
-        name = row.name
-        taken = inspect.signature(getattr(um_np, name)).parameters
-        if not {"labels", "logits", "probabilities"} <= set(taken):
-            continue
-        if any(
-            p.default is p.empty and p.name != "labels" for p in taken.values()
-        ):  # Options that must be given.
-            continue
+        if {"logits", "probabilities"} <= set(TARGETS[row.name].parameters):
+            yield row.name, row.cases[0]
+    yield "debiased_calibration_error", {}
+    yield "calibrated_negative_log_likelihood", {}
+
+
+def _cases():
+    for name, options in _functions():
         for wrong in ("logits", "probabilities", "labels"):
-            yield f"{wrong}-{name}", functools.partial(_function, name, wrong)
-        yield f"positional-{name}", functools.partial(_positional, name)
+            case = functools.partial(_function, name, options, wrong)
+            yield f"{wrong}-{name}", case
+        if "binning_scheme" not in options:  # The second argument.
+            yield f"positional-{name}", functools.partial(_positional, name, options)
     for name in _ROOMS:
         yield f"fit-{name}", functools.partial(_fit, name)
     for row in catalogue.CLASS_METRICS:
