@@ -42,8 +42,8 @@ KINDS = {
     "mixtures": Kind(mixtures.NAMES, mixtures.check, 2),
     "threads": Kind(streams.STREAMS, streams.check_threads, 10),
     "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
-    "states": Kind(streams.STREAMS, files.check_state, 4),
+    "states": Kind(streams.STREAMS, files.check_state, 10),
     "reports": Kind(files.REPORTS, files.check_report),
     "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
-    "confusion": Kind(confusion.CASES, confusion.check, 4),
+    "confusion": Kind(confusion.CASES, confusion.check, 2),
 }
