@@ -13,6 +13,7 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
+from tests.fuzz.metrics import LOSSES
 from tests.fuzz.outcomes import call, told
 from tests.fuzz.targets import TARGETS
 
@@ -90,24 +91,16 @@ def _metric(row, rng):
     return None
 
 
-def _loss(row, rng):
+def _loss(name, rng):
     """Weights must be finite and not negative."""
-    options = row.metric_cases[0][0]
+    metric = LOSSES.get(name, "CRPSNormal")
+    row = next(row for row in catalogue.METRICS if row.metric == metric)
+    loss = getattr(um, name)(**row.metric_cases[0][0])
     data = row.lattice(rng, 8)
-    loss = getattr(um, _LOSSES[row.metric])(**options)
     weights = np.ones(8, np.float32)
     weights[rng.integers(8)] = rng.choice([-1.0, -np.inf, np.inf, np.nan, -1e-30])
     call_it = functools.partial(loss, data.labels, data.predictions, weights)
     return _refusal(call_it, "`sample_weight`")
-
-
-_LOSSES = {
-    "BrierScore": "BrierLoss",
-    "CRPSNormal": "CRPSNormalLoss",
-    "CRPSSamples": "CRPSSampleLoss",
-    "IntervalScore": "IntervalLoss",
-    "Pinball": "PinballLoss",
-}
 
 
 def _functions():
@@ -130,9 +123,8 @@ def _cases():
         yield f"fit-{name}", functools.partial(_fit, name)
     for row in catalogue.CLASS_METRICS:
         yield f"metric-{row.metric}", functools.partial(_metric, row)
-    for row in catalogue.METRICS:
-        if row.metric in _LOSSES:
-            yield f"weights-{_LOSSES[row.metric]}", functools.partial(_loss, row)
+    for name in (*LOSSES, "GaussianNLLLoss"):
+        yield f"weights-{name}", functools.partial(_loss, name)
 
 
 CASES = dict(_cases())

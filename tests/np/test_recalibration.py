@@ -271,11 +271,14 @@ def test_saved_and_loaded(tmp_path, rng):
         '{"class": "recalibration.TemperatureScaling", "version": 9, "temperature": 2}',
         '{"class": "recalibration.TemperatureScaling", "version": 1, "temperature": 0}',
         '{"class": "recalibration.TemperatureScaling", "version": 1}',
+        "[" * 100_000,
+        "\udcff",  # A byte that is no UTF-8.
     ],
+    ids=lambda text: text[-40:].encode("utf-8", "replace").decode(),
 )
 def test_other_files(text, tmp_path):
     path = pathlib.Path(tmp_path, "other.json")
-    path.write_text(text)
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ValueError, match="`path` must be a file that `save` wrote"):
         TemperatureScaling.load(path)
 
