@@ -10,12 +10,12 @@ from tests.fuzz.kinds import KINDS
 from tests.fuzz.mutations import build
 from tests.fuzz.targets import TARGETS
 
-# So many of each name; of costly kinds one name in three.
+# So many of each name; of costly kinds one name in four.
 CASES = {"functions": 4, "losses": 4}
 NAMES = [
     (kind, name)
     for kind, (names, _, every) in KINDS.items()
-    for name in list(names)[:: 3 if every >= 10 else 1]
+    for name in list(names)[:: 4 if every >= 10 else 1]
 ]
 
 
