@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import json
 import math
@@ -10,8 +11,6 @@ import pathlib
 import tempfile
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -165,17 +164,22 @@ def _csv(rng):
 
 
 def _parquet(rng):
+    import pyarrow
+    from pyarrow import parquet
+
     columns = _examples(rng)
     if rng.random() < 0.3:
         name = str(rng.choice([*columns]))
         cells = _CELLS[rng.integers(len(_CELLS))]
         columns[name] = [cells] * len(columns[name])
     file = io.BytesIO()
-    parquet.write_table(pa.table(columns), file)
+    parquet.write_table(pyarrow.table(columns), file)
     return damaged(rng, file.getvalue()) if rng.random() < 0.7 else file.getvalue()
 
 
-REPORTS = {"npz": _npz, "csv": _csv, "parquet": _parquet}
+REPORTS = {"npz": _npz, "csv": _csv}
+if importlib.util.find_spec("pyarrow"):
+    REPORTS["parquet"] = _parquet
 # One case in so many runs the command, with its pictures.
 _WHOLE = 20
 
