@@ -673,9 +673,9 @@ REAL_ROWS = (
         "energy_score",
         references.energy,
         make=_vectors,
-        cases=({}, {"estimator": "fair"}),
+        cases=({}, {"estimator": "nrg"}, {"estimator": "roll"}),
         tail={"labels": 1, "predictive_samples": 2},
-        bad_options=(({"estimator": "roll"}, "'nrg', 'fair'"),),
+        bad_options=(({"estimator": "pwm"}, "'fair', 'nrg', 'roll'"),),
     ),
 )
 

@@ -221,10 +221,10 @@ def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
 @ROOMS
 def test_energy_score_of_one_dimension_is_the_crps(room, rng):
     y, samples = rng.normal(size=7), rng.normal(size=[7, 12])
-    for estimator in ("nrg", "fair"):
+    for options in ({}, *({"estimator": name} for name in ("nrg", "fair", "roll"))):
         np.testing.assert_allclose(
-            room.energy_score(y[:, None], samples[..., None], estimator=estimator),
-            room.crps_score(y, samples, estimator=estimator),
+            room.energy_score(y[:, None], samples[..., None], **options),
+            room.crps_score(y, samples, **options),
             atol=1e-12,
         )
 
@@ -240,15 +240,43 @@ def test_energy_score_of_tiny_and_huge_numbers(room, scale, rng):
     np.testing.assert_allclose(np.asarray(result) / scale, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("classes", [64, 67, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_brier_score_of_many_classes(classes, dtype, rng):
+    p = rng.dirichlet(np.full(classes, 0.1), 9).astype(dtype)
+    p[:, -1] += 1 - p.sum(axis=1, dtype=dtype)
+    p = np.abs(p)
+    labels = rng.integers(0, classes, 9)
+    expected = np.sum(p.astype(float) ** 2, axis=1) - 2 * p[range(9), labels]
+
+    def score(p):
+        return um.brier_score(labels, probabilities=p, aggregate=False)
+
+    for run in (score, tf.function(score), tf.function(score, jit_compile=True)):
+        np.testing.assert_allclose(run(p), expected, rtol=1e-5, atol=1e-6)
+
+
+@ROOMS
+def test_the_variance_within_bins_of_equal_rows_is_0(room, rng):
+    for classes in (2, 3, 7):
+        for row in rng.dirichlet(np.ones(classes), 20).astype(np.float32):
+            rows = np.repeat(row[None], 50, axis=0)
+            labels = rng.integers(0, classes, 50)
+            parts = room.brier_decomposition_exact(labels, probabilities=rows)
+            assert 0 <= parts.within_bin_variance < 1e-6
+
+
 @ROOMS
 def test_one_sample(room):
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="nrg")).tolist() == [2]
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="roll")).tolist() == [2]
-    assert np.asarray(room.energy_score([[1.0]], [[[3.0]]])).tolist() == [2]
+    for estimator in ("nrg", "roll"):
+        score = room.energy_score([[1.0]], [[[3.0]]], estimator=estimator)
+        assert np.asarray(score).tolist() == [2]
     with pytest.raises(ValueError, match="two samples"):
         room.crps_score([1.0], [[3.0]])
     with pytest.raises(ValueError, match="two samples"):
-        room.energy_score([[1.0]], [[[3.0]]], estimator="fair")
+        room.energy_score([[1.0]], [[[3.0]]])
 
 
 def test_one_sample_that_only_the_graph_sees_is_nan():

@@ -595,6 +595,25 @@ def test_transformed_distributions():
     )
 
 
+@pytest.mark.parametrize(
+    ("dtype", "df"), [(tf.float32, 0.51), (tf.float32, 0.6), (tf.float64, 0.515)]
+)
+def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
+    heavy = tfb.Shift(tf.constant(0.5, dtype))(named("StudentT", (df, 0, 1), dtype))
+    with pytest.raises(ValueError, match="can be integrated"):
+        crps_distribution([0.5, 2.0], heavy)
+
+
+def test_a_heavy_tail_is_followed():
+    student = named("StudentT", (0.55, 0, 1))
+    shifted = tfb.Shift(double(0.5))(student)
+    np.testing.assert_allclose(
+        crps_distribution([0.5, 2.0], shifted),
+        crps_distribution([0.0, 1.5], student),
+        rtol=2e-8,
+    )
+
+
 def test_sums_over_integers():
     for distribution, frozen in (
         (tfd.Binomial(double(20), probs=double(0.3)), st.binom(20, 0.3)),
@@ -680,6 +699,51 @@ def test_graph_and_xla(name, parameters):
         result = tf.function(score, jit_compile=jit_compile)(labels, parameters)
         for actual, value in zip(result, expected, strict=True):
             np.testing.assert_allclose(actual, value, rtol=2e-5, atol=1e-6)
+
+
+# One of each closed form; the parameters that None stands for are None.
+DISCRETE = {
+    "Bernoulli": (None, 0.3),
+    "Categorical": (None, [0.2, 0.3, 0.5]),
+    "Deterministic": (2.0,),
+    "Empirical": ([0.3, -1.0, 2.0],),
+    "FiniteDiscrete": ([1.0, 3.0, 7.5], None, [0.2, 0.3, 0.5]),
+    "Geometric": (None, 0.3),
+    "Poisson": (2.5,),
+}
+
+
+def test_every_closed_form_compiles():
+    continuous = {name: (p, frozen) for name, p, frozen in reversed(CONTINUOUS)}
+    known = {cls.__name__ for cls in _closed_form_crps._table()}
+    mixed = {"Mixture", "MixtureSameFamily", "_Mixture", "_MixtureSameFamily"}
+    assert known == {*continuous, *DISCRETE, *mixed}
+    labels = {name: labels_for(frozen) for name, (_, frozen) in continuous.items()}
+    weights, parameters = double([0.3, 0.7]), (double([0.0, 2.0]), double([1.0, 0.5]))
+
+    @tf.function(jit_compile=True)
+    def scores():
+        results = {
+            name: crps_distribution(labels[name], named(name, p))
+            for name, (p, _) in continuous.items()
+        }
+        for name, p in DISCRETE.items():
+            p = [None if value is None else double(value) for value in p]
+            forecast = getattr(tfd, name)(*p)
+            results[name] = crps_distribution(double(REALS), forecast)
+        family = tfd.MixtureSameFamily(
+            tfd.Categorical(probs=weights), tfd.Normal(*parameters)
+        )
+        results["MixtureSameFamily"] = crps_distribution(double(REALS), family)
+        return results
+
+    results = scores()
+    expected = {name: reference(f, labels[name]) for name, (_, f) in continuous.items()}
+    with tf.init_scope():
+        eager = scores.python_function()
+    for name, result in results.items():
+        exact = expected.get(name, eager[name])
+        np.testing.assert_allclose(result, exact, rtol=2e-8, err_msg=name)
 
 
 def test_nan_in_a_graph():

@@ -285,7 +285,7 @@ CASES = [
             reals([2], [3, 2]),
             [np.array(part, np.float64) for part in zip(*VECTORS, strict=True)],
         )
-        for estimator in ("nrg", "fair")
+        for estimator in ("nrg", "fair", "roll")
     ),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
