@@ -17,6 +17,10 @@ is the exp-sinh rule for W = inf and the tanh-sinh rule for W = s; the trapezoid
 in t converges exponentially for every smooth CDF, also one that is singular at the ends
 of its support, since both ends are at t = -inf and t = inf.
 
+A mixture may be narrow at several places: its integrals are split at the quartiles and
+the ends of the support of each component, and the halves of each piece are such
+integrals from its ends.
+
 Where the nodes are does not change the value, so no derivative is taken of them; the
 derivative in y is 2 F(y) - 1.
 """
