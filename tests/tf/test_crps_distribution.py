@@ -541,6 +541,39 @@ def test_mixtures_equal_the_integral(weights, components):
     np.testing.assert_allclose(scores, expected, rtol=5e-5 if gamma else 3e-6)
 
 
+def test_mixtures_compile_and_have_gradients():
+    labels = double([-2.0, 0.0, 0.7, 1.0, 40.0])
+
+    @tf.function
+    def score(logits, loc):
+        with tf.GradientTape() as tape:
+            tape.watch([logits, loc])
+            mixture = tfd.MixtureSameFamily(
+                tfd.Categorical(logits=logits), tfd.Laplace(loc, double(0.01))
+            )
+            total = tf.reduce_sum(crps_distribution(labels, mixture))
+        return total, tape.gradient(total, [logits, loc])
+
+    # E|X - y| - E|X - X'| / 2 of two atoms, so narrow are they.
+    inputs = double([np.log(9), 0.0]), double([0.0, 1.0])
+    (y,) = np.asarray(labels)[None]
+    distances = 0.9 * np.abs(y) + 0.1 * np.abs(y - 1) - 0.09
+    total, (by_logits, by_loc) = score(*inputs)
+    np.testing.assert_allclose(total, distances.sum(), rtol=3e-3)
+    for i, gradient in enumerate((by_logits, by_loc)):
+        for k in range(2):
+            moves = [double(np.eye(2)[k] * s) for s in (1e-6, -1e-6)]
+            both = [
+                score(*[x + move if i == j else x for j, x in enumerate(inputs)])[0]
+                for move in moves
+            ]
+            slope = (both[0] - both[1]) / 2e-6
+            np.testing.assert_allclose(gradient[k], slope, rtol=1e-4, atol=1e-7)
+    compiled = tf.function(score.python_function, jit_compile=True)(*inputs)
+    np.testing.assert_allclose(compiled[0], total, rtol=1e-12)
+    np.testing.assert_allclose(compiled[1], [by_logits, by_loc], rtol=1e-9)
+
+
 def test_mixtures_need_the_support_of_each_component():
     # TFP's Weibull has a CDF of 0.94 at -5.
     labels = np.array([-5.0, -0.4, 0.2, 1.0, 2.0, 11.0])
