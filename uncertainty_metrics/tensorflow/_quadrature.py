@@ -493,7 +493,7 @@ def _continuous_in_pieces(
     """
     dtype = fixed.dtype
     median = _first(lambda z: cdf.below(z) >= 0.5, fixed)[1]
-    points, scales = [tf.stop_gradient(x) for x in cdf.marks(fixed)]
+    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed)]
     lower, upper = tf.reduce_min(points, axis=0), tf.reduce_max(points, axis=0)
     within = tf.clip_by_value(fixed, lower, upper)
     edges = tf.concat([points, median[tf.newaxis], within[tf.newaxis]], axis=0)
