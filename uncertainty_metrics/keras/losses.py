@@ -170,7 +170,8 @@ class CRPSNormalLoss(_NormalLoss):
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
-        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
@@ -216,7 +217,8 @@ class GaussianNLLLoss(_NormalLoss):
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
-        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.

@@ -482,6 +482,8 @@ class _CrossEntropy(MeanScore):
 
     _scorer_type: type[_CrossEntropyScorer]
 
+    _direction = "down"
+
     def __init__(
         self,
         from_logits: bool = False,
