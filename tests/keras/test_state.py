@@ -114,6 +114,58 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     assert_alike(metric.get_state(), state)
 
 
+@every_stream
+def test_copies_keep_the_state(stream, rng):
+    first, second, *_ = parts(stream.data(rng), 4)
+    metric = stream.make(name="kept", dtype="float64")
+    for batch in (first, second):
+        for again in (
+            copy.deepcopy([metric, metric]),
+            pickle.loads(pickle.dumps([metric, metric])),
+            [copy.copy(metric)] * 2,
+        ):
+            assert again[0] is again[1]
+            assert type(again[0]) is type(metric)
+            assert again[0].get_config() == metric.get_config()
+            assert again[0].get_state() == metric.get_state()
+            again[0].update_state(*batch)  # It is no other name of the state.
+            assert again[0].get_state() != metric.get_state()
+        metric.update_state(*batch)
+
+
+def test_a_refused_batch_leaves_every_bit():
+    """Of pairs too that are not the rounded sum and its error."""
+    metric = um.BrierScore()
+    state = pairs([2.0, -0.0], lo=[1.5, -0.0])
+    state = dataclasses.replace(state, config=metric.get_state().config)
+    metric.set_state(state)
+    with pytest.raises(ValueError, match="y_true"):
+        metric.update_state([7], [[0.5, 0.5]])
+    for name, array in metric.get_state().arrays.items():
+        assert array.tobytes() == state.arrays[name].tobytes(), name
+
+
+def test_merging_adds_to_what_there_is():
+    first, second = um.BrierScore(zero_based=True), um.BrierScore(zero_based=True)
+    first.update_state([0], [[1.0, 0.0]])  # 0, and then twice 2.
+    second.update_state([0, 0], [[0.0, 1.0]] * 2)
+    first.merge_state([second])
+    assert float(first.result()) == pytest.approx(4 / 3)
+
+
+def test_sums_of_unknown_classes_raise(rng):
+    state = filled(rng, "StaticCalibrationError")
+    metric = um.StaticCalibrationError()
+    for change, word in (
+        ({"classes": None}, "`classes` must"),
+        ({"classes": 4}, "shape of units"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            dataclasses.replace(state, **change).to_metric()
+    with pytest.raises(ValueError, match="`classes` must"):
+        metric.merge_state([dataclasses.replace(state, classes=None)])
+
+
 @pytest.mark.tensors
 @every_stream
 def test_the_sum_of_states_is_the_state_of_all(stream, rng):

@@ -67,6 +67,32 @@ def test_shared_files_need_only_the_standard_library(name):
         assert root in sys.stdlib_module_names or root == "uncertainty_metrics", module
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        "importlib.reload(um); importlib.reload(um._registration).with_keras()",
+        "[sys.modules.pop(name) for name in list(sys.modules) if 'uncertainty' in name]"
+        "; import uncertainty_metrics",
+    ],
+)
+@pytest.mark.parametrize("family", ["keras", "tf_keras"])
+def test_imported_twice_there_is_one_finder(family, again):
+    code = (
+        "import importlib, sys, uncertainty_metrics as um, uncertainty_metrics._registration\n"
+        "before = len(sys.meta_path)\n"
+        f"{again}\n"
+        "assert len(sys.meta_path) == before\n"
+        f"import tensorflow, {family}.models\n"
+        "assert 'uncertainty_metrics.keras.losses' in sys.modules\n"
+        "assert len(sys.meta_path) < before\n"
+    )
+    env = {**os.environ, "TF_USE_LEGACY_KERAS": str(int(family == "tf_keras"))}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=env
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+
+
 @pytest.mark.parametrize("room", ["numpy", "visualization", "report", ""])
 def test_no_tensorflow_outside_its_rooms(room):
     for path, parts in modules():
