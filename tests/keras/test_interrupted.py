@@ -126,7 +126,7 @@ def test_interrupted_first_update_makes_the_state_or_not(name, rng):
 
 
 @pytest.mark.parametrize(
-    "name", ["ExpectedCalibrationError", "StaticCalibrationError", "BrierScore"]
+    "name", ["StaticCalibrationError", "BrierScore"]
 )
 @pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
 def test_interrupted_changes_of_the_state(name, change, rng):
