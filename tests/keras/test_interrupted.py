@@ -125,9 +125,7 @@ def test_interrupted_first_update_makes_the_state_or_not(name, rng):
     check(getattr(um, name), lambda metric: metric.update_state(*batch), 20, rng)
 
 
-@pytest.mark.parametrize(
-    "name", ["StaticCalibrationError", "BrierScore"]
-)
+@pytest.mark.parametrize("name", ["StaticCalibrationError", "BrierScore"])
 @pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
 def test_interrupted_changes_of_the_state(name, change, rng):
     data = catalogue.lattice(rng, 8)

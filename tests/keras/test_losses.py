@@ -79,6 +79,8 @@ SCALES = {
     "softplus": lambda x: np.log1p(np.exp(x)),
     "exp": np.exp,
     "identity": lambda x: x,
+    "variance": np.sqrt,
+    "log_variance": lambda x: np.exp(x / 2),
 }
 
 
@@ -146,8 +148,9 @@ class Row:
 
 
 def normal_row(loss, transform, reference):
-    data = positive_scales if transform == "identity" else reals(2)
-    bad = [0.0, -1.0] if transform == "identity" else [0.0, np.inf]
+    positive = transform in ("identity", "variance")
+    data = positive_scales if positive else reals(2)
+    bad = [0.0, -1.0] if positive else [0.0, np.inf]
 
     def score(y, row):
         return reference(y, row[0], SCALES[transform](row[1]))

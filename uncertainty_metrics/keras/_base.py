@@ -134,13 +134,12 @@ def _add_batch(
     state: _State, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor
 ) -> None:
     """Adds the sums if they are valid, and a number of invalid batches."""
-
     sums = _sums.settled(sums)
     units = tf.where(valid, sums.units, tf.zeros_like(sums.units))
     steps = [(state.invalid, invalid), (state.units, units)]
     if sums.hi is not None:
         hi, lo = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
-        # -0.0 changes no bit of what it is added to; a sum of nothing may settle a pair.
+        # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
         hi, lo = (
             tf.where(valid, step, tf.constant(-0.0, step.dtype))
             for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
@@ -191,8 +190,9 @@ def _given(valid: tf.Tensor, *sums: Any) -> tuple[_sums.Sums, tf.Tensor]:
 
 def _assign(variables: list[Any], values: list[Any] | None) -> None:
     """Assigns the values, or zeros."""
-    for i, variable in enumerate(variables):
-        value = tf.zeros(variable.shape, variable.dtype) if values is None else values[i]
+    if values is None:
+        values = [tf.zeros(variable.shape, variable.dtype) for variable in variables]
+    for variable, value in zip(variables, values, strict=True):
         variable.assign(value)
 
 

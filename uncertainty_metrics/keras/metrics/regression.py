@@ -1,9 +1,9 @@
 """Streaming calibration of predicted means and scales: the Keras metrics.
 
 `y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and scale
-parameter [..., 2], which `scale_transform` makes a standard deviation, as in the losses;
-or is a TFP distribution of scalar events, of the shape of the targets or of batch shape
-[], or what a TFP layer returns.
+parameter [..., 2], which `scale_transform` makes a standard deviation, as the losses
+do; or is a TFP distribution of scalar events, of the shape of the targets or of batch
+shape [], or what a TFP layer returns.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class ExpectedCalibrationError(_CoverageMetric):
 
     over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
     `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and scale
-    parameter [..., 2], of which `scale_transform` makes the standard deviation, or it is
-    a TFP distribution, whose CDF tells which intervals hold the target; where that of a
+    parameter [..., 2], which `scale_transform` makes the standard deviation, or it is a
+    TFP distribution, whose CDF tells which intervals hold the target; where that of a
     discrete one jumps, they hold a share of it. Smaller is better.
 
     Args:
