@@ -1,5 +1,6 @@
 """Callbacks of Keras know which way the metrics are better, and why they are NaN."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -84,7 +85,10 @@ def test_the_name_of_parts_is_a_name():
     assert metric.name == "reliability" != "uncertainty"
     assert metric.name != "uncertainty"
     assert {"parts": 1}[metric.name] == 1
-    assert type(metric.get_config()["name"]) is str
+    again = pickle.loads(pickle.dumps(metric.name))
+    for name in (metric.get_config()["name"], again):
+        assert type(name) is str
+        assert name == "parts"
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,9 @@ class _PartsName(str):
 
     __hash__ = str.__hash__
 
+    def __reduce__(self):
+        return str, (str(self),)
+
 
 def name_parts(metric: SumsMetric, directions: Mapping[str, str]) -> None:
     """Lets Keras find the directions of a metric whose result is a dict.
