@@ -120,6 +120,7 @@ class Row:
     def metric_values(self):
         """Returns the names of data that only their values make bad, for the metric."""
         left_out = ("infinite logit", "zero weights", "swapped binary")
+        left_out += ("probabilities as logits",)  # With an option: a test of its own.
         return [
             bad
             for bad in VALUES
@@ -795,6 +796,14 @@ def bad_data(name):
         "negative probability": (wrong(-0.1), "probabilities"),
         "large probability": (wrong(1.1), "probabilities"),
         "nan probability": (wrong(np.nan), "probabilities"),
+        "probabilities as logits": (
+            {"labels": labels, "logits": probabilities},
+            "`logits` must be logits; for probabilities use `probabilities`",
+        ),
+        "logits as probabilities": (
+            {"labels": labels, "probabilities": np.log(probabilities)},
+            "for logits use `",
+        ),
         "infinite logit": ({"labels": labels, "logits": infinite}, "logits"),
         "negative weight": (
             {**good, "sample_weight": np.array([1, 1, -1.0, 1])},
@@ -828,6 +837,7 @@ SHAPES = (
 VALUES = (
     *("label too large", "label negative", "label fraction", "label nan"),
     *("negative probability", "large probability", "nan probability"),
+    *("probabilities as logits", "logits as probabilities"),
     *("infinite logit", "negative weight", "nan weight", "zero weights"),
     *("predicted too large", "swapped binary", "one-hot", "one-hot with logits"),
 )

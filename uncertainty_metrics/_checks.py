@@ -19,6 +19,18 @@ SWAPPED = (
 )
 
 
+# What else predictions may be, where their values tell that they are no `name`.
+_OTHER = {
+    "probabilities": "; for logits use `logits`",
+    "logits": "; for probabilities use `probabilities`, or take their logarithm",
+}
+
+
+def other(name: str) -> str:
+    """Returns the end of what was expected, which names the other argument."""
+    return _OTHER.get(name, "")
+
+
 def error(name: str, expected: str, received: object) -> ValueError:
     """Returns the ValueError for argument `name`, in the format of the package."""
     return ValueError(f"`{name}` must be {expected}. Received: {received}")

@@ -492,6 +492,27 @@ def test_bad_values_in_a_graph_make_the_result_nan(row, options, rng):
 
 
 @pytest.mark.tensors
+@every_classifier
+def test_probabilities_are_no_logits(row, options, rng):
+    data = row.lattice(rng)
+    metric = make_for_graph(row, options, from_logits=True)
+    message = "`y_pred` must be logits; for probabilities use `from_logits=False`"
+    for dtype in (tf.float32, tf.bfloat16):
+        with pytest.raises(ValueError, match=message):
+            metric.update_state(data.labels, tf.cast(data.predictions, dtype))
+    # They are not, but for examples that do not count.
+    wild = np.where(data.weights[:, None] > 0, np.nan, data.predictions)
+    for predictions in (data.predictions[:1], data.predictions - 1e-3, wild):
+        metric.update_state(
+            data.labels[: len(predictions)],
+            np.nan_to_num(predictions, nan=3.0).astype(np.float32),
+            data.weights[: len(predictions)],
+        )
+    tf.function(metric.update_state)(data.labels, data.predictions)
+    assert np.all(np.isnan(read(metric)))
+
+
+@pytest.mark.tensors
 @every_row
 def test_nothing_to_count_counts_nothing(row, options, rng):
     data = row.lattice(rng)

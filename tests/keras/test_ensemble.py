@@ -285,6 +285,19 @@ def test_examples_of_weight_zero_may_hold_anything(name, rng):
     )
 
 
+@pytest.mark.tensors
+@pytest.mark.parametrize("name", OF_MEMBERS)
+def test_probabilities_are_no_logits(name, rng):
+    labels, predictions, _, logits = make(name, rng)
+    with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
+        getattr(um, name)().update_state(labels, logits)
+    metric = getattr(um, name)(from_logits=True)
+    with pytest.raises(ValueError, match="for probabilities use `from_logits=False`"):
+        metric.update_state(labels, predictions)
+    tf.function(metric.update_state)(labels, predictions)
+    assert np.isnan(read(metric))
+
+
 @every_metric
 def test_bad_options_raise(name):
     with pytest.raises(ValueError, match="from_logits"):

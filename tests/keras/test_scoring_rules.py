@@ -52,7 +52,7 @@ def test_the_parts_are_logged_by_their_names(rng):
     features, labels = rng.normal(size=[20, 2]), rng.integers(0, 3, 20)
     logs = model.evaluate(features, labels, verbose=0, return_dict=True)
     assert {"loss", "uncertainty", "resolution", "reliability"} <= set(logs)
-    parts = um_np.brier_decomposition(labels, model.predict(features, verbose=0))
+    parts = um_np.brier_decomposition(labels, logits=model.predict(features, verbose=0))
     for name, part in parts._asdict().items():
         np.testing.assert_allclose(logs[name], part, atol=1e-6)
 

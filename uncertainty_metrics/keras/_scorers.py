@@ -103,6 +103,12 @@ class ClassScorer:
         kept = None if examples.weights is None else examples.weights > 0
         return Scored(scores, right & examples.right & examples.usable, kept)
 
+    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+        """Says if logits are surely probabilities; `live` [N] says which count."""
+        if not self.from_logits:
+            return tf.constant(False)
+        return _inputs.are_probabilities(batch.predictions, live)
+
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         if one_hot:
@@ -183,6 +189,10 @@ class RealScorer:
 
     def scores(self, batch: Batch) -> Scored:
         return Scored(*self._scores(batch.labels, batch.predictions))
+
+    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+        del batch, live
+        return tf.constant(False)
 
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         y_pred = self._with_axis(y_pred)

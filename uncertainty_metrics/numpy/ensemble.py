@@ -244,6 +244,8 @@ def _scores(
         axis = check_members(name, predictions.shape, ensemble_axis)
         predictions = np.moveaxis(_checked(name, predictions), axis, -2)
     rows = predictions.reshape(-1, *predictions.shape[-2:])
+    if name == "logits":
+        _inputs.are_probabilities(rows, name=name)
     step = max(1, _BLOCK // rows[0].size)
     scores = np.concatenate(
         [score(_Members(name, rows[i : i + step])) for i in range(0, len(rows), step)],

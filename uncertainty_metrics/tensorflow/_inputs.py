@@ -45,6 +45,7 @@ class Examples:
       right: boolean [N], whether the labels of each example were. The range of the
         predictions is not in it; it is found where they are read.
       usable: boolean scalar, False if the weights were wrong, or all the labels.
+      mistaken: boolean scalar, True if logits are surely probabilities.
       from_logits: whether the predictions are logits.
       shape: int32 vector, the shape of the labels that were passed.
     """
@@ -55,6 +56,7 @@ class Examples:
     predicted: tf.Tensor | None
     right: tf.Tensor
     usable: tf.Tensor
+    mistaken: tf.Tensor
     from_logits: bool
     shape: tf.Tensor
 
@@ -70,7 +72,7 @@ class Examples:
     @property
     def valid(self) -> tf.Tensor:
         """Boolean scalar, False if an example of positive weight was wrong."""
-        return self.usable & live_rows(self.weights, self.right)
+        return self.usable & ~self.mistaken & live_rows(self.weights, self.right)
 
     @functools.cached_property
     def probabilities(self) -> tf.Tensor:
@@ -223,7 +225,11 @@ def examples(
         )
         right &= right_decision
 
+    mistaken = tf.constant(False)
     if name == "logits":
+        mistaken = are_probabilities(
+            predictions, None if weights is None else weights > 0
+        )
         predictions = tf.cast(predictions, dtype)
         if num_classes is None:
             predictions = tf.concat([tf.zeros_like(predictions), predictions], axis=-1)
@@ -238,8 +244,36 @@ def examples(
         labels_predicted,
         right,
         usable,
+        mistaken,
         name == "logits",
         dynamic_shape,
+    )
+
+
+def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Tensor:
+    """Says if logits [N, ..., K] are surely probabilities, by the rule of the NumPy
+    twin; `live` [N] says which count.
+    """
+    if logits.shape[-1] == 1:
+        return tf.constant(False)
+    rows = logits[: np_inputs.FIRST_ROWS]
+    if live is None:
+        live = tf.ones(tf.shape(rows)[:1], tf.bool)
+    live = live[: np_inputs.FIRST_ROWS]
+    if tf.executing_eagerly():
+        return tf.constant(np_inputs.are_probabilities(np.asarray(rows), live.numpy()))
+    least, tolerance = np_inputs.probability_rows(logits.dtype.size, logits.shape[-1])
+    rows = tf.cast(rows, sum_dtype(rows))
+    members = tf.reduce_prod(tf.shape(rows)[1:-1])
+    rows = tf.reshape(rows, [-1, members, logits.shape[-1]])
+    each = (tf.reduce_min(rows, axis=-1) >= 0) & (
+        tf.abs(tf.reduce_sum(rows, axis=-1) - 1) <= tolerance
+    )
+    fractions = tf.reduce_any((rows > 0) & (rows < 1), axis=[1, 2])
+    return (
+        tf.reduce_all(tf.reduce_all(each, axis=1) | ~live)
+        & tf.reduce_any(fractions & live)
+        & (tf.reduce_sum(tf.cast(live, tf.int32)) * members >= least)
     )
 
 

@@ -45,7 +45,7 @@ def _batch_sums(
     if kept is not None:
         weights = tf.where(kept, weights, tf.zeros_like(weights))
     live = weights > 0
-    valid = usable & tf.reduce_all(right | ~live)
+    valid = usable & ~scorer.mistaken(batch, live) & tf.reduce_all(right | ~live)
     scores = tf.where(right & live, scores, tf.zeros_like(scores))
     return reduce(scorer, scores, weights), valid
 
