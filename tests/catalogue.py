@@ -120,6 +120,7 @@ class Row:
     def metric_values(self):
         """Returns the names of data that only their values make bad, for the metric."""
         left_out = ("infinite logit", "zero weights", "swapped binary")
+        left_out += ("too heavy weights", "label beyond int64")  # Tested by functions.
         left_out += ("probabilities as logits",)  # With an option: a test of its own.
         return [
             bad
@@ -813,6 +814,19 @@ def bad_data(name):
             {**good, "sample_weight": np.array([1, 1, np.nan, 1])},
             "sample_weight",
         ),
+        "infinite weight": (
+            {**good, "sample_weight": np.array([1, 1, np.inf, 1])},
+            "sample_weight",
+        ),
+        "too heavy weights": (
+            {**good, "sample_weight": np.full(4, 1e308)},
+            "sample_weight",
+        ),
+        "label beyond int64": (
+            {**good, "labels": np.array([0, 1, 2, 2**64 - 1], np.uint64)}
+            | {"ignore_index": -1},
+            "labels",
+        ),
         "zero weights": ({**good, "sample_weight": np.zeros(4)}, "labels"),
         "predicted too large": (
             {**good, "labels_predicted": labels + 1},
@@ -838,7 +852,8 @@ VALUES = (
     *("label too large", "label negative", "label fraction", "label nan"),
     *("negative probability", "large probability", "nan probability"),
     *("probabilities as logits", "logits as probabilities"),
-    *("infinite logit", "negative weight", "nan weight", "zero weights"),
+    *("infinite logit", "negative weight", "nan weight", "infinite weight"),
+    *("too heavy weights", "zero weights", "label beyond int64"),
     *("predicted too large", "swapped binary", "one-hot", "one-hot with logits"),
 )
 

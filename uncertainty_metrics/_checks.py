@@ -13,6 +13,9 @@ from typing import Any, overload
 # A static shape: a None stands for a size that is known only when the graph runs.
 Shape = Sequence["int | None"]
 
+# More bins than this are a mistake, and may not fit in memory.
+MAX_BINS = 10**6
+
 SWAPPED = (
     "The arguments seem to be swapped: `labels` come first, then the predictions, "
     "as in `ece(labels, probabilities)`."
@@ -74,6 +77,16 @@ def positive_integer(name: str, value: Any) -> int:
     integer = _whole(value)
     if integer is None or integer < 1:
         raise error(name, "an integer of at least 1", repr(value))
+    return integer
+
+
+def bins(name: str, value: Any) -> int:
+    """Returns `value` as an int; raises ValueError unless it is from 1 to 10^6."""
+    integer = _whole(value)
+    if integer is None or not 1 <= integer <= MAX_BINS:
+        raise error(
+            name, f"an integer of at least 1, and at most {MAX_BINS}", repr(value)
+        )
     return integer
 
 

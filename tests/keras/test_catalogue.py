@@ -514,6 +514,24 @@ def test_probabilities_are_no_logits(row, options, rng):
 
 @pytest.mark.tensors
 @every_row
+def test_whole_predictions_and_text(row, options, rng):
+    data = row.lattice(rng)
+    whole = data.predictions > 0.5
+    if row.activation == "softmax":
+        whole = np.eye(3, dtype=bool)[np.argmax(data.predictions, axis=1)]
+    results = []
+    for dtype in (np.float32, np.int64, bool):
+        metric = make(row, options)
+        metric.update_state(data.labels, whole.astype(dtype))
+        results.append(read(metric))
+    np.testing.assert_array_equal(results[1:], results[:1] * 2)
+    text = np.full(data.labels.shape, "dog")
+    with pytest.raises(ValueError, match=r"`y_true`.*np\.unique\(y_true"):
+        metric.update_state(text, data.predictions)
+
+
+@pytest.mark.tensors
+@every_row
 def test_nothing_to_count_counts_nothing(row, options, rng):
     data = row.lattice(rng)
     metric = make(row, options)

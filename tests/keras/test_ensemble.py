@@ -286,6 +286,20 @@ def test_examples_of_weight_zero_may_hold_anything(name, rng):
 
 
 @pytest.mark.tensors
+@every_metric
+def test_whole_predictions(name, rng):
+    labels, predictions, _, _ = make(name, rng)
+    whole = np.eye(3, dtype=bool)[np.argmax(predictions, axis=-1)]
+    whole |= name == "KnowledgeUncertainty"  # Alphas are > 0.
+    results = []
+    for dtype in (np.float32, np.int64, bool):
+        metric = getattr(um, name)()
+        metric.update_state(labels, whole.astype(dtype))
+        results.append(read(metric))
+    assert results == results[:1] * 3
+
+
+@pytest.mark.tensors
 @pytest.mark.parametrize("name", OF_MEMBERS)
 def test_probabilities_are_no_logits(name, rng):
     labels, predictions, _, logits = make(name, rng)

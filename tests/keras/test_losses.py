@@ -946,3 +946,17 @@ def test_scores_beyond_the_range_raise():
 def test_ignored_examples_may_be_wrong():
     loss = um.BrierLoss(ignore_index=255)
     close(loss([255, 0], [[np.nan, 7.0], [1.0, 0.0]]), -1)
+
+
+@every_row
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
+def test_wrong_weights_are_refused(row, weight, rng):
+    y_true, y_pred = row.data(rng, [4])
+    loss = row.make()
+    weights = np.array([1.0, weight, 0.0, 2.0], np.float32)
+    with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
+        loss(y_true, y_pred, weights)
+    assert np.isnan(tf.function(loss)(y_true, y_pred, weights))
+    if weight == -1:
+        with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
+            loss(y_true, y_pred, weights.astype(int))

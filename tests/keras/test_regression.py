@@ -161,7 +161,7 @@ def test_shapes(name, rng):
         metric.update_state(y_pred, y)
     with pytest.raises(ValueError, match="`y_true` must be at least one example"):
         metric.update_state(np.ones([0]), np.ones([0, 2]))
-    with pytest.raises(TypeError, match="`y_true` must hold numbers"):
+    with pytest.raises(ValueError, match="`y_true` must be numbers"):
         metric.update_state(["a"], y_pred[0, :1])
     close(metric.result(), expected(name, y[0, 0], y_pred[0, 0]))
 

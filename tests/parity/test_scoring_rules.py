@@ -361,3 +361,15 @@ def test_scores_of_scikit_learn_take_probabilities(room):
     for name in ("brier_decomposition", "brier_decomposition_exact"):
         parts = getattr(room, name)(labels, p)
         assert tuple(parts) == tuple(getattr(room, name)(labels, probabilities=p))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_weighted_means_in_float64_where_compiled(jit_compile, rng):
+    data = {
+        "labels": rng.integers(0, 3, 40),
+        "probabilities": rng.dirichlet(np.ones(3), 40),
+        "sample_weight": rng.uniform(size=40) ** 4,
+    }
+    compiled = tf.function(um.brier_score, jit_compile=jit_compile, autograph=False)
+    score = compiled(**{name: tf.constant(value) for name, value in data.items()})
+    np.testing.assert_allclose(score, um_np.brier_score(**data), rtol=1e-12)

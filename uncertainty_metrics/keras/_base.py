@@ -614,6 +614,8 @@ class Loss(keras.losses.Loss):
             # Keras would cast text, objects and complex numbers to real ones.
             if not _inputs.is_distribution(value):
                 batch[name] = _any_number(_inputs.as_tensor(name, value))
+        if sample_weight is not None:
+            batch["sample_weight"] = _inputs.sane_weights(batch["sample_weight"])
         return super().__call__(**batch)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:

@@ -173,7 +173,7 @@ class Curve(_Distance):
 
     def __post_init__(self):
         super().__post_init__()
-        n_bins = _checks.positive_integer("n_bins", self.n_bins)
+        n_bins = _checks.bins("n_bins", self.n_bins)
         object.__setattr__(self, "n_bins", n_bins)
 
     @property

@@ -11,6 +11,8 @@ import numpy as np
 from uncertainty_metrics import _checks
 
 ROW_SUM_TOLERANCE = 1e-3
+# Of all examples together: their sums of sums stay finite.
+MAX_WEIGHT = 1e300
 # So many rows show if logits are probabilities; more would take longer.
 FIRST_ROWS = 64
 
@@ -49,14 +51,36 @@ class Examples:
         return self.predictions
 
 
+def refuse_text(name: str) -> None:
+    """Raises the error for text: of labels one that says how to encode them."""
+    if name not in ("labels", "labels_predicted", "labels_true", "y_true"):
+        raise TypeError(f"`{name}` must hold numbers. Received: text")
+    encoded = f"np.unique({name}, return_inverse=True)[1]"
+    raise _checks.error(name, f"numbers; encode classes as `{encoded}` does", "text")
+
+
 def as_array(name: str, value: Any) -> np.ndarray:
-    """Converts to a numeric array; ragged lists are a ValueError, text a TypeError."""
+    """Converts to a numeric array.
+
+    Raises:
+      ValueError: a list is ragged, or labels are text.
+      TypeError: the type is another, or does not convert.
+    """
     if np.ma.is_masked(value):  # NumPy would drop the mask.
         raise _checks.error(name, "an array without masked entries", "some")
     try:
         array = np.asarray(value)
     except ValueError as ragged:
         raise _checks.error(name, "a rectangular array", str(ragged)) from None
+    except (RuntimeError, TypeError) as wrong:  # As tensors of other frameworks say.
+        raise TypeError(
+            f"`{name}` must convert to a NumPy array. Received: "
+            f"{type(value).__name__}, which says: {wrong}"
+        ) from None
+    if array.dtype.kind in "SUT" or (
+        array.dtype == object and isinstance(next(array.flat, None), str)
+    ):
+        refuse_text(name)
     if array.dtype == object:
         raise _checks.error(name, "a rectangular array of numbers", "objects")
     if array.dtype.kind == "V" and not is_floating(array):
@@ -175,6 +199,10 @@ def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
+    with np.errstate(over="ignore"):
+        total = np.sum(weights)
+    if total > MAX_WEIGHT:
+        raise _checks.error("sample_weight", f"of a sum up to {MAX_WEIGHT:g}", total)
     return weights
 
 

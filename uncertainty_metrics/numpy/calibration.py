@@ -20,6 +20,7 @@ Arguments that all functions share:
   sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
     twice, weight 0 the example left out.
   ignore_index: examples with this label are left out.
+  num_bins: number of bins of each group, from 1 to 10^6.
   positive_class: for two classes, take P(class 1) as the score and `label == 1` as the
     outcome (the forecaster's convention) instead of the decision and its correctness.
 """

@@ -939,6 +939,7 @@ def _aggregated(values: np.ndarray, aggregate: bool) -> float | np.ndarray:
     return float(np.mean(values)) if aggregate else values
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
 ) -> float | np.ndarray:
@@ -994,6 +995,7 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - part)) + (b - part)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def logit_kl_divergence(
     logits_1: ArrayLike, logits_2: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -1066,6 +1068,7 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vectors / scale, scale
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def lp_distance(
     x: ArrayLike, y: ArrayLike, p: float = 1, *, aggregate: bool = True
 ) -> float | np.ndarray:

@@ -108,7 +108,8 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
         return np.inf
     # The slope increases with beta from below 0 to above: Newton's steps, inside the
     # bracket that they leave, or a bisection where they are not fast.
-    beta = start or -slope / rows.mean(rows.variances)
+    # The variance of differences that are tiny beside the largest underflows.
+    beta = start or -slope / (rows.mean(rows.variances) or 1.0)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
         _, means, variances = _moments(rows.z, rows.possible, beta)

@@ -59,7 +59,8 @@ def reduced(
 ) -> float | np.ndarray:
     """Returns the weighted mean of scores [N], or all of them, weighted."""
     if aggregate:
-        return float(np.average(scores, weights=examples.weights))
+        with np.errstate(over="ignore"):  # To inf, as some scores are.
+            return float(np.average(scores, weights=examples.weights))
     weighted = np.zeros(examples.kept.shape)
     weighted[examples.kept] = (
         scores if examples.weights is None else scores * examples.weights
@@ -426,6 +427,7 @@ def check_estimator(
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def crps_score(
     labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:
@@ -524,6 +526,7 @@ def pinball_loss(
     return np.maximum(levels * error, (levels - 1) * error)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
 ) -> np.ndarray:
@@ -571,6 +574,7 @@ def interval_score(
     return upper - lower + 2 / alpha * outside
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def energy_score(
     labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:

@@ -99,7 +99,7 @@ def _is_numeric(dtype: tf.DType) -> bool:
 
 
 def as_tensor(name: str, value: Any) -> tf.Tensor:
-    """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
+    """Converts to a numeric tensor; raises what `as_array` of the NumPy twin raises."""
     if is_distribution(value):  # TensorFlow may convert it: to a random sample.
         raise TypeError(f"`{name}` must hold numbers. Received: {value}")
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
@@ -107,13 +107,18 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
     try:
         masked = np.ma.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
-    except (TypeError, ValueError, NotImplementedError, OverflowError):
+    except (
+        *(TypeError, ValueError, NotImplementedError, OverflowError),
+        RuntimeError,  # Of tensors of other frameworks.
+    ):
         tensor = None
     if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
         value = np_inputs.as_array(name, value)  # Its messages name the argument.
         if np_inputs.is_floating(value):  # Bytes in another order, or too many.
             value = np_inputs.native_floating(value)
         tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+    if tensor.dtype == tf.string:
+        np_inputs.refuse_text(name)
     if not _is_numeric(tensor.dtype):
         raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
     if tensor.shape.rank is None:
@@ -157,6 +162,21 @@ def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.T
     return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
 
 
+def sane_weights(weights: tf.Tensor) -> tf.Tensor:
+    """Returns floating weights, NaN inside a graph where they are not finite and >= 0.
+
+    Raises:
+      ValueError: one is not, in eager execution.
+    """
+    if not weights.dtype.is_floating:
+        weights = tf.cast(weights, tf.float32)
+    return nan_unless(
+        (weights >= 0) & (weights < np.inf),
+        weights,
+        lambda: np_inputs.sample_weights(weights, weights.shape),
+    )
+
+
 def weights_and_ignored(
     sample_weight: Any, labels: tf.Tensor, ignore_index: int | None, dtype: tf.DType
 ) -> tuple[tf.Tensor | None, tf.Tensor]:
@@ -168,12 +188,16 @@ def weights_and_ignored(
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
         each = (weights >= 0) & (weights < np.inf)
-        sane = tf.reduce_all(each)
         weights = tf.where(each, weights, tf.zeros_like(weights))
+        limit = min(np_inputs.MAX_WEIGHT, dtype.max)
+        sane = tf.reduce_all(each) & (tf.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
         wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
-        kept = tf.reshape(wide != tf.cast(ignore_index, wide.dtype), [-1])
+        kept = wide != tf.cast(ignore_index, wide.dtype)
+        if labels.dtype == tf.uint64:  # Numbers beyond int64 became negative.
+            kept |= wide < 0
+        kept = tf.reshape(kept, [-1])
         kept = tf.cast(kept, dtype)
         weights = kept if weights is None else weights * kept
     return weights, sane

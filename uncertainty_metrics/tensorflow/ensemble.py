@@ -129,7 +129,9 @@ def members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.T
 
 
 def flat_members(predictions: tf.Tensor) -> tf.Tensor:
-    """Returns predictions [..., M, K] as [N, M, K]."""
+    """Returns predictions [..., M, K] as [N, M, K], floating."""
+    if not predictions.dtype.is_floating:
+        predictions = tf.cast(predictions, tf.float32)
     members, classes = predictions.shape[-2:]
     if members is None:
         members = tf.shape(predictions)[-2]
