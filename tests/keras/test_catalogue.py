@@ -532,6 +532,22 @@ def test_whole_predictions_and_text(row, options, rng):
 
 @pytest.mark.tensors
 @every_row
+def test_sizes_that_are_static_in_some_arguments(row, options, rng):
+    data = row.lattice(rng, n=6)
+    arrays = [data.labels, data.predictions.astype(np.float32), data.weights]
+    for dynamic in ((0,), (1,)):
+        metric = make_for_graph(row, options)
+        signature = [
+            tf.TensorSpec([None if i in dynamic else 6, *array.shape[1:]], array.dtype)
+            for i, array in enumerate(arrays)
+        ]
+        tf.function(metric.update_state, input_signature=signature)(*arrays)
+        expected = row.expected(row.metric_cases[0][1], data, weighted=True)
+        assert_close(row, read(metric), expected)
+
+
+@pytest.mark.tensors
+@every_row
 def test_nothing_to_count_counts_nothing(row, options, rng):
     data = row.lattice(rng)
     metric = make(row, options)

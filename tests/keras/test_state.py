@@ -532,3 +532,25 @@ def test_states_pass_from_one_keras_to_the_other(rng, tmp_path):
     assert there is not is_keras_3
     for found, state in zip(values, states, strict=True):
         np.testing.assert_array_equal(found, value(state))
+
+
+@pytest.mark.tensors
+def test_graphs_of_many_class_counts_are_not_kept():
+    def update(classes):
+        rows = np.full([2, classes], 1 / classes, np.float32)
+        um.BrierScore(ignore_index=-7).update_state([0, 1], rows)
+
+    def graph(classes):
+        scorer = um.BrierScore(ignore_index=-7)._scorer
+        options = (um.BrierScore._reduce, scorer)
+        return _base._graph(scoring_rules._batch_sums, options, (classes,))
+
+    update(2)
+    first = weakref.ref(graph(2))
+    for classes in range(3, 12):
+        update(classes)
+    gc.collect()
+    assert first() is None
+    last = graph(11)
+    update(11)
+    assert graph(11) is last

@@ -224,6 +224,35 @@ def test_foreign_tensors_and_text_name_the_argument(row):
 
 
 @every_row
+def test_sizes_that_are_static_in_some_arguments(row, rng):
+    arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
+    case = row.cases[0]
+    expected = numpy_value(row, case, **arguments)
+    for dynamic in ((0,), (1,), (0, 2)):
+        signature = [
+            tf.TensorSpec([None if i in dynamic else 6, *array.shape[1:]], array.dtype)
+            for i, array in enumerate(map(tf.constant, arguments.values()))
+        ]
+
+        @tf.function(input_signature=signature, autograph=False)
+        def function(labels, probabilities, sample_weight):
+            result = getattr(um, row.name)(
+                labels, probabilities, sample_weight=sample_weight, **case
+            )
+            if hasattr(result, "counts"):
+                return [result.counts, result.confidences, result.accuracies]
+            return result
+
+        result = function(*arguments.values())
+        if isinstance(result, list):
+            held = result[0] > 0
+            result = np.concatenate([part[held].numpy() for part in result])
+        else:
+            result = row.array(result)
+        assert_close(row, result, expected, atol=3e-7)
+
+
+@every_row
 def test_bad_options_raise(row, rng):
     arguments = row.data(rng).arguments()
     for options, word in row.bad_options:

@@ -166,7 +166,6 @@ def _batch(
     return None, valid
 
 
-@functools.lru_cache(maxsize=256)
 def _graph(
     batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
 ) -> Callable[..., tuple[_sums.Sums | None, tf.Tensor]]:
@@ -176,12 +175,23 @@ def _graph(
     There is one for each shape of what belongs to an example, so that only the size of
     the batch varies from call to call.
     """
-    del shape
-    return tf.function(
-        functools.partial(_batch, functools.partial(batch_sums, *options)),
-        autograph=False,
-        reduce_retracing=True,
-    )
+    return _graphs(batch_sums, options)(shape)
+
+
+@functools.lru_cache(maxsize=256)
+def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., Any]:
+    """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
+
+    @functools.lru_cache(maxsize=8)
+    def graph(shape):
+        del shape
+        return tf.function(
+            functools.partial(_batch, functools.partial(batch_sums, *options)),
+            autograph=False,
+            reduce_retracing=True,
+        )
+
+    return graph
 
 
 def _given(valid: tf.Tensor, *sums: Any) -> tuple[_sums.Sums, tf.Tensor]:

@@ -689,6 +689,10 @@ def compute_all_metrics(
       >>> len(errors), round(errors["even", True, False, "l1"], 6)
       (24, 0.15)
     """
+    specs = {
+        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        for key in _spec.grid()
+    }
     examples = _inputs.examples(
         labels,
         probabilities,
@@ -699,9 +703,8 @@ def compute_all_metrics(
         ignore_index=ignore_index,
     )
     errors = {}
-    for key in _spec.grid():
+    for key, spec in specs.items():
         if key.norm == _spec.NORMS[0]:  # The bins do not depend on the norm.
-            spec = CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
             statistics = _binning.bin_statistics(examples, spec)
         errors[key] = _binning.calibration_error(statistics, key.norm)
     return errors

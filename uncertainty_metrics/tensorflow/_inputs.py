@@ -189,7 +189,7 @@ def weights_and_ignored(
         weights = flat_weights(sample_weight, labels, dtype)
         each = (weights >= 0) & (weights < np.inf)
         weights = tf.where(each, weights, tf.zeros_like(weights))
-        limit = min(np_inputs.MAX_WEIGHT, dtype.max)
+        limit = min(np_inputs.MAX_WEIGHT, float(dtype.max))
         sane = tf.reduce_all(each) & (tf.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
@@ -249,6 +249,9 @@ def examples(
         )
         right &= right_decision
 
+    labels, predictions, weights, labels_predicted, right = of_one_length(
+        labels, predictions, weights, labels_predicted, right
+    )
     mistaken = tf.constant(False)
     if name == "logits":
         mistaken = are_probabilities(
@@ -299,6 +302,23 @@ def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Te
         & tf.reduce_any(fractions & live)
         & (tf.reduce_sum(tf.cast(live, tf.int32)) * members >= least)
     )
+
+
+def of_one_length(*tensors: tf.Tensor | None) -> list[Any]:
+    """Returns the tensors [n, ...], all with the static n that one of them has.
+
+    TensorFlow takes those of a static and of a dynamic n for tensors of any rank.
+    """
+    sizes = {t.shape[0] for t in tensors if t is not None} - {None}
+    if len(sizes) != 1:  # None is known, or the data themselves are wrong.
+        return list(tensors)
+    (size,) = sizes
+    return [
+        t
+        if t is None or t.shape[0] is not None
+        else tf.ensure_shape(t, [size, *t.shape[1:]])
+        for t in tensors
+    ]
 
 
 def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
