@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import io
 import itertools
 import json
@@ -10,6 +11,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 from tests.keras.streams import STREAMS, every_stream, parts, plain
 from uncertainty_metrics._state import MetricState
+from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras.metrics import scoring_rules
 
 pytestmark = pytest.mark.keras
 ROOT = pathlib.Path(__file__).parents[2]
