@@ -960,3 +960,16 @@ def test_wrong_weights_are_refused(row, weight, rng):
     if weight == -1:
         with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
             loss(y_true, y_pred, weights.astype(int))
+
+
+@pytest.mark.tensors
+def test_probabilities_are_no_logits(rng):
+    labels, p = rng.integers(0, 3, 8), rng.dirichlet(np.ones(3), 8).astype(np.float32)
+    loss = um.BrierLoss(from_logits=True)
+    with pytest.raises(ValueError, match="for probabilities use `from_logits=False`"):
+        loss(labels, p)
+    with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
+        um.BrierLoss()(labels, np.log(p))
+    # In a graph they are what they are called, lest an accident end a training.
+    squares = np.sum((np.asarray(tf.nn.softmax(p)) - np.eye(3)[labels]) ** 2, axis=1)
+    close(tf.function(loss)(labels, p), np.mean(squares) - 1)

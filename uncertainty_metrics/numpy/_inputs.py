@@ -252,8 +252,8 @@ def are_probabilities(
         return False
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore"):
-        found = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)
-    found = bool(found and np.any((rows > 0) & (rows < 1)))  # Not one-hot.
+        close = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)
+    found = bool(close and np.any((rows > 0) & (rows < 1)))  # Not one-hot.
     if found and name is not None:
         raise _checks.error(
             name,
