@@ -284,11 +284,13 @@ def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Te
     if logits.shape[-1] == 1:
         return tf.constant(False)
     rows = logits[: np_inputs.FIRST_ROWS]
+    if live is not None:
+        live = live[: np_inputs.FIRST_ROWS]
+    if tf.executing_eagerly():  # As one operation, not twenty.
+        counted = None if live is None else live.numpy()
+        return tf.constant(np_inputs.are_probabilities(rows.numpy(), counted))
     if live is None:
         live = tf.ones(tf.shape(rows)[:1], tf.bool)
-    live = live[: np_inputs.FIRST_ROWS]
-    if tf.executing_eagerly():
-        return tf.constant(np_inputs.are_probabilities(np.asarray(rows), live.numpy()))
     least, tolerance = np_inputs.probability_rows(logits.dtype.size, logits.shape[-1])
     rows = tf.cast(rows, sum_dtype(rows))
     members = tf.reduce_prod(tf.shape(rows)[1:-1])
