@@ -790,7 +790,7 @@ _SCORING_RULES = (
             ),
             _peer("torch.cdist by hand", "energy"),
             *_plain("energy_score", "norms of all pairs", GRAPH, XLA),
-            *_ours("energy_score", *_MODES, baseline=True),
+            *_ours("energy_score", *_MODES, baseline=True, estimator="nrg"),
         ),
         (1000, 50, 3),
         "samples",

@@ -271,14 +271,18 @@ def interval(labels, lower, upper, alpha):
     return scores
 
 
-def energy(labels, predictive_samples, estimator="nrg"):
+def energy(labels, predictive_samples, estimator="fair"):
     scores = np.empty(labels.shape[:-1])
     m = predictive_samples.shape[-2]
     for i in np.ndindex(scores.shape):
         x = np.asarray(predictive_samples[i], np.float64)
         error = sum(np.sqrt(np.sum((row - labels[i]) ** 2)) for row in x) / m
-        pairs = sum(np.sqrt(np.sum((a - b) ** 2)) for a in x for b in x)
-        scores[i] = error - pairs / 2 / (m * (m - 1) if estimator == "fair" else m * m)
+        if estimator == "roll":
+            spread = sum(np.sqrt(np.sum((x[a] - x[a - 1]) ** 2)) for a in range(m)) / m
+        else:
+            pairs = sum(np.sqrt(np.sum((a - b) ** 2)) for a in x for b in x)
+            spread = pairs / (m * (m - 1) if estimator == "fair" else m * m)
+        scores[i] = error - spread / 2
     return scores
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from uncertainty_metrics import report
 from uncertainty_metrics.version import __version__
 
 
@@ -15,7 +14,9 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"error: {message} (see {self.prog} --help)\n")
+        from uncertainty_metrics.report import visible
+
+        self.exit(2, f"error: {visible(message)} (see {self.prog} --help)\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,8 +26,20 @@ def main(argv: Sequence[str] | None = None) -> int:
       argv: the arguments; None for those of the process.
 
     Returns:
-      The exit code.
+      The exit code: 0; 2 for what the user can put right; 130 where interrupted; 1
+      where nobody reads what is printed.
     """
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    # It takes long enough to be interrupted.
+    from uncertainty_metrics import report
+
     parser = _Parser(
         prog="python -m uncertainty_metrics",
         description="Uncertainty metrics on the command line.",

@@ -89,12 +89,12 @@ class Scaling:
         Raises:
           ValueError: the file holds something else.
         """
-        text = pathlib.Path(path).read_text(encoding="utf-8")
+        text = pathlib.Path(path).read_text(encoding="utf-8", errors="backslashreplace")
         try:
             content = json.loads(text)
             right = content["class"] == cls._kind and content["version"] == _VERSION
             scaling = cls.from_config(content) if right else None
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
             scaling = None
         if scaling is None:
             raise ValueError(

@@ -104,6 +104,33 @@ class ExactBrierParts(NamedTuple):
     within_bin_covariance: Any
 
 
+class PITInterval(NamedTuple):
+    """Where the probability integral transform (PIT) of a target may be, for forecasts
+    whose CDF jumps: those of samples, and discrete ones.
+
+    Calibrated forecasts are those for which a uniform draw from the interval is uniform
+    on [0, 1]. `sample_pit` returns intervals, and `distribution_pit` those of discrete
+    distributions; `pit_histogram`, `pit_calibration_curve` and `pit_calibration_error`
+    spread the mass of each evenly. Make one of the CDF of another discrete forecast.
+
+    Attributes:
+      lower: P(X < y), in [0, 1], shape [n] or [n, 1], or any other.
+      upper: P(X <= y), from `lower` to 1, of the same shape.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> pit = um.regression.PITInterval(lower=[0.0, 0.25], upper=[0.25, 1.0])
+      >>> um.regression.pit_histogram(pit, n_bins=2)["counts"].round(6).tolist()
+      [1.333333, 0.666667]
+
+    References:
+      Czado, Gneiting and Held (2009), Predictive Model Assessment for Count Data.
+    """
+
+    lower: Any
+    upper: Any
+
+
 class InformationCriterion(NamedTuple):
     """An estimate of the log-likelihood of new data; higher is better.
 

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.tensorflow import _sketch
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
@@ -90,6 +91,127 @@ def test_detection_metrics_are_close_to_exact(name, kind, rng):
     assert abs(stream(metric, labels, scores) - expected) < atol
     if name == "AUROC":
         assert abs(float(metric.result()) - expected) <= float(metric.error_bound)
+
+
+BOUNDED = (
+    *("2", "3", "10", "100", "1000"),
+    *("near 0", "constant", "two-valued", "saturated", "uniform"),
+)
+
+
+def confidences_of(kind, rng, n):
+    """Returns confidences that hardly differ, and the number of classes."""
+    ranks = rng.permutation(n) / n
+    if kind.isdigit():  # Of nearly uniform predictions.
+        classes = int(kind)
+        return (1 + 10.0 ** rng.uniform(-5, -1) * ranks) / classes, classes
+    return {
+        "near 0": 1e-3 + 1e-5 * ranks,
+        "constant": np.full(n, 0.7),
+        "two-valued": rng.choice([0.7, 0.701], n),
+        "saturated": 1 - 10.0 ** -rng.uniform(1, 4) * ranks,
+        "uniform": 0.5 + 0.5 * ranks,
+    }[kind], 2000 if kind == "near 0" else 2
+
+
+def outcomes_of(confidences, rng):
+    """Returns what is right: the best, the worst, some at a time, or in no order."""
+    ranks = np.argsort(np.argsort(confidences, kind="stable"))
+    n, share = len(confidences), rng.uniform(0.05, 0.95)
+    return {
+        "best": ranks >= share * n,
+        "worst": ranks < share * n,
+        "runs": ranks // (n // 7) % 2 == 1,
+        "none": rng.uniform(size=n) < share,
+    }
+
+
+def largest_share(cells, weights):
+    return np.max(np.bincount(cells, weights)) / np.sum(weights)
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_selective_metrics_are_within_their_bounds(kind, rng):
+    n = 400
+    confidences, classes = confidences_of(kind, rng, n)
+    rest = (1 - confidences) / (classes - 1)
+    predictions = np.repeat(rest[:, None], classes, axis=1).astype(np.float32)
+    predictions[:, 0] = confidences
+    weights = rng.choice([0.0, 1.0, 1.0, 2.0], n).astype(np.float32)
+    cells = _sketch.index(predictions.max(axis=1), 8).numpy()
+    s = largest_share(cells, weights)
+    risk, coverage, fraction = rng.uniform(0.05, 0.6, 3)
+    bounds = {
+        "AURC": s / 4 * (1 + np.log(4 / s)),
+        "ExcessAURC": s / 4 * (1 + np.log(4 / s)),
+        "AUGRC": s / 8,
+        "RiskAtCoverage": s / coverage,
+        "OracleCollaborativeAccuracy": s / 4,
+    }
+    options = {
+        "RiskAtCoverage": {"coverage": coverage},
+        "OracleCollaborativeAccuracy": {"fraction": fraction},
+    }
+    for correct in outcomes_of(predictions.max(axis=1), rng).values():
+        decisions = np.argmax(predictions, axis=1)
+        labels = np.where(correct, decisions, (decisions + 1) % classes)
+        data = labels, predictions, weights
+        given = {"labels": labels, "probabilities": predictions}
+        given["sample_weight"] = weights
+        for name, bound in bounds.items():
+            option = options.get(name, {})
+            exact = getattr(um_np, SELECTIVE[name][0])(**given, **option)
+            found = stream(getattr(um, name)(**option), *data)
+            assert abs(found - exact) <= bound + 1e-6, name
+        found = stream(um.CoverageAtRisk(risk), *data)
+        assert found <= um_np.coverage_at_risk(**given, risk=risk) + 1e-6
+        for less in risk * np.linspace(0.1, 1, 19):
+            c = um_np.coverage_at_risk(**given, risk=less)
+            if less <= risk * (c - s) / max(c, 1e-9):
+                assert found >= c - s - 1e-6
+
+
+def test_the_order_within_a_cell_is_lost():
+    # All in one cell, the best first: AURC is the risk, not r + (1 - r) log(1 - r).
+    n = 400
+    confidences = (0.001 * (1 + 1e-3 * np.arange(n) / n)).astype(np.float32)
+    predictions = np.repeat((1 - confidences)[:, None] / 999, 1000, axis=1)
+    predictions[:, 0] = confidences
+    labels = np.where(np.arange(n) >= n / 2, 0, 1)
+    exact = um_np.aurc(labels, predictions)
+    assert exact == pytest.approx(0.5 + 0.5 * np.log(0.5), abs=2e-3)
+    assert stream(um.AURC(), labels, predictions) == pytest.approx(0.5)
+    fine = stream(um.AURC(sketch_bits=14), labels, predictions)
+    assert fine == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_detection_metrics_are_within_their_bounds(kind, rng):
+    n = 400
+    scores = confidences_of(kind, rng, n)[0].astype(np.float32)
+    weights = rng.choice([0.0, 1.0, 1.0, 2.0], n).astype(np.float32)
+    cells = _sketch.real_index(scores, 8).numpy()
+    tpr = rng.uniform(0.05, 1)
+    for positive in outcomes_of(scores, rng).values():
+        labels = positive.astype(int)
+        data = labels, scores, weights
+        given = {"labels": labels, "scores": scores, "sample_weight": weights}
+        hits = np.bincount(cells, weights * positive)[::-1]
+        misses = np.bincount(cells, weights * ~positive)[::-1]
+        hit_shares, miss_shares = hits / hits.sum(), misses / misses.sum()
+        exact = um_np.auroc(**given)
+        bound = min(hit_shares.max(), miss_shares.max()) / 2
+        metric = um.AUROC()
+        assert abs(stream(metric, *data) - exact) <= bound + 1e-6
+        assert float(metric.error_bound) <= bound + 1e-6
+        mass = hits + misses
+        shares = mass / np.maximum(np.cumsum(mass), 1)
+        found = stream(um.AUPR(), *data)
+        assert abs(found - um_np.aupr(**given)) <= hit_shares @ shares + 1e-6
+        excess = stream(um.FPRAtTPR(tpr), *data) - um_np.fpr_at_tpr(**given, tpr=tpr)
+        assert -1e-6 <= excess <= miss_shares.max() + 1e-6
 
 
 def test_saturated_scores_where_even_thresholds_fail(rng):

@@ -146,6 +146,22 @@ def test_one_bin_has_the_distribution_of_a_difference(rng):
     assert abs(np.var(samples) / variance - 1) < SIGMAS * np.sqrt(2 / 500) + 0.01
 
 
+def test_one_bin_of_few_examples_has_the_deviation_of_its_mean(rng):
+    # Two are right and A is all but 1, so that 1 - m varies as the mean score m does: a
+    # Normal of deviation 1 / sqrt(12 (1 + 2)) = 1 / 6 between 0 and 1, 3 of them away.
+    draws = um.bayesian_expected_calibration_error(
+        1,
+        probabilities=[[0.5, 0.5], [0.5, 0.5]],
+        labels_true=[0, 0],
+        num_ece_samples=20000,
+        prior_alpha=1e-9,
+        seed=seed_of(rng),
+    )
+    deviation = stats.truncnorm(-3, 3).std() / 6
+    assert np.std(draws) == pytest.approx(deviation, rel=SIGMAS / np.sqrt(2 * 20000))
+    assert np.mean(draws) == pytest.approx(0.5, abs=SIGMAS * deviation / np.sqrt(20000))
+
+
 def naive_draws(outcomes, scores, bins, alpha, number, rng):
     table = bin_table(outcomes, scores, bins)
     cells = np.concatenate([table[:, 0], table[:, 1]]) + alpha

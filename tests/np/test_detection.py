@@ -132,7 +132,8 @@ def test_scale_of_weights_does_not_matter(name, reference, options, rng):
 
 @pytest.mark.parametrize("scale", [None, 1.0, 0.1, 1e-9])
 def test_limits_are_reached_exactly(scale):
-    for n, tpr in ((20, 0.95), (10, 0.3), (10, 0.7), (50, 0.98)):
+    # 3 of 10 are 0.1 + 0.2 but for rounding.
+    for n, tpr in ((20, 0.95), (10, 0.3), (10, 0.1 + 0.2), (10, 0.7), (50, 0.98)):
         # One negative example is after a share `tpr` of the positive ones.
         labels = np.append(np.ones(n), 0)
         scores = np.append(-np.arange(n), -round(n * tpr) + 0.5)

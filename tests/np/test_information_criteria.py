@@ -294,6 +294,13 @@ def test_warns_of_unreliable_instances(name, rng):
     assert pathlib.Path(warning.filename) == pathlib.Path(__file__)
 
 
+@pytest.mark.parametrize("name", ["waic1", "waic2", "iscv"])
+def test_warns_of_the_variance_of_divisor_m_less_1(name):
+    # It is 1/2 and 1/8; of divisor m it would be 1/4 at most.
+    with pytest.warns(UserWarning, match="for 1 of 2 instances"):
+        FUNCTIONS[name](np.array([[0, -1], [0, -0.5]]))
+
+
 def bad_arguments():
     good = np.zeros([3, 4])
     for value in (np.nan, np.inf, -np.inf):

@@ -1,6 +1,7 @@
 """Calibration of predicted means and variances, against independent references."""
 
 import fractions
+import itertools
 import math
 
 import numpy as np
@@ -254,17 +255,86 @@ def test_sample_pit_equals_the_loop(m, rng):
     samples = rng.integers(0, 4, [30, m])
     targets = rng.integers(0, 4, 30)
     pit = regression.sample_pit(samples, targets)
-    for row, y, value in zip(samples, targets, pit, strict=True):
-        rank = sum(s < y for s in row) + 0.5 * sum(s == y for s in row)
-        assert value == pytest.approx((rank + 0.5) / (m + 1))
+    assert pit.lower.shape == pit.upper.shape == (30,)
+    for row, y, lower, upper in zip(samples, targets, *pit, strict=True):
+        assert lower == sum(s < y for s in row) / (m + 1)
+        assert upper == (sum(s <= y for s in row) + 1) / (m + 1)
 
 
-def test_sample_pit_takes_each_value_with_one_probability(rng):
-    draws = rng.normal(size=[20000, 5])
+def interval_mass(lower, upper, left, right):
+    """Returns the share of an interval between two points."""
+    if lower == upper:
+        return float(left < lower <= right or lower == left == 0)
+    return max(min(upper, right) - max(lower, left), 0) / (upper - lower)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("n_bins", [1, 2, 10, 37])
+def test_intervals_equal_the_loop(n_bins, dtype, rng):
+    lower = rng.choice([0, 0.1, 0.3, 0.5, 1], 60).astype(dtype)
+    upper = rng.choice([0, 1e-3, 0.05, 0.2, 1], 60).astype(dtype)
+    pit = regression.PITInterval(lower, np.minimum(lower + upper, 1))
+    mask, weights = rng.uniform(size=60) < 0.8, rng.uniform(size=60)
+    options = {"mask": mask, "sample_weight": weights}
+    histogram = regression.pit_histogram(pit, n_bins, **options)
+    ends = [end.astype(np.float32 if dtype == np.float16 else dtype) for end in pit]
+    edges = np.linspace(0, 1, n_bins + 1).astype(ends[0].dtype)
+
+    def mass(left, right):
+        ends64 = zip(*(end.astype(float) for end in ends), strict=True)
+        shares = [interval_mass(*pair, left, right) for pair in ends64]
+        return np.sum(weights * mask * shares)
+
+    expected = [mass(float(a), float(b)) for a, b in itertools.pairwise(edges)]
+    np.testing.assert_allclose(histogram["counts"], expected, atol=1e-12)
+    total = np.sum(weights * mask)
+    density = np.array(expected) / total * n_bins
+    np.testing.assert_allclose(histogram["density"], density, atol=1e-12)
+    curve = regression.pit_calibration_curve(pit, n_bins, **options)
+    limits = regression.pit_limits(curve["expected_coverage"], ends[0].dtype)
+    expected = [mass((1 - p) / 2, (1 + p) / 2) / total for p in limits]
+    np.testing.assert_allclose(curve["observed_coverage"], expected, atol=1e-12)
+    np.testing.assert_allclose(curve["bin_counts"], total)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("m", [1, 2, 10, 99])
+def test_samples_of_calibrated_forecasts_are_uniform(m, ties, rng):
+    n = 20000
+    draws = rng.normal(size=[n, m + 1])
+    draws = np.round(draws) if ties else draws
     pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
-    values, counts = np.unique(pit, return_counts=True)
-    np.testing.assert_allclose(values, [0.1, 0.3, 0.5, 0.7, 0.9])
-    np.testing.assert_allclose(counts / 20000, 0.2, atol=5 * 0.4 / math.sqrt(20000))
+    # No more spread out than one value for each example: 5 standard errors.
+    density = regression.pit_histogram(pit)["density"]
+    np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / n))
+    assert regression.pit_calibration_error(pit) < 5 * 0.5 / math.sqrt(n)
+    # Of members that are too close the outermost ranks are too frequent.
+    narrow = regression.sample_pit(draws[:, 1:] / 2, draws[:, 0])
+    assert regression.pit_calibration_error(narrow) > 0.05 or m == 1
+
+
+def test_narrow_intervals_keep_their_mass():
+    # Across an edge, of a width of one rounding error, and of no width.
+    for dtype in (np.float32, np.float64):
+        at = np.full(5, 0.1, dtype)
+        for step in (0, 1, 2):
+            upper = at + step * np.spacing(at)
+            result = regression.pit_histogram(regression.PITInterval(at, upper), 10)
+            assert np.all(result["counts"] >= 0)
+            np.testing.assert_allclose(result["counts"].sum(), 5)
+            np.testing.assert_allclose(result["counts"][:2].sum(), 5)
+            assert result["counts"][0] == (5 if step == 0 else 0)
+
+
+def test_intervals_of_one_point_are_values(rng):
+    values = np.round(rng.uniform(size=50), 1)
+    pit = regression.PITInterval(values, values)
+    for name in ("pit_histogram", "pit_calibration_curve"):
+        function = getattr(regression, name)
+        for got, expected in zip(
+            function(pit).values(), function(values).values(), strict=True
+        ):
+            np.testing.assert_allclose(got, expected, atol=1e-15)
 
 
 def test_quantile_pit_equals_interpolation(rng):

@@ -331,7 +331,34 @@ def test_pit_band_is_that_of_binomial_counts(rng, ax):
     assert ax.get_ylim()[1] > high
 
 
+def test_pit_of_samples(rng, ax):
+    draws = rng.normal(size=[700, 7])
+    pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
+    plots.plot_pit_histogram(pit, 10, ax=ax)
+    heights = [bar.get_height() for bar in ax.containers[0]]
+    np.testing.assert_allclose(heights, regression.pit_histogram(pit)["density"])
+    (ends,) = (lines for lines in ax.collections if len(lines.get_paths()) == 2)
+    low, high = (path.vertices[0, 1] for path in ends.get_paths())
+    expected = stats.binom.ppf([0.025, 0.975], 700, 0.1) / 70
+    np.testing.assert_allclose([low, high], expected)
+
+
 # All of them.
+
+
+@pytest.mark.parametrize("plot", SINGLE)
+def test_standard_deviations_for_variances(plot, rng):
+    means, variances, targets = forecasts(rng)
+    drawn = []
+    for given in ((means, variances, targets), (means, None, targets)):
+        options = {} if given[1] is not None else {"stddevs": np.sqrt(variances)}
+        ax = plot(*given, **options, ax=mpl_figure.Figure().subplots())
+        drawn.append([np.array(part.get_offsets()) for part in ax.collections])
+        drawn[-1] += [part.get_xydata() for part in ax.lines]
+    for got, expected in zip(*drawn, strict=True):
+        np.testing.assert_allclose(got, expected)
+    with pytest.raises(ValueError, match="Exactly one of `uncertainties` and `stddevs"):
+        plot(means, targets=targets)
 
 
 @pytest.mark.parametrize("plot", [*SINGLE, plots.plot_pit_histogram])

@@ -110,6 +110,11 @@ def pit(rng):
     return {"pit": rng.uniform(size=N), "mask": rng.uniform(size=N) < 0.8}
 
 
+def pit_interval(rng):
+    lower = rng.uniform(size=N)
+    return {**pit(rng), "pit": regression.PITInterval(lower, (1 + lower) / 2)}
+
+
 def survival(rng):
     return {
         "probs": rng.uniform(size=N),
@@ -325,7 +330,7 @@ REGRESSION_DATA = {
     ],
     "pit_histogram": [lambda rng: {**pit(rng), "n_bins": 4}],
     "pit_calibration_curve": [lambda rng: {**pit(rng), "n_bins": 4}],
-    "pit_calibration_error": [pit],
+    "pit_calibration_error": [pit, pit_interval],
 }
 # An option has the name of one of the bootstrap, or is a seed.
 BOUND = {
@@ -391,6 +396,9 @@ def resampled(name, data, index):
             or (key == "logits" and data.get("ensemble_axis") in (0, -3))
         )
         option = np.ndim(value) == 0 or key in OPTION_ARRAYS
+        if isinstance(value, regression.PITInterval):
+            drawn[key] = value._make(np.take(end, index) for end in value)
+            continue
         drawn[key] = value if option else np.take(value, index, axis)
     return drawn
 
@@ -872,7 +880,7 @@ def test_bad_arguments(arguments, message):
 
 
 def test_bad_types():
-    with pytest.raises(TypeError, match="`labels` must hold numbers"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         um.bootstrap(um.ece, labels=["a", "b"], probabilities=[0.2, 0.4])
     with pytest.raises(TypeError, match="`metric` must be a function"):
         um.bootstrap("ece", labels=[0, 1], probabilities=[0.2, 0.4])

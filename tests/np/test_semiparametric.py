@@ -79,6 +79,14 @@ def naive_error(probs, labels, sigmas, fold, orthogonal, weights, trunc, normali
     return estimate, squared_error**0.5, np.mean(w * means**2) / unit
 
 
+def naive_interval(estimate, error, spread):
+    """The squares of the ends of the interval of 90%, and of what is between."""
+    # The ends t of (estimate - t)^2 <= limit (1 + (t - estimate) / (2 spread)).
+    limit = (1.6448536269514722 * error) ** 2
+    ends = estimate + np.sort(np.roots([1, -limit / (2 * spread), -limit]))
+    return np.maximum(np.insert(ends, 1, estimate), 0)
+
+
 @pytest.mark.parametrize("orthogonal", [False, True])
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("weights", ["constant", "relative", "chi"])
@@ -97,10 +105,6 @@ def test_equals_the_naive_loop(orthogonal, normalize, weights, rng):
         0.1,
         normalize,
     )
-    # The ends t of (estimate - t)^2 <= limit (1 + (t - estimate) / (2 spread)).
-    limit = (1.6448536269514722 * error) ** 2
-    ends = estimate + np.sort(np.roots([1, -limit / (2 * spread), -limit]))
-    ends = np.insert(ends, 1, estimate)
     options = {
         "folds": 4,
         "weights": weights,
@@ -110,7 +114,8 @@ def test_equals_the_naive_loop(orthogonal, normalize, weights, rng):
         "seed": seed,
     }
     interval = um.spce_conf_int(probs, labels, sigmas, alpha=0.1, **options)
-    np.testing.assert_allclose(np.square(interval), np.maximum(ends, 0), atol=1e-6)
+    ends = naive_interval(estimate, error, spread)
+    np.testing.assert_allclose(np.square(interval), ends, atol=1e-6)
     assert um.spce(probs, labels, sigmas, **options) == interval.estimate
 
 
@@ -158,21 +163,33 @@ def test_spline_equals_scipy(weights, rng):
     losses = [np.mean(w * (fit(s, everything) - residuals) ** 2) for s in sums]
     best = sums[np.argmin(losses)] / (1 + 2 * n**-0.6)
     first, second = fit(best, slice(0, None, 2)), fit(best, slice(1, None, 2))
-    plug_in = np.mean(w * residuals * fit(best, everything))
+    variances = ((first - second) / 2) ** 2
+    whole, halves = fit(best, everything), (first + second) / 2
+    plug_in = np.mean(w * residuals * whole)
     orthogonal = np.mean(w * (residuals * (first + second) - first * second))
-    for flag, expected in ((False, plug_in), (True, orthogonal)):
-        result = um.spce(
-            probs,
-            labels,
-            sums,
-            folds=3,
-            seed=5,
-            weights=weights,
-            normalize=True,
-            smoothing="spline",
-            orthogonal=flag,
-        )
-        assert result**2 == pytest.approx(max(expected, 0), abs=1e-5)
+    for flag, estimate, gaps in (
+        (False, plug_in, whole),
+        (True, orthogonal, halves),
+    ):
+        options = {
+            "folds": 3,
+            "seed": 5,
+            "weights": weights,
+            "normalize": True,
+            "smoothing": "spline",
+            "orthogonal": flag,
+        }
+        result = um.spce(probs, labels, sums, **options)
+        assert result**2 == pytest.approx(max(estimate, 0), abs=1e-5)
+        # Its standard error, of which the orthogonal estimate has more by the noise.
+        centred = w * gaps * (2 * residuals - gaps) - estimate * w
+        squared_error = np.var(centred, ddof=1) / n
+        noise = np.mean(w**2 * variances * (residuals - gaps) ** 2) / n
+        error = squared_error + (1.5 if flag else -1) * noise
+        error = max(error, squared_error / 2) ** 0.5
+        ends = naive_interval(estimate, error, np.mean(w * gaps**2))
+        interval = um.spce_conf_int(probs, labels, sums, alpha=0.1, **options)
+        np.testing.assert_allclose(np.square(interval), ends, atol=1e-5)
 
 
 def smoothing_data(rng):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import uncertainty_metrics as all_tf
+import uncertainty_metrics.numpy as all_np
 from tests import references
 from uncertainty_metrics.numpy import ensemble as um_np
 from uncertainty_metrics.tensorflow import ensemble as um
@@ -395,6 +397,60 @@ def test_float32_divergences_of_logits_keep_their_digits(distance, rng):
     assert np.all(um.logit_kl_divergence(first, first, aggregate=False) == 0)
 
 
+# What takes logits and does not change where all of a row grow by the same.
+OF_LOGITS = [
+    *("model_uncertainty", "predictive_entropy", "expected_entropy"),
+    *("mutual_information", "mean_member_uncertainty", "variation_ratio"),
+    *("ensemble_cross_entropy", "gibbs_cross_entropy", "ensemble_disagreement"),
+    *("logit_kl_divergence", "disagreement", "double_fault"),
+    *("brier_score", "negative_log_likelihood", "brier_decomposition_exact", "ece"),
+]
+
+
+@pytest.mark.parametrize("name", OF_LOGITS)
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.float32, 2.0**23), (np.float64, 2.0**52)]
+)
+def test_large_logits_count_by_their_differences(name, dtype, size, rng):
+    # What a function loses it loses by itself: the sums of these are exact.
+    logits = rng.integers(-3, 4, size=[6, 3, 4]).astype(dtype)
+    logits[:, 2] += rng.normal(size=[6, 4]).astype(dtype)
+    shifts = np.array([[size], [-size], [0]], dtype)
+    labels = rng.integers(0, 4, size=6)
+    results = []
+    for values, room in (
+        (logits, all_np),
+        (logits + shifts, all_np),
+        (logits + shifts, all_tf),
+    ):
+        if name in ("logit_kl_divergence", "disagreement", "double_fault"):
+            data = {"logits_1": values[:, 0], "logits_2": values[:, 2]}
+        elif name in OF_LOGITS[-4:]:
+            data = {"logits": values[:, 0]}
+        else:
+            data = {"logits": values}
+        if "cross_entropy" in name or name in ("double_fault", *OF_LOGITS[-4:]):
+            data["labels"] = labels
+        results.append(np.asarray(getattr(room, name)(**data), np.float64))
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"), [(np.float32, 1e8), (np.float32, 3e38), (np.float64, 1e30)]
+)
+def test_divergence_of_large_and_masked_logits(dtype, size):
+    first = np.array([[1, 1, -1], [0, 0, -np.inf], [0, 0, -1e9]], dtype)
+    first[0] *= dtype(size)
+    second = np.array([[0, 1, 2], [0, 1, -np.inf], [0, 1, -1e9]], dtype)
+    # KL([.5, .5, 0] || q), q of three classes, then of two.
+    norms = np.log(1 + np.exp(1) + np.array([np.exp(2), 0, 0]))
+    expected = norms - 0.5 - np.log(2)
+    for room in (um_np, um):
+        result = room.logit_kl_divergence(first, second, aggregate=False)
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
 def test_float32_knowledge_of_small_and_large_alphas(rng):
     scales = 10.0 ** np.arange(-30, 31, 3)
     alphas = (scales[:, None] * rng.uniform(0.5, 2, [21, 3])).astype(np.float32)
@@ -497,6 +553,8 @@ def test_gradients_of_equal_and_zero_vectors_are_finite(name):
 # Bad input.
 
 GOOD = np.full([2, 3, 4], 0.25)
+# Three examples, of which each is as wrong as the others.
+CERTAINLY = np.random.default_rng(0).dirichlet(np.ones(4), [3, 3])
 PAIR = np.full([2, 4], 0.25)
 LABELS = np.array([0, 3])
 
@@ -537,6 +595,12 @@ BAD_VALUES = [
                 "aggregate": True,
             },
         )
+    ),
+    *((name, {"logits": CERTAINLY}) for name in SCORES),
+    *((name, {"probabilities": np.log(CERTAINLY)}) for name in SCORES),
+    *(
+        (name, {"labels": np.array([0, 1, 2]), "logits": CERTAINLY})
+        for name in CROSS_ENTROPIES
     ),
     ("knowledge_uncertainty", {"alphas": changed(PAIR, 0.0)}),
     ("knowledge_uncertainty", {"alphas": changed(PAIR, np.inf)}),

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import tensorflow_probability as tfp
 from scipy import stats
 
 from tests import references
+from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy.regression import _functions as np_regression
 from uncertainty_metrics.tensorflow import regression as tf_regression
 
@@ -35,12 +37,16 @@ class Row:
         means = rng.normal(size=n)
         variances = np.exp(rng.normal(size=n))
         targets = means + 1.3 * np.sqrt(variances) * rng.normal(size=n)
+        lower = np.round(rng.uniform(size=n), 1)
         values = {
+            "lower": lower,
+            "upper": np.minimum(lower + rng.choice([0, 0.1, 0.25, 0.7], n), 1),
             "pit": np.round(rng.uniform(size=n), 1),
             "samples": np.round(rng.normal(size=[n, 5]), 1),
             "quantile_predictions": np.sort(rng.normal(size=[n, 3]), axis=1),
             **dict.fromkeys(("predictions", "mean"), means),
             **dict.fromkeys(("uncertainties", "var"), variances),
+            "stddevs": np.sqrt(variances),
             "targets": targets,
         }
         made = {name: values[name].astype(dtype) for name in self.data}
@@ -66,6 +72,10 @@ MEANS = [
     Row("pit_histogram", ("pit",), BINS),
     Row("pit_calibration_curve", ("pit",), BINS),
     Row("pit_calibration_error", ("pit",), BINS),
+    Row("pit_histogram", ("lower", "upper"), BINS),
+    Row("pit_calibration_curve", ("lower", "upper"), BINS),
+    Row("evaluate_calibration", ("predictions", "stddevs", "targets"), BINS),
+    Row("sharpness", ("stddevs",)),
 ]
 QUANTILES = ({"quantiles": (0.1, 0.5, 0.8)},)
 TRANSFORMS = [
@@ -76,14 +86,14 @@ TRANSFORMS = [
 
 
 def rows(of):
-    return pytest.mark.parametrize("row", of, ids=lambda row: row.name)
+    return pytest.mark.parametrize("row", of, ids=lambda row: f"{row.name}-{row.data}")
 
 
 def cases(of):
     return pytest.mark.parametrize(
         ("row", "case"),
         [
-            pytest.param(row, case, id=f"{row.name}-{i}")
+            pytest.param(row, case, id=f"{row.name}-{row.data}-{i}")
             for row in of
             for i, case in enumerate(row.cases)
         ],
@@ -91,13 +101,24 @@ def cases(of):
 
 
 def flat(result):
+    """Returns the numbers of a result, of an interval both ends as a complex one."""
     if isinstance(result, dict):
         return np.concatenate([np.reshape(value, -1) for value in result.values()])
+    if isinstance(result, PITInterval):
+        return np.asarray(result.lower) + 1j * np.asarray(result.upper)
     return np.asarray(result)
 
 
+def raw(room, row, case, arguments):
+    if "lower" in row.data:
+        arguments = dict(arguments)
+        ends = arguments.pop("lower"), arguments.pop("upper")
+        arguments["pit"] = PITInterval(*ends)
+    return getattr(room, row.name)(**arguments, **case)
+
+
 def call(room, row, case, arguments):
-    return flat(getattr(room, row.name)(**arguments, **case))
+    return flat(raw(room, row, case, arguments))
 
 
 @cases(MEANS + TRANSFORMS)
@@ -110,8 +131,8 @@ def test_tensorflow_equals_numpy(row, case, dtype, rng):
         np.testing.assert_allclose(
             result, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
         )
-        assert result.dtype == dtype
-        assert expected.dtype == np.float64
+        assert result.real.dtype == dtype
+        assert expected.real.dtype == np.float64
 
 
 def complete(row, arguments):
@@ -135,6 +156,7 @@ COMPILED = (
     "pit_histogram",
     "probability_integral_transform",
     "quantile_pit",
+    "sample_pit",
 )
 
 
@@ -147,7 +169,7 @@ def test_graphs_of_any_size(row, rng):
         for name, value in good.items()
     }
     run = tf.function(
-        lambda arguments: getattr(tf_regression, row.name)(**arguments, **case),
+        lambda arguments: raw(tf_regression, row, case, arguments),
         input_signature=[specs],
     )
     for n in (40, 1):
@@ -165,11 +187,32 @@ def test_graphs_of_any_size(row, rng):
             assert np.all(np.isnan(result))
 
 
+@DTYPES
+def test_the_interval_is_closed(dtype):
+    limit = dtype(np_regression.normal_limits([0.95])[0])
+    targets = np.array([limit, -limit, np.nextafter(limit, dtype(9))])
+    zeros, ones = np.zeros(3, dtype), np.ones(3, dtype)
+
+    def coverage(*data):
+        return (
+            tf_regression.interval_coverage(*data),
+            tf_regression.interval_coverage(*data, sample_weight=ones),
+        )
+
+    for run in (
+        coverage,
+        tf.function(coverage),
+        tf.function(coverage, jit_compile=True),
+    ):
+        results = run(*map(tf.constant, (zeros, ones, targets)))
+        np.testing.assert_allclose(results, 2 / 3, rtol=1e-6)
+
+
 @rows([row for row in GRAPHS if row.name in COMPILED])
 def test_compiled_by_xla(row, rng):
     case = row.cases[0]
     run = tf.function(
-        lambda arguments: getattr(tf_regression, row.name)(**arguments, **case),
+        lambda arguments: raw(tf_regression, row, case, arguments),
         jit_compile=True,
     )
     good = row.arguments(rng, dtype=np.float32, weighted=row.mean)
@@ -215,6 +258,50 @@ def test_weight_is_repetition(room, row, rng):
         rtol=1e-12,
         atol=1e-14,
     )
+
+
+@rows([row for row in MEANS + TRANSFORMS if {"uncertainties", "var"} & {*row.data}])
+@ROOMS
+def test_standard_deviations_for_variances(room, row, rng):
+    case = row.cases[-1]
+    (name,) = {"uncertainties", "var"} & {*row.data}
+    arguments = row.arguments(rng, weighted=row.mean)
+    both = {**arguments, "stddevs": np.sqrt(arguments[name])}
+    given = {key: value for key, value in both.items() if key != name}
+    neither = {key: value for key, value in arguments.items() if key != name}
+    expected = call(room, row, case, arguments)
+    np.testing.assert_allclose(call(room, row, case, given), expected, rtol=1e-12)
+    position = {**given, name: None}  # As it is between two others.
+    np.testing.assert_allclose(call(room, row, case, position), expected, rtol=1e-12)
+    message = f"Exactly one of `{name}` and `stddevs` must be given. Received: "
+    for arguments, received in (
+        (both, f"`{name}` and `stddevs`"),
+        (neither, "none of them"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message + received)):
+            call(room, row, case, arguments)
+    if "targets" in given:
+        del given["targets"]
+        with pytest.raises(ValueError, match="`targets` must be given"):
+            call(room, row, case, given)
+
+
+@ROOMS
+def test_temperature_of_standard_deviations(room, rng):
+    means, variances, targets = Row("").arguments(rng).values()
+    stddevs = np.sqrt(variances)
+    scaler = room.TemperatureScaling().fit(means, targets=targets, stddevs=stddevs)
+    expected = room.TemperatureScaling().fit(means, variances, targets).temperature
+    assert scaler.temperature == pytest.approx(expected)
+    scaled = scaler.transform(stddevs=stddevs)
+    np.testing.assert_allclose(scaled, np.sqrt(scaler.transform(variances)))
+    for bad in ({}, {"uncertainties": variances, "stddevs": stddevs}):
+        with pytest.raises(ValueError, match="Exactly one of `uncertainties` and `std"):
+            scaler.transform(**bad)
+    for value in (-1.0, 0.0, np.nan, 1e-200, 1e200):
+        with pytest.raises(ValueError, match="`stddevs` must be") as raised:
+            scaler.transform(stddevs=[1.0, value])
+        assert "Received" in str(raised.value)
 
 
 @rows(MEANS + TRANSFORMS)
@@ -264,7 +351,10 @@ def test_types_of_the_same_data(room, row, rng):
     arguments = {
         k: v if v.dtype == bool else np.ceil(v * 8) / 8 for k, v in arguments.items()
     }
-    arguments = {k: np.minimum(v, 1) if k == "pit" else v for k, v in arguments.items()}
+    shares = ("pit", "lower", "upper")
+    arguments = {
+        k: np.minimum(v, 1) if k in shares else v for k, v in arguments.items()
+    }
     expected = call(np_regression, row, case, arguments)
     lists = {k: v.tolist() for k, v in arguments.items()}
     half = {k: v.astype(np.float16) for k, v in arguments.items()}
@@ -345,15 +435,15 @@ def test_bad_shapes_raise_while_a_graph_is_built(row, rng):
 
         @tf.function(autograph=False)
         def function(arguments=arguments):
-            return getattr(tf_regression, row.name)(**arguments, **row.cases[0])
+            return raw(tf_regression, row, row.cases[0], arguments)
 
         with pytest.raises(ValueError, match=word):
             function()
 
 
 BAD = {
-    "pit": (np.nan, -0.1, 1.1),
-    **dict.fromkeys(("uncertainties", "var"), (np.nan, np.inf, 0.0, -1.0)),
+    **dict.fromkeys(("pit", "lower", "upper"), (np.nan, -0.1, 1.1)),
+    **dict.fromkeys(("uncertainties", "var", "stddevs"), (np.nan, np.inf, 0.0, -1.0)),
 }
 
 
@@ -372,6 +462,9 @@ def bad_values(row, rng):
             yield {**good, "sample_weight": weights}, "sample_weight"
         yield {**good, "mask": np.zeros(4)}, row.data[-1]
         yield {**good, "sample_weight": np.zeros(4)}, row.data[-1]
+    if "lower" in row.data:
+        crossed = np.array([0.0, 0.5, 0.8, 0.8])
+        yield {**good, "lower": crossed, "upper": crossed - [0, 0, 0.25, 0]}, "lower"
     if row.name == "quantile_pit":
         crossed = good[row.data[0]].copy()
         crossed[2] = crossed[2][::-1]
@@ -513,20 +606,20 @@ def test_distribution_pit_equals_scipy(distribution, expected):
             np.sum(masses * compare, axis=1)
             for compare in (atoms < Y[:, None], atoms == Y[:, None])
         )
-        expected = below + at / 2
+        expected = below + 1j * (below + at)
     elif hasattr(expected.dist, "pmf"):
-        expected = expected.cdf(Y) - expected.pmf(Y) / 2
+        expected = expected.cdf(Y) - expected.pmf(Y) + 1j * expected.cdf(Y)
     else:
         expected = expected.cdf(Y)
     for targets in (Y, Y[:, None], Y.reshape(2, 4)):
-        pit = tf_regression.distribution_pit(distribution, targets)
+        pit = flat(tf_regression.distribution_pit(distribution, targets))
         assert pit.shape == targets.shape
         np.testing.assert_allclose(np.reshape(pit, -1), expected, atol=1e-6)
     run = tf.function(
         lambda y: tf_regression.distribution_pit(distribution, y),
         input_signature=[tf.TensorSpec([None], tf.float64)],
     )
-    np.testing.assert_allclose(run(Y), expected, atol=1e-6)
+    np.testing.assert_allclose(flat(run(Y)), expected, atol=1e-6)
 
 
 @DTYPES

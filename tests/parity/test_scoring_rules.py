@@ -98,13 +98,13 @@ def test_single_scores_are_weighted_and_ignored_ones_are_zero(room, rng):
     options = {"sample_weight": weights, "ignore_index": -1}
     for name in ("brier_score", "negative_log_likelihood"):
         function = getattr(room, name)
-        scores = np.asarray(function(labels, logits, aggregate=False, **options))
+        scores = np.asarray(function(labels, logits=logits, aggregate=False, **options))
         assert scores.shape == (4, 5)
         assert scores[1, 2] == scores[2, 3] == 0
         kept = weights * (labels != -1)
-        mean = function(labels, logits, **options)
+        mean = function(labels, logits=logits, **options)
         np.testing.assert_allclose(scores.sum() / kept.sum(), mean, rtol=1e-6)
-        alone = function(labels[:1, 0], logits[:1, 0], aggregate=False)
+        alone = function(labels[:1, 0], logits=logits[:1, 0], aggregate=False)
         np.testing.assert_allclose(scores[0, 0], alone[0] * weights[0, 0], rtol=1e-6)
 
 
@@ -118,7 +118,7 @@ def test_scores_of_labels_that_are_all_ignored(room):
 
 @ROOMS
 def test_likelihood_where_probabilities_underflow(room):
-    score = room.negative_log_likelihood([1, 0], [[1000.0, 0.0], [1000.0, 0.0]], None)
+    score = room.negative_log_likelihood([1, 0], logits=[[1000.0, 0.0], [1000.0, 0.0]])
     np.testing.assert_allclose(score, 500.0)
     certain = {"labels": [0, 1], "probabilities": [[1.0, 0.0], [1.0, 0.0]]}
     scores = np.asarray(room.negative_log_likelihood(**certain, aggregate=False))
@@ -126,7 +126,7 @@ def test_likelihood_where_probabilities_underflow(room):
     assert float(room.negative_log_likelihood(**certain)) == np.inf
     weights = {"sample_weight": [1.0, 0.0]}
     assert float(room.negative_log_likelihood(**certain, **weights)) == 0.0
-    impossible = room.negative_log_likelihood([1], [[0.0, -np.inf]])
+    impossible = room.negative_log_likelihood([1], logits=[[0.0, -np.inf]])
     assert float(impossible) == np.inf
 
 
@@ -221,10 +221,10 @@ def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
 @ROOMS
 def test_energy_score_of_one_dimension_is_the_crps(room, rng):
     y, samples = rng.normal(size=7), rng.normal(size=[7, 12])
-    for estimator in ("nrg", "fair"):
+    for options in ({}, *({"estimator": name} for name in ("nrg", "fair", "roll"))):
         np.testing.assert_allclose(
-            room.energy_score(y[:, None], samples[..., None], estimator=estimator),
-            room.crps_score(y, samples, estimator=estimator),
+            room.energy_score(y[:, None], samples[..., None], **options),
+            room.crps_score(y, samples, **options),
             atol=1e-12,
         )
 
@@ -240,15 +240,43 @@ def test_energy_score_of_tiny_and_huge_numbers(room, scale, rng):
     np.testing.assert_allclose(np.asarray(result) / scale, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("classes", [64, 67, 100])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_brier_score_of_many_classes(classes, dtype, rng):
+    p = rng.dirichlet(np.full(classes, 0.1), 9).astype(dtype)
+    p[:, -1] += 1 - p.sum(axis=1, dtype=dtype)
+    p = np.abs(p)
+    labels = rng.integers(0, classes, 9)
+    expected = np.sum(p.astype(float) ** 2, axis=1) - 2 * p[range(9), labels]
+
+    def score(p):
+        return um.brier_score(labels, probabilities=p, aggregate=False)
+
+    for run in (score, tf.function(score), tf.function(score, jit_compile=True)):
+        np.testing.assert_allclose(run(p), expected, rtol=1e-5, atol=1e-6)
+
+
+@ROOMS
+def test_the_variance_within_bins_of_equal_rows_is_0(room, rng):
+    for classes in (2, 3, 7):
+        for row in rng.dirichlet(np.ones(classes), 20).astype(np.float32):
+            rows = np.repeat(row[None], 50, axis=0)
+            labels = rng.integers(0, classes, 50)
+            parts = room.brier_decomposition_exact(labels, probabilities=rows)
+            assert 0 <= parts.within_bin_variance < 1e-6
+
+
 @ROOMS
 def test_one_sample(room):
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="nrg")).tolist() == [2]
     assert np.asarray(room.crps_score([1.0], [[3.0]], estimator="roll")).tolist() == [2]
-    assert np.asarray(room.energy_score([[1.0]], [[[3.0]]])).tolist() == [2]
+    for estimator in ("nrg", "roll"):
+        score = room.energy_score([[1.0]], [[[3.0]]], estimator=estimator)
+        assert np.asarray(score).tolist() == [2]
     with pytest.raises(ValueError, match="two samples"):
         room.crps_score([1.0], [[3.0]])
     with pytest.raises(ValueError, match="two samples"):
-        room.energy_score([[1.0]], [[[3.0]]], estimator="fair")
+        room.energy_score([[1.0]], [[[3.0]]])
 
 
 def test_one_sample_that_only_the_graph_sees_is_nan():
@@ -290,7 +318,7 @@ def test_means_of_many_float32_scores_do_not_drift():
         function = um.brier_score
         if jit_compile:
             function = tf.function(function, jit_compile=True)
-        np.testing.assert_allclose(function(labels, many), one, rtol=3e-7)
+        np.testing.assert_allclose(function(labels, logits=many), one, rtol=3e-7)
 
 
 def test_calls_as_users_of_the_old_package_write_them(rng):
@@ -310,3 +338,38 @@ def test_calls_as_users_of_the_old_package_write_them(rng):
     samples = tf.random.stateless_normal([2, 10], seed=[0, 1])
     crps = um.crps_score(labels=targets, predictive_samples=samples)
     assert crps.shape == [2]
+
+
+@ROOMS
+def test_scores_of_scikit_learn_take_probabilities(room):
+    from sklearn import datasets, linear_model, metrics
+
+    features, labels = datasets.load_iris(return_X_y=True)
+    model = linear_model.LogisticRegression(C=0.05).fit(features, labels)
+    p = model.predict_proba(features)
+    scorer = metrics.make_scorer(
+        room.brier_score,
+        response_method="predict_proba",
+        greater_is_better=False,
+        zero_based=True,
+    )
+    expected = np.mean(np.sum((p - np.eye(3)[labels]) ** 2, axis=1))
+    np.testing.assert_allclose(-scorer(model, features, labels), expected, rtol=1e-6)
+    for name in ("negative_log_likelihood", "calibrated_negative_log_likelihood"):
+        of_logits = getattr(room, name)(labels, logits=np.log(p))
+        np.testing.assert_allclose(getattr(room, name)(labels, p), of_logits, rtol=1e-6)
+    for name in ("brier_decomposition", "brier_decomposition_exact"):
+        parts = getattr(room, name)(labels, p)
+        assert tuple(parts) == tuple(getattr(room, name)(labels, probabilities=p))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_weighted_means_in_float64_where_compiled(jit_compile, rng):
+    data = {
+        "labels": rng.integers(0, 3, 40),
+        "probabilities": rng.dirichlet(np.ones(3), 40),
+        "sample_weight": rng.uniform(size=40) ** 4,
+    }
+    compiled = tf.function(um.brier_score, jit_compile=jit_compile, autograph=False)
+    score = compiled(**{name: tf.constant(value) for name, value in data.items()})
+    np.testing.assert_allclose(score, um_np.brier_score(**data), rtol=1e-12)

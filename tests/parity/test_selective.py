@@ -62,6 +62,17 @@ def test_given_confidences(dtype, rng):
         assert {result.dtype for result in results} == {tf.as_dtype(dtype)}
 
 
+def test_area_of_tied_groups_in_float64():
+    # The best one is right, the two others are wrong: (0 + 1/2 + 2/3) / 3 in any order.
+    arrays = np.array([0.9, 0.75, 0.75]), np.array([True, False, False])
+
+    def function(confidences, correct):
+        return um.aurc(confidences=confidences, correct=correct)
+
+    for result in modes(function, *arrays):
+        np.testing.assert_allclose(result, 7 / 18, rtol=0, atol=1e-13)
+
+
 def test_saturated_logits_keep_their_order(rng):
     n = 50
     labels, margins = rng.integers(0, 3, n), rng.uniform(20, 60, n)

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 
@@ -18,7 +19,11 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics.numpy import resampling
-from uncertainty_metrics.report import _sections_intervals
+from uncertainty_metrics.report import (
+    _sections,
+    _sections_intervals,
+    _sections_selective,
+)
 
 PARTS = (
     "uncertainty",
@@ -468,6 +473,50 @@ def test_what_chance_explains_is_not_held_against_a_model():
     sure = built("sure.npz")["bayesian_ece"]
     assert sure["ece_by_chance"] == 0.0
     assert "this one may be calibrated" in sure["verdict"]
+
+
+CHANCE = re.compile(
+    r"the ECE of the data is ([\d.]+)\. .* up to about ([\d.]+) .*, and as much as "
+    r"this one with p (= [\d.]+|< 0.001): this one (may be|is borderline|shows more)"
+)
+
+
+def test_verdicts_on_chance_agree_with_what_they_show():
+    # In one bin, of 160,000 decisions of confidence 0.75, the fifth decimal decides.
+    n = 160_000
+    p = np.full(n, 0.75)
+    found = []
+    for right in range(120_000, 120_600, 20):
+        here = report.Predictions("", np.arange(n) < right, "probabilities", p)
+        section = _sections._bayesian_ece(here, right / n - 0.75, 10)
+        ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
+        level = section["p_value"]
+        # Of |N(0, v)|, within the error of 10,000 draws.
+        z = (right / n - 0.75) / (0.75 * 0.25 / n) ** 0.5
+        assert level == pytest.approx(2 * stats.norm.sf(z), abs=0.015)
+        assert shown == ("< 0.001" if level < 0.0005 else f"= {level:.3f}")
+        expected = "is borderline" if round(level, 3) <= 0.05 else "may be"
+        assert verdict == ("shows more" if round(level, 3) <= 0.01 else expected)
+        assert not (verdict == "shows more" and float(ece) <= float(chance))
+        assert not (verdict == "may be" and float(ece) > float(chance))
+        found.append(verdict)
+    assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize("auroc", [0.5325, 0.4675])
+def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
+    monkeypatch.setattr(_sections_selective, "_auroc", lambda curve: auroc)
+    monkeypatch.setattr(_sections_selective, "_auroc_by_chance", lambda *_: 0.5324)
+    data = {**calibrated(100, 0.5, 1), "sample_weight": None}
+    verdict = _sections_selective.selective_prediction(data, 100.0)["verdict"]
+    assert verdict.startswith("Confidence does not clearly tell")
+    # Nor is a gap of 0.0304 above one of 0.0303.
+    accuracy = 0.75
+    gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
+    rate = (accuracy * 800 + 2) / 804
+    assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
+    verdict = _sections._verdict(accuracy, accuracy + gap, 800.0)
+    assert verdict.startswith("Neither clearly")
 
 
 def test_many_bins_take_fewer_draws():
@@ -1398,7 +1447,7 @@ BAD_NPZ = {
     "label too large": (changed("labels", 5, 3), "integers in [0, 3)"),
     "label too small": (changed("labels", 5, -1), "integers in [0, 3)"),
     "label a fraction": (changed("labels", 5, 0.5), "integers in [0, 3)"),
-    "text": ({**good(), "labels": np.array(["a"] * 60)}, "must hold numbers"),
+    "text": ({**good(), "labels": np.array(["a"] * 60)}, "must be numbers"),
     "no examples": ({"labels": np.ones(0), "logits": np.ones([0, 2])}, "at least one"),
     "weights": ({**good(), "sample_weight": -np.ones(60)}, "finite and >= 0"),
     "no weight": ({**good(), "sample_weight": np.zeros(60)}, "positive weight"),

@@ -458,6 +458,122 @@ def test_quadrature_of_a_kink(peak):
     np.testing.assert_allclose(scores, reference(frozen, labels, [peak]), rtol=3e-6)
 
 
+FROZEN = {
+    "Beta": st.beta,
+    "Cauchy": st.cauchy,
+    "Exponential": lambda rate: st.expon(0, 1 / rate),
+    "Gamma": lambda a, rate: st.gamma(a, 0, 1 / rate),
+    "Gumbel": st.gumbel_r,
+    "HalfCauchy": st.halfcauchy,
+    "Laplace": st.laplace,
+    "Logistic": st.logistic,
+    "LogNormal": lambda loc, scale: st.lognorm(scale, 0, np.exp(loc)),
+    "Normal": st.norm,
+    "StudentT": st.t,
+    "Uniform": lambda low, high: st.uniform(low, high - low),
+    "Weibull": lambda a, scale: st.weibull_min(a, scale=scale),
+}
+# Weights, and the name and the parameters of each component.
+MIXTURES = [
+    ([0.9, 0.1], [("Laplace", (0, 0.01)), ("Laplace", (1, 0.01))]),
+    ([0.5, 0.5], [("StudentT", (4, 0, 0.1)), ("StudentT", (4, 10, 0.1))]),
+    ([0.5, 0.5], [("Laplace", (0, 1)), ("Laplace", (30, 1))]),
+    # Three scales at one place.
+    ([0.2, 0.3, 0.5], [("Laplace", (0, s)) for s in (1e-6, 1, 1e6)]),
+    ([0.2, 0.8], [("Logistic", (-1e3, 1e-4)), ("Normal", (2, 1e3))]),
+    ([1 - 1e-3, 1e-3], [("Laplace", (0, 1)), ("Laplace", (1e6, 0.25))]),
+    ([1 - 1e-9, 1e-9], [("Gumbel", (0, 1)), ("Laplace", (1e6, 0.25))]),
+    ([0.3, 0.7], [("Uniform", (0, 1)), ("Uniform", (0.5, 9))]),
+    ([0.3, 0.7], [("Uniform", (0, 1e-3)), ("Uniform", (5, 1e3))]),
+    ([0.4, 0.6], [("Gamma", (0.05, 1)), ("Gamma", (900, 3))]),
+    ([0.4, 0.6], [("LogNormal", (0, 3)), ("LogNormal", (5, 0.01))]),
+    ([0.5, 0.5], [("Cauchy", (0, 1)), ("Cauchy", (1e4, 0.01))]),
+    ([0.3, 0.7], [("StudentT", (1.2, 0, 1e-5)), ("Normal", (2, 1e6))]),
+    ([0.4, 0.6], [("Exponential", (1,)), ("Beta", (0.5, 0.5))]),
+    # TFP's Weibull has a CDF of 0.94 at -5.
+    ([0.3, 0.7], [("Weibull", (2, 3)), ("Normal", (-1, 2))]),
+    ([0.5, 0.5], [("Weibull", (0.3, 3)), ("HalfCauchy", (1, 2))]),
+    ([0.1] * 10, [("Laplace", (i * i, 0.1 * (i + 1))) for i in range(10)]),
+]
+
+
+def mixtures(weights, components, dtype=tf.float64):
+    """The mixture as TFP's classes have it."""
+    categorical = tfd.Categorical(probs=tf.constant(weights, dtype))
+    parts = [named(name, parameters, dtype) for name, parameters in components]
+    yield tfd.Mixture(categorical, parts)
+    names, parameters = zip(*components, strict=True)
+    if len(set(names)) == 1:
+        family = named(names[0], zip(*parameters, strict=True), dtype)
+        yield tfd.MixtureSameFamily(categorical, family)
+
+
+def mixed_reference(weights, components, labels):
+    frozen = [FROZEN[name](*parameters) for name, parameters in components]
+
+    def mixed(side):
+        return lambda z: sum(
+            w * getattr(part, side)(z) for w, part in zip(weights, frozen, strict=True)
+        )
+
+    points = np.ravel([quantiles(part) for part in frozen])
+    return [integral(mixed("cdf"), mixed("sf"), points, y) for y in labels]
+
+
+@pytest.mark.parametrize(
+    ("weights", "components"),
+    MIXTURES,
+    ids=[f"{i}-{components[0][0]}" for i, (_, components) in enumerate(MIXTURES)],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered in exp")
+def test_mixtures_equal_the_integral(weights, components):
+    centres = [FROZEN[name](*p).ppf([0.1, 0.5, 0.99]) for name, p in components]
+    labels = np.unique([*np.ravel(centres[:3]), -1e6, -1.0, 0.0, 3.0, 1e7])
+    labels = labels.astype(np.float32)
+    expected = mixed_reference(weights, components, labels.astype(float))
+    for distribution in mixtures(weights, components):
+        scores = crps_distribution(labels, distribution)
+        np.testing.assert_allclose(scores, expected, rtol=2e-8)
+    *_, distribution = mixtures(weights, components, tf.float32)
+    scores = crps_distribution(labels, distribution)
+    # As far as TFP's own CDF is accurate.
+    gamma = components[0][0] == "Gamma"
+    np.testing.assert_allclose(scores, expected, rtol=5e-5 if gamma else 3e-6)
+
+
+def test_mixtures_compile_and_have_gradients():
+    labels = double([-2.0, 0.0, 0.7, 1.0, 40.0])
+
+    @tf.function
+    def score(logits, loc):
+        with tf.GradientTape() as tape:
+            tape.watch([logits, loc])
+            mixture = tfd.MixtureSameFamily(
+                tfd.Categorical(logits=logits), tfd.Laplace(loc, double(0.01))
+            )
+            total = tf.reduce_sum(crps_distribution(labels, mixture))
+        return total, tape.gradient(total, [logits, loc])
+
+    # E|X - y| - E|X - X'| / 2 of two atoms, so narrow are they.
+    inputs = double([np.log(9), 0.0]), double([0.0, 1.0])
+    (y,) = np.asarray(labels)[None]
+    distances = 0.9 * np.abs(y) + 0.1 * np.abs(y - 1) - 0.09
+    total, (by_logits, by_loc) = score(*inputs)
+    np.testing.assert_allclose(total, distances.sum(), rtol=3e-3)
+    for i, gradient in enumerate((by_logits, by_loc)):
+        for k in range(2):
+            moves = [double(np.eye(2)[k] * s) for s in (1e-6, -1e-6)]
+            both = [
+                score(*[x + move if i == j else x for j, x in enumerate(inputs)])[0]
+                for move in moves
+            ]
+            slope = (both[0] - both[1]) / 2e-6
+            np.testing.assert_allclose(gradient[k], slope, rtol=1e-4, atol=1e-7)
+    compiled = tf.function(score.python_function, jit_compile=True)(*inputs)
+    np.testing.assert_allclose(compiled[0], total, rtol=1e-12)
+    np.testing.assert_allclose(compiled[1], [by_logits, by_loc], rtol=1e-9)
+
+
 def test_mixtures_need_the_support_of_each_component():
     # TFP's Weibull has a CDF of 0.94 at -5.
     labels = np.array([-5.0, -0.4, 0.2, 1.0, 2.0, 11.0])
@@ -474,7 +590,7 @@ def test_mixtures_need_the_support_of_each_component():
 
     expected = [integral(mixed("cdf"), mixed("sf"), points, y) for y in labels]
     scores = crps_distribution(labels, distribution)
-    np.testing.assert_allclose(scores, expected, rtol=1e-4)  # A kink at 0.
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("zero", [0.3, 0.6, 0.95])
@@ -509,6 +625,25 @@ def test_transformed_distributions():
     expected = crps_distribution(-labels, tfd.Exponential(double(1.5)))
     np.testing.assert_allclose(
         crps_distribution(labels, mirrored), expected, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "df"), [(tf.float32, 0.51), (tf.float32, 0.6), (tf.float64, 0.515)]
+)
+def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
+    heavy = tfb.Shift(tf.constant(0.5, dtype))(named("StudentT", (df, 0, 1), dtype))
+    with pytest.raises(ValueError, match="can be integrated"):
+        crps_distribution([0.5, 2.0], heavy)
+
+
+def test_a_heavy_tail_is_followed():
+    student = named("StudentT", (0.55, 0, 1))
+    shifted = tfb.Shift(double(0.5))(student)
+    np.testing.assert_allclose(
+        crps_distribution([0.5, 2.0], shifted),
+        crps_distribution([0.0, 1.5], student),
+        rtol=2e-8,
     )
 
 
@@ -597,6 +732,51 @@ def test_graph_and_xla(name, parameters):
         result = tf.function(score, jit_compile=jit_compile)(labels, parameters)
         for actual, value in zip(result, expected, strict=True):
             np.testing.assert_allclose(actual, value, rtol=2e-5, atol=1e-6)
+
+
+# One of each closed form; the parameters that None stands for are None.
+DISCRETE = {
+    "Bernoulli": (None, 0.3),
+    "Categorical": (None, [0.2, 0.3, 0.5]),
+    "Deterministic": (2.0,),
+    "Empirical": ([0.3, -1.0, 2.0],),
+    "FiniteDiscrete": ([1.0, 3.0, 7.5], None, [0.2, 0.3, 0.5]),
+    "Geometric": (None, 0.3),
+    "Poisson": (2.5,),
+}
+
+
+def test_every_closed_form_compiles():
+    continuous = {name: (p, frozen) for name, p, frozen in reversed(CONTINUOUS)}
+    known = {cls.__name__ for cls in _closed_form_crps._table()}
+    mixed = {"Mixture", "MixtureSameFamily", "_Mixture", "_MixtureSameFamily"}
+    assert known == {*continuous, *DISCRETE, *mixed}
+    labels = {name: labels_for(frozen) for name, (_, frozen) in continuous.items()}
+    weights, parameters = double([0.3, 0.7]), (double([0.0, 2.0]), double([1.0, 0.5]))
+
+    @tf.function(jit_compile=True)
+    def scores():
+        results = {
+            name: crps_distribution(labels[name], named(name, p))
+            for name, (p, _) in continuous.items()
+        }
+        for name, p in DISCRETE.items():
+            p = [None if value is None else double(value) for value in p]
+            forecast = getattr(tfd, name)(*p)
+            results[name] = crps_distribution(double(REALS), forecast)
+        family = tfd.MixtureSameFamily(
+            tfd.Categorical(probs=weights), tfd.Normal(*parameters)
+        )
+        results["MixtureSameFamily"] = crps_distribution(double(REALS), family)
+        return results
+
+    results = scores()
+    expected = {name: reference(f, labels[name]) for name, (_, f) in continuous.items()}
+    with tf.init_scope():
+        eager = scores.python_function()
+    for name, result in results.items():
+        exact = expected.get(name, eager[name])
+        np.testing.assert_allclose(result, exact, rtol=2e-8, err_msg=name)
 
 
 def test_nan_in_a_graph():

@@ -1,4 +1,4 @@
-"""The score of each example of a forecast of mean and variance, or a distribution.
+"""The score of each example of a forecast of mean and scale, or a distribution.
 
 They are scorers as `_scorers` describes them. The scores of a distribution are computed
 at once, NaN where there is none, and read by the scorer `Given`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +17,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _functions as np_regression
-from uncertainty_metrics.tensorflow import _inputs, _quadrature, distribution_scores
+from uncertainty_metrics.tensorflow import _inputs, distribution_scores
 from uncertainty_metrics.tensorflow import regression as tf_regression
 
 if TYPE_CHECKING:
@@ -37,16 +37,18 @@ def _call(distribution: Distribution, method: str, *arguments: tf.Tensor) -> tf.
 
 @dataclasses.dataclass(frozen=True)
 class _Forecast(_scorers.RealScorer):
-    """A score of means and variances; `y_pred` [..., 2]."""
+    """A score of means and scale parameters; `y_pred` [..., 2]."""
 
     def _axis(self):
-        return "2 (mean and variance)"
+        return "2 (mean and scale parameter)"
 
     def _check_size(self, size):
-        _scorers.check_last(size, 2, "mean and variance")
+        _scorers.check_last(size, 2, "mean and scale parameter")
 
     def of_distribution(self, distribution: Distribution, y: tf.Tensor) -> tf.Tensor:
-        """Returns the scores of a distribution, NaN where there are none."""
+        """Returns the scores of a distribution, NaN where there are none; of the shape
+        of y, or the two ends of each, with an axis before it.
+        """
         raise NotImplementedError
 
     def given(self) -> Given:
@@ -56,7 +58,7 @@ class _Forecast(_scorers.RealScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SquaredError(_Forecast):
-    """The square of label less mean; the variance may be anything."""
+    """The square of label less mean; the scale may be anything."""
 
     def _scores(self, labels, y_pred):
         errors = labels - y_pred[:, 0]
@@ -68,43 +70,30 @@ class SquaredError(_Forecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class _VarianceForecast(_Forecast):
-    variance_transform: str = "identity"
-
-    def __post_init__(self):
-        _checks.one_of(
-            "variance_transform", self.variance_transform, _scorers.SCALE_TRANSFORMS
-        )
-
-    def _explain(self, predictions):
-        bad = predictions[:, 1] <= 0
-        if self.variance_transform == "identity" and np.any(bad):
-            raise _checks.error(
-                "y_pred", "variances > 0", np_inputs.first(bad, predictions[:, 1])
-            )
+class _ScaleForecast(_scorers.NormalScorer, _Forecast):
+    zero: ClassVar[bool] = False
 
     def _scores(self, labels, y_pred):
-        mean, variances = tf.unstack(y_pred, axis=-1)
+        mean, parameter = tf.unstack(y_pred, axis=-1)
         errors = labels - mean
-        if self.variance_transform != "identity":
-            softplus = self.variance_transform == "softplus"
-            variances = (tf.nn.softplus if softplus else tf.exp)(variances)
-            tiny = np.finfo(variances.dtype.as_numpy_dtype).tiny
-            variances = tf.maximum(variances, tiny)  # They may underflow.
-        right = (variances > 0) & (variances < np.inf) & tf.math.is_finite(errors)
-        return self._score(errors, variances), right
+        scales = self._scale(parameter)
+        if self._raw_name is None:  # They may underflow.
+            tiny = np.finfo(scales.dtype.as_numpy_dtype).tiny
+            scales = tf.maximum(scales, math.sqrt(tiny))  # Its square is no 0.
+        right = (scales > 0) & (scales < np.inf) & tf.math.is_finite(errors)
+        return self._score(errors, scales), right
 
-    def _score(self, errors: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-        """Returns the scores [N], any number where errors or variances are wrong."""
+    def _score(self, errors: tf.Tensor, scales: tf.Tensor) -> tf.Tensor:
+        """Returns the scores [N], any number where errors or scales are wrong."""
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
-class Deviation(_VarianceForecast):
+class Deviation(_ScaleForecast):
     """The standard deviation."""
 
-    def _score(self, errors, variances):
-        return tf.sqrt(variances)
+    def _score(self, errors, scales):
+        return scales
 
     def of_distribution(self, distribution, y):
         stddevs = tf.cast(_call(distribution, "stddev"), y.dtype)
@@ -112,7 +101,7 @@ class Deviation(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class Width(_VarianceForecast):
+class Width(_ScaleForecast):
     """The width of the central interval of one level."""
 
     level: float = 0.95
@@ -121,9 +110,9 @@ class Width(_VarianceForecast):
         super().__post_init__()
         object.__setattr__(self, "level", _checks.open_unit("level", self.level))
 
-    def _score(self, errors, variances):
+    def _score(self, errors, scales):
         (limit,) = np_regression.normal_limits([self.level])
-        return 2 * limit * tf.sqrt(variances)
+        return 2 * limit * scales
 
     def of_distribution(self, distribution, y):
         dtype = distribution.dtype if distribution.dtype.is_floating else y.dtype
@@ -136,12 +125,12 @@ class Width(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class NormalLikelihood(_VarianceForecast):
+class NormalLikelihood(_ScaleForecast):
     """The negative log-likelihood."""
 
-    def _score(self, errors, variances):
-        terms = tf.math.log(variances) + errors * (errors / variances)
-        return 0.5 * (math.log(2 * math.pi) + terms)
+    def _score(self, errors, scales):
+        z = errors / scales
+        return tf.math.log(scales) + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
 
     def of_distribution(self, distribution, y):
         y = tf.cast(y, distribution.dtype)
@@ -150,19 +139,19 @@ class NormalLikelihood(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Distance(_VarianceForecast):
+class _Distance(_ScaleForecast):
     """How many standard deviations the label is from the mean; for a distribution how
-    far its PIT is from the middle, in [0, 1].
+    far its PIT is from the middle, in [0, 1], or for a discrete one both ends of its
+    PIT, less the middle, in [-1, 1].
     """
 
-    def _score(self, errors, variances):
-        return tf.abs(errors) / tf.sqrt(variances)
+    def _score(self, errors, scales):
+        return tf.abs(errors) / scales
 
     def of_distribution(self, distribution, y):
-        pit, rises = tf_regression.mid_cdf(distribution, y)
-        distances = tf.abs(2 * pit - 1)
-        right = rises & (distances <= 1 + 2 * _quadrature.CDF_TOLERANCE)
-        return tf.where(right, distances, np.nan)
+        ends, right = tf_regression.cdf_ends(distribution, y)
+        ends = [tf.where(right, 2 * end - 1, np.nan) for end in ends]
+        return tf.abs(ends[0]) if len(ends) == 1 else tf.stack(ends)
 
     def given(self):
         return Given(tuple(np_regression.pit_limits(self.levels, np.float32)))
@@ -184,7 +173,7 @@ class Curve(_Distance):
 
     def __post_init__(self):
         super().__post_init__()
-        n_bins = _checks.positive_integer("n_bins", self.n_bins)
+        n_bins = _checks.bins("n_bins", self.n_bins)
         object.__setattr__(self, "n_bins", n_bins)
 
     @property
@@ -207,7 +196,9 @@ class Coverage(_Distance):
 
 @dataclasses.dataclass(frozen=True)
 class Given(_scorers.RealScorer):
-    """Scores of a distribution; `y_pred` [..., 1]."""
+    """Scores of a distribution; `y_pred` [..., 1], or [..., 2] where a score has two
+    ends.
+    """
 
     limits: tuple[float, ...] = ()
 
@@ -215,7 +206,8 @@ class Given(_scorers.RealScorer):
         return "1 (score)"
 
     def _scores(self, labels, y_pred):
-        return y_pred[:, 0], ~tf.math.is_nan(y_pred[:, 0])
+        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else tf.transpose(y_pred)
+        return scores, ~tf.math.is_nan(y_pred[:, 0])
 
     def explain(self, y_true, y_pred, live):
         np_inputs.finite("y_true", np.asarray(y_true).reshape(-1)[np.asarray(live)])
@@ -227,7 +219,7 @@ class Given(_scorers.RealScorer):
 
 
 def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor:
-    """Returns the scores of a distribution, shape of `y_true` and an axis of 1.
+    """Returns the scores of a distribution, shape of `y_true` and an axis of 1 or 2.
 
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
@@ -251,4 +243,5 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor
         finite = tf.math.is_finite(y)
         scores = scorer.of_distribution(distribution, tf.where(finite, y, 0.0))
     scores = tf.where(finite, scores, np.nan)
-    return tf.reshape(scores, tf.shape(y_true))[..., None]
+    ends = tf.unstack(scores) if scores.shape.rank > finite.shape.rank else [scores]
+    return tf.stack([tf.reshape(end, tf.shape(y_true)) for end in ends], axis=-1)

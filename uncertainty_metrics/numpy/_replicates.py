@@ -20,6 +20,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import (
     _binning,
     _inputs,
@@ -162,6 +163,10 @@ def _function(
         signature = inspect.signature(metric.func)
         bound = signature.bind_partial(*metric.args, **metric.keywords)
         metric, data = metric.func, {**bound.arguments, **data}
+    if isinstance(data.get("pit"), PITInterval):
+        metric, data = _of_interval(metric), dict(data)
+        data |= data.pop("pit")._asdict()
+        return metric, data
     if _is_ours(metric):
         try:
             module = metric.__module__.replace(".tensorflow.", ".numpy.")
@@ -169,6 +174,15 @@ def _function(
         except (ImportError, AttributeError):
             pass  # It has no twin.
     return metric, data
+
+
+def _of_interval(metric: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the metric with the ends of the interval `pit` as two arguments."""
+
+    def joined(lower, upper, **rest):
+        return metric(pit=PITInterval(lower, upper), **rest)
+
+    return joined
 
 
 def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:

@@ -11,12 +11,14 @@ import importlib
 import io
 import json
 import os
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Collection, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _archive
 
 if TYPE_CHECKING:
     import keras
@@ -31,6 +33,27 @@ DTYPES: dict[str, np.dtype] = {
     "hi": np.dtype(np.float32),
     "lo": np.dtype(np.float32),
 }
+# Two counts below it add within 64 bits.
+_MAX_COUNT = 2**62
+# Bytes of the header: many megabytes of JSON may become gigabytes of lists.
+_MAX_HEADER = 2**22
+
+
+# What `variance_transform` was, before `scale_transform` replaced it.
+_VARIANCE_TRANSFORMS = {
+    "identity": "variance",
+    "exp": "log_variance",
+    "softplus": "softplus_variance",
+}
+
+
+def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a configuration of an earlier version as this one names it."""
+    config = dict(config)
+    if "variance_transform" in config:
+        old = config.pop("variance_transform")
+        config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
+    return config
 
 
 def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,8 +61,8 @@ def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(config, Mapping):
         raise _checks.error("config", "a dict", repr(config))
     try:
-        return json.loads(json.dumps(dict(config)))
-    except (TypeError, ValueError):
+        return json.loads(json.dumps(renewed_config(config)))
+    except (TypeError, ValueError, RecursionError):
         raise _checks.error("config", "of values that JSON has", config) from None
 
 
@@ -47,10 +70,7 @@ def _checked_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Returns read-only copies in the order of the file."""
     if not isinstance(arrays, Mapping):
         raise _checks.error("arrays", "a dict", repr(arrays))
-    if set(arrays) not in ({"invalid"}, set(DTYPES)):
-        raise _checks.error(
-            "arrays", "invalid alone, or invalid, units, hi and lo", list(arrays)
-        )
+    _check_names(arrays)
     checked = {}
     for name, dtype in DTYPES.items():
         if name in arrays:
@@ -60,7 +80,17 @@ def _checked_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
             checked[name] = np.array(array, dtype, order="C")
             checked[name].flags.writeable = False
     _check_shapes(**{name: array.shape for name, array in checked.items()})
+    _check_counts(**checked)
     return checked
+
+
+def _check_names(names: Collection[str]) -> None:
+    if set(names) not in ({"invalid"}, set(DTYPES)):
+        raise _checks.error(
+            "arrays",
+            "invalid alone, or invalid, units, hi and lo",
+            reprlib.repr(list(names)),
+        )
 
 
 def _check_shapes(
@@ -82,6 +112,47 @@ def _check_shapes(
         raise _checks.error("units", expected, f"shape {list(units)}")
 
 
+def _check_counts(
+    invalid: np.ndarray,
+    units: np.ndarray | None = None,
+    hi: np.ndarray | None = None,
+    lo: np.ndarray | None = None,
+) -> None:
+    """Raises ValueError for counts that are negative, or whose sums would wrap."""
+    if not 0 <= invalid < _MAX_COUNT:
+        raise _checks.error("invalid", "in [0, 2^62)", invalid)
+    if units is None or hi is None or lo is None or not units.size:
+        return
+    sizes = np.abs(units.astype(np.float64)).reshape(len(units), -1).sum(axis=1)
+    if sizes.max() >= _MAX_COUNT:
+        raise _checks.error("units", "of sums below 2^62", f"{sizes.max():.4g}")
+    of_units, of_hi = _count_rows(units.shape, len(hi))
+    counts = units[of_units]
+    if np.any(counts < 0):
+        raise _checks.error("units", ">= 0 where they count", counts.min())
+    # A weight of 0.6 counts as 1 and -0.4.
+    with np.errstate(invalid="ignore"):  # Infinities may meet.
+        weights = hi[of_hi].astype(np.float64) + lo[of_hi] + counts
+    if np.any(weights < -1e-6 * counts):  # Rounding.
+        raise _checks.error(
+            "hi", ">= 0 with `units` and `lo` where they are weights", weights.min()
+        )
+
+
+def _count_rows(shape: tuple[int, ...], rows: int) -> tuple[Any, Any]:
+    """Returns which rows of `units`, of a shape, and which of the rows of `hi` count.
+
+    Others may have a sign.
+    """
+    if len(shape) == 1:  # A mean: the weight and the sum.
+        return slice(1), slice(1)
+    if shape[0] > rows:  # Weight, scores and outcomes; scores have two rows of units.
+        return [0, -1], [0, -1]
+    if shape[0] == 2 * shape[1] + 2:  # Parts of the Brier score, of K classes.
+        return slice(shape[1]), slice(shape[1])
+    return slice(None), slice(None)
+
+
 def _add_pairs(
     a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
@@ -100,6 +171,42 @@ def _opened(path: str | os.PathLike[str] | IO[bytes], mode: str) -> Any:
     if hasattr(path, "read") or hasattr(path, "write"):
         return contextlib.nullcontext(path)
     return open(path, mode)
+
+
+def _not_saved(broken: Exception) -> ValueError:
+    return _checks.error("path", "a file that `MetricState.save` wrote", broken)
+
+
+def _header(file: IO[bytes]) -> tuple[_archive.Archive, dict[str, Any]]:
+    """Returns the archive and the header of a saved state.
+
+    Raises:
+      ValueError: it has none, or that of something else or of a later version.
+    """
+    try:
+        archive = _archive.Archive(file)
+        if archive.declared("header") > _MAX_HEADER:
+            raise ValueError("the header is too long")
+        header = json.loads(archive.read(["header"])["header"].item())
+        given, version = header["format"], header["version"]
+    except ValueError as broken:
+        raise _not_saved(broken) from None
+    except Exception as broken:  # Of what is no header.
+        raise _not_saved(ValueError(f"no header: {broken!r}")) from None
+    if given != FORMAT:
+        raise _checks.error("format", repr(FORMAT), reprlib.repr(given))
+    if version != VERSION:
+        raise _checks.error(
+            "version",
+            f"{VERSION}; later ones need a later uncertainty_metrics",
+            reprlib.repr(version),
+        )
+    expected = ("metric", "config", "classes", "arrays")
+    if not set(expected) <= set(header):
+        raise _checks.error(
+            "header", f"of {', '.join(expected)}", reprlib.repr(sorted(header))
+        )
+    return archive, header
 
 
 def _loads(data: bytes) -> MetricState:
@@ -142,7 +249,8 @@ class MetricState:
       classes: the number of classes that the metric has settled on, or None.
 
     Raises:
-      ValueError: an argument is not as described.
+      ValueError: an argument is not as described; a count is negative, or so large,
+        2^62 in all, that sums could wrap. So it is where states add.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -242,8 +350,11 @@ class MetricState:
         }
         text = np.array(json.dumps(header, sort_keys=True))
         entries: dict[str, Any] = {"header": text, **self.arrays}
+        # What is large and packs too well would not be loaded.
+        sizes = (_archive.bytes_of(a.shape, a.dtype) for a in self.arrays.values())
+        pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
         with _opened(path, "wb") as file:
-            np.savez_compressed(file, **entries)
+            pack(file, **entries)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> MetricState:
@@ -253,35 +364,22 @@ class MetricState:
           path: the file, or a file opened for reading bytes.
 
         Raises:
-          ValueError: the file is not such an archive, or of a later version.
+          ValueError: the file is not such an archive, or of a later version, or it is
+            damaged. Names and sizes are looked at before anything is unpacked: a file
+            does not become more than 128 MiB or 128 times its size.
         """
         with _opened(path, "rb") as file:
+            archive, header = _header(file)
+            names = [name for name in archive.names if name != "header"]
+            if names != header["arrays"]:
+                expected = f"of {reprlib.repr(header['arrays'])}"
+                raise _checks.error("path", expected, reprlib.repr(names))
+            _check_names(names)
             try:
-                with np.load(file, allow_pickle=False) as archive:
-                    damaged = archive.zip.testzip()  # NumPy reads past a wrong CRC.
-                    entries = {name: archive[name] for name in archive.files}
-                header = json.loads(entries.pop("header").item())
-                given, version = header["format"], header["version"]
-            except Exception as broken:  # Damaged archives raise some ten types.
-                raise _checks.error(
-                    "path", "a file that `MetricState.save` wrote", repr(broken)
-                ) from broken
-        if damaged is not None:
-            raise _checks.error("path", "an intact file", f"a damaged {damaged}")
-        if given != FORMAT:
-            raise _checks.error("format", repr(FORMAT), repr(given))
-        if version != VERSION:
-            raise _checks.error(
-                "version",
-                f"{VERSION}; later ones need a later uncertainty_metrics",
-                repr(version),
-            )
-        expected = ("metric", "config", "classes", "arrays")
-        if not set(expected) <= set(header):
-            raise _checks.error("header", f"of {', '.join(expected)}", sorted(header))
-        if list(entries) != header["arrays"]:
-            raise _checks.error("path", f"of {header['arrays']}", list(entries))
-        return cls(header["metric"], header["config"], entries, header["classes"])
+                arrays = archive.read(names)
+            except ValueError as broken:
+                raise _not_saved(broken) from None
+        return cls(header["metric"], header["config"], arrays, header["classes"])
 
     def to_metric(
         self, name: str | None = None, dtype: Any = None

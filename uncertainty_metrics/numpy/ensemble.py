@@ -244,6 +244,8 @@ def _scores(
         axis = check_members(name, predictions.shape, ensemble_axis)
         predictions = np.moveaxis(_checked(name, predictions), axis, -2)
     rows = predictions.reshape(-1, *predictions.shape[-2:])
+    if name == "logits":
+        _inputs.are_probabilities(rows, name=name)
     step = max(1, _BLOCK // rows[0].size)
     scores = np.concatenate(
         [score(_Members(name, rows[i : i + step])) for i in range(0, len(rows), step)],
@@ -937,6 +939,7 @@ def _aggregated(values: np.ndarray, aggregate: bool) -> float | np.ndarray:
     return float(np.mean(values)) if aggregate else values
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
 ) -> float | np.ndarray:
@@ -985,6 +988,14 @@ def kl_divergence(
     return _aggregated(_divergence(p, q, (q - some) / some, log), aggregate)
 
 
+def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the rounded sum and its exact rounding error (Knuth, 1969)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def logit_kl_divergence(
     logits_1: ArrayLike, logits_2: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -1020,14 +1031,21 @@ def logit_kl_divergence(
         "logits_1", arrays["logits_1"].shape, "logits_2", arrays["logits_2"].shape
     )
     logits = [_classes(name, _checked(name, array)) for name, array in arrays.items()]
-    tops = [array.max(axis=-1, keepdims=True) for array in logits]
-    p, q = (np.exp(array - top) for array, top in zip(logits, tops, strict=True))
+    # First of all, for what two rows differ by may be nothing beside their tops.
+    with np.errstate(invalid="ignore", over="ignore"):
+        tops = [-array.max(axis=-1, keepdims=True) for array in logits]
+        shifted, lost = zip(*map(_two_sum, logits, tops), strict=True)
+    p, q = np.exp(shifted)
     norms = [array.sum(axis=-1, keepdims=True) for array in (p, q)]
     p, q = p / norms[0], q / norms[1]
     positive = p >= _TINY
-    differences = np.where(positive, logits[1], 0) - np.where(positive, logits[0], 0)
-    log = differences - (tops[1] - tops[0]) - np.log(norms[1] / norms[0])
-    with np.errstate(over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
+        log, rounding = _two_sum(
+            np.where(positive, shifted[1], 0), -np.where(positive, shifted[0], 0)
+        )
+        rounding += lost[1] - lost[0]
+        log += np.where(np.isfinite(rounding), rounding, 0)
+        log -= np.log(norms[1] / norms[0])
         divergences = _divergence(p, q, np.expm1(log), log)
     return _aggregated(divergences, aggregate)
 
@@ -1050,6 +1068,7 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vectors / scale, scale
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def lp_distance(
     x: ArrayLike, y: ArrayLike, p: float = 1, *, aggregate: bool = True
 ) -> float | np.ndarray:

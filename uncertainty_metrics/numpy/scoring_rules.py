@@ -6,10 +6,10 @@ distribution. All of them are losses: smaller is better.
 Arguments that the scores of classifiers share:
 
   labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
-  logits: logarithms of the probabilities up to a constant, shape [..., K]; or [...] or
-    [..., 1], those of class 1 against class 0. -inf is probability 0.
-  probabilities: instead of `logits`, in [0, 1]; of class 1 where the class axis is
-    absent, read as `[1 - p, p]`.
+  probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], those of class 1,
+    read as `[1 - p, p]`.
+  logits: instead of `probabilities`, their logarithms up to a constant; of class 1
+    against class 0 where the class axis is absent. -inf is probability 0.
   aggregate: whether to return the mean over all examples (True) or a score for each.
   sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
     twice, weight 0 the example left out. Scores of single examples are multiplied by
@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 CRPS_ESTIMATORS = ("fair", "nrg", "roll")
-ENERGY_ESTIMATORS = ("nrg", "fair")
 
 
 def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -60,7 +59,8 @@ def reduced(
 ) -> float | np.ndarray:
     """Returns the weighted mean of scores [N], or all of them, weighted."""
     if aggregate:
-        return float(np.average(scores, weights=examples.weights))
+        with np.errstate(over="ignore"):  # To inf, as some scores are.
+            return float(np.average(scores, weights=examples.weights))
     weighted = np.zeros(examples.kept.shape)
     weighted[examples.kept] = (
         scores if examples.weights is None else scores * examples.weights
@@ -70,8 +70,8 @@ def reduced(
 
 def brier_score(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     zero_based: bool = False,
@@ -84,8 +84,8 @@ def brier_score(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       aggregate: whether to return the mean instead of a score for each example.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
@@ -132,8 +132,8 @@ def brier_score(
 
 def negative_log_likelihood(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
@@ -143,9 +143,9 @@ def negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...]; the value keeps its precision where the
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
         probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -215,8 +215,8 @@ def _means_of_decisions(
 
 def brier_decomposition(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
@@ -236,8 +236,8 @@ def brier_decomposition(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -279,8 +279,8 @@ def brier_decomposition(
 
 def brier_decomposition_exact(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
@@ -298,8 +298,8 @@ def brier_decomposition_exact(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -427,6 +427,7 @@ def check_estimator(
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def crps_score(
     labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:
@@ -525,6 +526,7 @@ def pinball_loss(
     return np.maximum(levels * error, (levels - 1) * error)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
 ) -> np.ndarray:
@@ -572,22 +574,30 @@ def interval_score(
     return upper - lower + 2 / alpha * outside
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def energy_score(
-    labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "nrg"
+    labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
-      ES = mean_i ||x_i - y|| - (mean of ||x_i - x_j|| over pairs) / 2
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
-      estimator: "nrg", all m^2 pairs: the score of the empirical distribution; or
-        "fair", the m(m-1) pairs i != j: unbiased, and needs two samples.
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
 
     Returns:
-      Float64 scores, shape [...], in the unit of the labels. Smaller is better. Time
-      O(m^2 d), memory O(m d) for each forecast.
+      Float64 scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
+      O(m d) for each forecast.
 
     Raises:
       ValueError: an argument is not as described.
@@ -605,10 +615,13 @@ def energy_score(
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     m = samples.shape[-2]
-    check_estimator(estimator, ENERGY_ESTIMATORS, m)
+    check_estimator(estimator, CRPS_ESTIMATORS, m)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
     error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
+    if estimator == "roll":
+        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
+        return error - steps.mean(axis=-1) / 2
     total = np.zeros(labels.shape[:-1])
     for shift in range(1, m // 2 + 1):  # All pairs at once would take m^2 d numbers.
         pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)

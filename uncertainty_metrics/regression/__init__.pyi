@@ -1,4 +1,5 @@
 from ._tensorflow import (
+    PITInterval as PITInterval,
     TemperatureScaling as TemperatureScaling,
     calibration_error as calibration_error,
     compute_calibration_curve as compute_calibration_curve,

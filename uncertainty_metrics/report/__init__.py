@@ -37,11 +37,15 @@ is not defined, such as the mean of nothing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import importlib.resources
 import io
 import json
+import os
 import pathlib
+import re
+import secrets
 import sys
 import warnings
 from collections.abc import Mapping
@@ -51,7 +55,12 @@ from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.report import _html
 from uncertainty_metrics.report._files import FILE_FORMAT, read_predictions
 from uncertainty_metrics.report._pictures import SHIPPED_REMARK, draw
-from uncertainty_metrics.report._predictions import Predictions, Regression, ReportError
+from uncertainty_metrics.report._predictions import (
+    Predictions,
+    Regression,
+    ReportError,
+    visible,
+)
 from uncertainty_metrics.report._sections import build, errors_naming
 from uncertainty_metrics.report._text import render
 
@@ -76,7 +85,9 @@ _MAX_BINS = 10_000
 def write(
     report: dict[str, Any], figures: Mapping[str, Any], directory: str | pathlib.Path
 ) -> list[pathlib.Path]:
-    """Writes the page, the pictures and the numbers.
+    """Writes the page, the pictures and the numbers: all of them, or none.
+
+    Files that are there are replaced, links too; what these show stays as it is.
 
     Args:
       report: of `build`.
@@ -90,24 +101,57 @@ def write(
       ReportError: they cannot be written.
     """
     directory = pathlib.Path(directory)
-    # All of them before the first is written, so that none is written if one fails.
     with errors_naming(report["source"]):
         pictures = {name: _png(figure) for name, figure in figures.items()}
-    numbers = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        numbers = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        raise ReportError(
+            f"{report['source']}: its numbers are too large or too small to compute "
+            "with: a metric is not defined"
+        ) from None
     contents = {
         "report.html": _html.page(report, pictures).encode(),
         **pictures,
         "report.json": f"{numbers}\n".encode(),
     }
     try:
+        _replace(directory, contents)
+    except (OSError, ValueError) as failed:
+        reason = getattr(failed, "strerror", None) or failed
+        raise ReportError(f"{directory}: cannot write there: {reason}") from None
+    return [directory / name for name in contents]
+
+
+def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
+    """Puts files in place once all of them are written, the last one last.
+
+    Raises:
+      OSError, ValueError: it cannot; what was there before is still there.
+    """
+    made = [path for path in (directory, *directory.parents) if not path.exists()]
+    token = secrets.token_hex(8)
+    beside = {name: directory / f".{name}.{token}" for name in contents}
+    try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            (directory / name).write_bytes(content)
-    except OSError as failed:
-        raise ReportError(
-            f"{directory}: cannot write there: {failed.strerror or failed}"
-        ) from None
-    return [directory / name for name in contents]
+            target = directory / name
+            if target.is_dir() and not target.is_symlink():
+                raise ValueError(f"{name} is a directory")
+            with open(beside[name], "xb") as file:  # Follows no link.
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # A disk may say only now that it is full.
+        for name, path in beside.items():
+            os.replace(path, directory / name)
+    except BaseException:
+        for path in beside.values():
+            with contextlib.suppress(OSError, ValueError):
+                path.unlink()
+        for path in made:
+            with contextlib.suppress(OSError, ValueError):
+                path.rmdir()
+        raise
 
 
 def _png(figure: Any) -> bytes:
@@ -144,7 +188,9 @@ def run(
     other = None if compare is None else read_predictions(compare)
     report = build(predictions, num_bins, other)
     written = write(report, draw(predictions, num_bins, other), out)
-    return "\n".join([render(report), "", *(f"Wrote {path}" for path in written)])
+    return "\n".join(
+        [render(report), "", *(f"Wrote {visible(str(path))}" for path in written)]
+    )
 
 
 def _read_shipped() -> Predictions | Regression:
@@ -155,15 +201,18 @@ def _read_shipped() -> Predictions | Regression:
 
 
 def _bins(text: str) -> int:
-    try:
-        num_bins = int(text)
-    except ValueError:
-        num_bins = 0
+    num_bins = int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
     if not 1 <= num_bins <= _MAX_BINS:
         raise argparse.ArgumentTypeError(
             f"must be an integer in [1, {_MAX_BINS}]. Received: {text!r}"
         )
     return num_bins
+
+
+def _directory(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -219,6 +268,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out",
+        type=_directory,
         default=DEFAULT_DIRECTORY,
         metavar="DIR",
         help="where to write, made if it is not there (default: %(default)s)",
@@ -233,11 +283,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Runs the command; returns the exit code: 0, or 2 for what the user can fix."""
+    """Runs the command; returns the exit code: 0, 2 for what the user can fix, or 1
+    where nobody reads what it prints.
+    """
     try:
         text = run(arguments.file, arguments.out, arguments.num_bins, arguments.compare)
     except ReportError as wrong:
         print(f"error: {wrong}", file=sys.stderr)
         return 2
-    print(text)
+    except MemoryError:
+        print("error: there is not enough memory", file=sys.stderr)
+        return 2
+    return _show(text)
+
+
+def _show(text: str) -> int:
+    """Prints a text, escaped where it cannot be shown; returns the exit code."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as failed:
+        # What is left must not fail again when the process ends.
+        with contextlib.suppress(OSError):  # Not every stream has a number.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(failed, BrokenPipeError):
+            return 1
+        print(f"error: standard output: {failed.strerror or failed}", file=sys.stderr)
+        return 2
     return 0

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import contextlib
 import csv
 import pathlib
 import re
-import zipfile
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics.numpy import _archive
 from uncertainty_metrics.report._predictions import Predictions, Regression, ReportError
 
 FILE_FORMAT = """\
@@ -51,21 +54,11 @@ _PREDICTION_KEYS = {
 }
 # A column -> what it predicts, and of which class, if it says.
 _PREDICTION_COLUMN = re.compile(
-    r"(?:p(?=\d)|(?P<name>probability|logit)(?:_(?=\d)|$))(?P<index>\d*)"
+    r"(?:p(?=[0-9])|(?P<name>probability|logit)(?:_(?=[0-9])|$))(?P<index>[0-9]{0,9})"
 )
 _SPREADS = ("variance", "stddev")
 _TARGETS = ("target", "targets")
 _REGRESSION = ("mean", *_SPREADS, *_TARGETS)
-# What a corrupt archive raises, besides OSError. A bad header may ask for any size.
-_UNREADABLE = (
-    EOFError,
-    MemoryError,
-    RuntimeError,
-    SyntaxError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def read_predictions(path: str | pathlib.Path) -> Predictions | Regression:
@@ -98,7 +91,7 @@ def read_predictions(path: str | pathlib.Path) -> Predictions | Regression:
 
 def _source(path: pathlib.Path) -> str:
     """Returns the name of a file as text that any encoding of Unicode can hold."""
-    return str(path).encode("utf-8", "replace").decode("utf-8")
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _is_regression(names: Iterable[str]) -> bool:
@@ -143,21 +136,13 @@ def _regression(
 
 def _read_npz(path: pathlib.Path) -> Predictions | Regression:
     with path.open("rb") as file:
-        try:
-            archive = np.load(file, allow_pickle=False)
-        except _UNREADABLE:
-            archive = None
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ReportError(
-                f"{path}: not an .npz archive of arrays; pickles are never loaded"
-            )
-        is_regression = _is_regression(archive.files)
+        archive = _archive.Archive(file)
+        is_regression = _is_regression(archive.names)
         known = _REGRESSION if is_regression else ("labels", *_PREDICTION_KEYS)
         wanted = {*known, "sample_weight"}
-        arrays = {
-            name: _array_of(archive, name) for name in archive.files if name in wanted
-        }
-        left_out = tuple(sorted(set(archive.files) - wanted))
+        names = dict.fromkeys(archive.names)  # One of them may be there twice.
+        arrays = archive.read(name for name in names if name in wanted)
+        left_out = tuple(sorted(names.keys() - wanted))
     if is_regression:
         return _regression(path, arrays, left_out)
     if "labels" not in arrays:
@@ -173,18 +158,6 @@ def _read_npz(path: pathlib.Path) -> Predictions | Regression:
     return Predictions(
         _source(path), labels, kind, values, arrays.get("sample_weight"), left_out
     )
-
-
-def _array_of(archive: np.lib.npyio.NpzFile, name: str) -> np.ndarray:
-    try:
-        array = archive[name]
-    except _UNREADABLE as failed:
-        pickled = "pickle" in str(failed)
-        reason = "it holds pickled objects" if pickled else "it is damaged"
-        raise ValueError(f"cannot read `{name}`: {reason}") from None
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"`{name}` is not an array")
-    return array
 
 
 def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
@@ -220,62 +193,82 @@ def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
 
 
 def _read_csv(path: pathlib.Path) -> Predictions | Regression:
+    numbers = array.array("d")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
-            rows = [(reader.line_num, row) for row in reader if row]
+            rows = filter(None, reader)
+            header = [name.strip() for name in next(rows, [])]
+            names = _used(header) if header else []
+            places = {name: place for place, name in enumerate(header)}
+            for row in rows:  # A loop, to say which line is wrong.
+                if len(row) != len(header):
+                    raise ValueError(
+                        f"line {reader.line_num} must have {len(header)} fields, as "
+                        f"the header. Received: {len(row)}"
+                    )
+                for name in names:
+                    numbers.append(_number(row[places[name]], name, reader.line_num))
     except (UnicodeDecodeError, csv.Error) as failed:
         raise ValueError(f"not a CSV file in UTF-8: {failed}") from None
-    if len(rows) < 2:
+    if not numbers:
         raise ValueError("a header line and an example must be there")
-    header = [name.strip() for name in rows.pop(0)[1]]
-    names = _used(header)
-    places = [header.index(name) for name in names]
-    table = np.empty((len(names), len(rows)))
-    for i, (line, row) in enumerate(rows):  # A loop, to say which line is wrong.
-        if len(row) != len(header):
-            raise ValueError(
-                f"line {line} must have {len(header)} fields, as the header. "
-                f"Received: {len(row)}"
-            )
-        for j, place in enumerate(places):
-            try:
-                table[j, i] = float(row[place])
-            except ValueError:
-                raise ValueError(
-                    f"line {line}, column `{names[j]}` must be a number. "
-                    f"Received: {row[place]!r}"
-                ) from None
+    table = np.ascontiguousarray(np.reshape(numbers, (-1, len(names))).T)
     return _of_columns(path, header, dict(zip(names, table, strict=True)))
+
+
+def _number(cell: str, name: str, line: int) -> float:
+    try:
+        if "_" not in cell:  # Python would read 1_0 as 10.
+            return float(cell)
+    except ValueError:
+        pass
+    raise ValueError(
+        f"line {line}, column `{name}` must be a number. Received: {reprlib.repr(cell)}"
+    )
 
 
 def _read_parquet(path: pathlib.Path) -> Predictions | Regression:
     try:
+        arrow = _optional.require("pyarrow")
         parquet = _optional.require("pyarrow.parquet")
     except ImportError as missing:
         raise ReportError(f"{path}: {missing}") from None
     with path.open("rb") as source:
-        try:
+        with _damaged():
             file = parquet.ParquetFile(source)
-            header = file.schema_arrow.names
-            names = _used(header)
+            schema, size = file.schema_arrow, file.metadata.num_rows
+            header = list(schema.names)
+        names = _used(header)
+        for name in names:
+            _check_numeric(name, schema.field(name).type, arrow.types)
+        if not size:
+            raise ValueError("at least one example must be there")
+        _archive.check_size(8 * size * len(names), source)
+        with _damaged():
             table = file.read(columns=names)
-        except (MemoryError, NotImplementedError, OSError) as failed:
-            raise ValueError(f"a damaged Parquet file: {failed}") from None
-    if not table.num_rows:
-        raise ValueError("at least one example must be there")
-    columns = {name: _numbers(name, table[name]) for name in names}
+            columns = {
+                name: np.asarray(table[name].cast("float64").to_numpy(), np.float64)
+                for name in names  # What is missing is NaN.
+            }
     return _of_columns(path, header, columns)
 
 
-def _numbers(name: str, column: Any) -> np.ndarray:
-    """Returns a column of a Parquet file in float64; what is missing is NaN."""
+@contextlib.contextmanager
+def _damaged() -> Iterator[None]:
+    """Makes one error of the many kinds that damaged Parquet files raise."""
     try:
-        return np.asarray(column.cast("float64").to_numpy(), np.float64)
-    except (NotImplementedError, ValueError):
-        raise ValueError(
-            f"the column `{name}` must hold numbers. Received: {column.type}"
-        ) from None
+        yield
+    except Exception as failed:
+        raise ValueError(f"a damaged Parquet file: {str(failed)[:200]}") from None
+
+
+def _check_numeric(name: str, kind: Any, types: Any) -> None:
+    """Raises ValueError unless a column of a Parquet file holds numbers."""
+    value = kind.value_type if types.is_dictionary(kind) else kind
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if not any(test(value) for test in (*numeric, types.is_null)):
+        raise ValueError(f"the column `{name}` must hold numbers. Received: {kind}")
 
 
 def _used(header: Sequence[str]) -> list[str]:
@@ -284,7 +277,8 @@ def _used(header: Sequence[str]) -> list[str]:
     Raises:
       ValueError: one of them is missing, or there twice.
     """
-    repeated = sorted({name for name in header if header.count(name) > 1})
+    counts = collections.Counter(header)
+    repeated = sorted(name for name, count in counts.items() if count > 1)
     if repeated:
         raise ValueError(f"the column `{repeated[0]}` is there twice")
     if _is_regression(header):
@@ -314,6 +308,11 @@ def _of_columns(
     )
 
 
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"{', '.join(names[:10])}{more}"
+
+
 def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
     """Returns the label's column, the kind of predictions and their columns, in order.
 
@@ -324,7 +323,7 @@ def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
     if len(labels) != 1:
         raise ValueError(
             "one column `label` or `labels` must be there. Received: "
-            f"{', '.join(labels or header)}"
+            f"{_listed(labels or header)}"
         )
     found: dict[str, dict[int | None, str]] = {}
     for name in header:
@@ -339,14 +338,15 @@ def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
     if len(found) != 1:
         raise ValueError(
             "columns of either probabilities (p0, p1, ...) or logits (logit_0, ...) "
-            f"must be there. Received: {' and '.join(found) or ', '.join(header)}"
+            f"must be there. Received: {' and '.join(found) or _listed(header)}"
         )
     kind, columns = found.popitem()
     if set(columns) == {None}:
         return labels[0], kind, [columns[None]]
+    given = list(columns.values())
     if len(columns) < 2 or set(columns) != set(range(len(columns))):
         raise ValueError(
             f"the columns of {kind} must be one per class from 0, or one for class 1 "
-            f"alone (`probability` or `logit`). Received: {', '.join(columns.values())}"
+            f"alone (`probability` or `logit`). Received: {_listed(given)}"
         )
     return labels[0], kind, [columns[k] for k in range(len(columns))]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from uncertainty_metrics.report import _blocks, _document
+from uncertainty_metrics.report._predictions import visible
 
 # The page may load nothing, which the browser enforces: pictures are part of it.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -96,6 +97,7 @@ def page(report: dict[str, Any], pictures: Mapping[str, bytes]) -> str:
       report: the dict of a report.
       pictures: from the names of the files to what these hold, PNG.
     """
+    report = visible(report)
     title = f"Calibration report: {_blocks.model(report)}"
     return "\n".join(
         [

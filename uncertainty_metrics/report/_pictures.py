@@ -10,7 +10,11 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.report._blocks import SIDES
-from uncertainty_metrics.report._predictions import Predictions, Regression
+from uncertainty_metrics.report._predictions import (
+    Predictions,
+    Regression,
+    visible,
+)
 from uncertainty_metrics.report._sections import arguments_of, ece_draws, errors_naming
 from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics.report._sections_regression import (
@@ -67,7 +71,7 @@ def _named(
 
 
 def _short_name(source: str) -> str:
-    name = pathlib.PurePath(source.removesuffix(SHIPPED_REMARK)).name
+    name = visible(pathlib.PurePath(source.removesuffix(SHIPPED_REMARK)).name)
     return name if len(name) <= 30 else f"{name[:12]}...{name[-15:]}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +12,26 @@ from typing import Any
 import numpy as np
 
 
+def visible(value: Any) -> Any:
+    """Returns a text, or all texts of a dict or a list, without what is not seen.
+
+    Names of files and columns may hold characters that steer a terminal or turn the
+    direction of writing. They are escaped as Python does.
+    """
+    if isinstance(value, str):
+        return "".join(
+            c if c.isprintable() else c.encode("unicode_escape").decode() for c in value
+        )
+    if isinstance(value, dict):
+        return {visible(key): visible(item) for key, item in value.items()}
+    return [visible(item) for item in value] if isinstance(value, list) else value
+
+
 class ReportError(Exception):
     """Something the user can put right; the message is one line."""
 
     def __init__(self, message: object):
-        super().__init__(" ".join(str(message).split()))
+        super().__init__(visible(re.sub(r"[ \t\n]+", " ", str(message)).strip()))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

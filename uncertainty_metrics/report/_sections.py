@@ -27,7 +27,12 @@ from uncertainty_metrics.report._sections_intervals import (
     differences,
     intervals,
 )
-from uncertainty_metrics.report._sections_rows import rows
+from uncertainty_metrics.report._sections_rows import (
+    is_clear,
+    p_value,
+    rows,
+    verdict_on_chance,
+)
 from uncertainty_metrics.report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
@@ -36,6 +41,7 @@ from uncertainty_metrics.version import __version__
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
+_MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
 # Every report draws alike, so it can be repeated. One seed for both models of a
 # comparison: their draws are compared in all pairs, so they need not be independent.
 _SEED = 0
@@ -132,7 +138,9 @@ def _task(predictions: Predictions | Regression) -> str:
 def errors_naming(source: str) -> Iterator[None]:
     """Makes errors name the file whose numbers are wrong."""
     try:
-        yield
+        # What overflows is infinite or not defined in the report, or refused with it.
+        with np.errstate(all="ignore"):
+            yield
     except (TypeError, ValueError, MemoryError) as wrong:
         raise ReportError(f"{source}: {wrong}") from wrong
     except ImportError as missing:
@@ -191,8 +199,9 @@ def _of_classifier(predictions: Predictions, num_bins: int) -> dict[str, Any]:
     ece = report["calibration"]["metrics"]["ece"]["value"]
     report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
     chance = report["bayesian_ece"]["ece_by_chance"]
+    may_be_calibrated = not is_clear(report["bayesian_ece"]["p_value"])
     report["scoring_rules"] = _scoring_rules(data)
-    report["intervals"] = intervals(data, num_bins, _is_by_chance(ece, chance))
+    report["intervals"] = intervals(data, num_bins, may_be_calibrated)
     report["selective_prediction"] = selective_prediction(data, _sample_size(data))
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)
@@ -288,7 +297,7 @@ def _verdict(accuracy: float, confidence: float, sample_size: float) -> str:
     rate = (accuracy * sample_size + 2) / size
     error = (rate * (1 - rate) / size) ** 0.5
     numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    if abs(gap) <= 2 * error:
+    if round(abs(gap), 3) <= round(2 * error, 3):  # As they are shown.
         return (
             f"Neither clearly overconfident nor underconfident on average: {numbers}, "
             f"a difference of {abs(gap):.3f} where chance alone gives up to about "
@@ -332,34 +341,33 @@ def _bayesian_ece(
     tail = (1 - INTERVAL_LEVEL) / 2
     low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
     mean = float(draws.mean())
-    chance = _ece_by_chance(arguments_of(predictions), num_bins)
+    variances = _variances_by_chance(arguments_of(predictions), num_bins)
+    chance = _ece_by_chance(variances)
+    p = p_value(_draws_by_chance(variances), ece)
     verdict = (
         f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
         f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
         f"data is {ece:.4f}. By chance alone a calibrated model would show up to about "
-        f"{chance:.4f} on such data: "
-    ) + (
-        "this one may be calibrated, and the interval, which never holds 0, is too "
-        "high then."
-        if _is_by_chance(ece, chance)
-        else "this one shows more than chance."
+        f"{chance:.4f} on such data, {verdict_on_chance(p)}"
     )
+    if not is_clear(p):
+        verdict += ". If calibrated, the interval, which never holds 0, is too high"
     return {
         "mean": mean,
         "median": median,
         "interval": {"level": INTERVAL_LEVEL, "low": low, "high": high},
         "ece_by_chance": chance,
-        "verdict": verdict,
+        "p_value": p,
+        "verdict": f"{verdict}.",
     }
 
 
-def _ece_by_chance(data: dict[str, Any], num_bins: int) -> float:
-    """Returns what the ECE of a calibrated model hardly exceeds on such data.
+def _variances_by_chance(data: dict[str, Any], num_bins: int) -> np.ndarray:
+    """Returns what chance leaves of the ECE of a calibrated model in each bin.
 
     The ECE is never below 0, so noise makes it, and its posterior, too large. If the
     scores s_i of bin b are the probabilities of being right, its share of the ECE is
-    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2. Returned are
-    the mean and two standard deviations of the sum over bins.
+    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2.
     """
     counts = um.bin_statistics(**data, num_bins=num_bins).counts
     weights = data["sample_weight"]
@@ -371,12 +379,23 @@ def _ece_by_chance(data: dict[str, Any], num_bins: int) -> float:
     squares = um.bin_statistics(**{**data, "sample_weight": weights}, num_bins=num_bins)
     scores = np.minimum(squares.confidences, 1)  # Rounding may go above.
     variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
+    return variances[variances > 0]
+
+
+def _ece_by_chance(variances: np.ndarray) -> float:
+    """Returns what the ECE of a calibrated model hardly exceeds.
+
+    That are the mean and two standard deviations of the sum over bins.
+    """
     mean = (2 / np.pi) ** 0.5 * np.sqrt(variances).sum()
     return float(mean + 2 * ((1 - 2 / np.pi) * variances.sum()) ** 0.5)
 
 
-def _is_by_chance(ece: float, ece_by_chance: float) -> bool:
-    return ece <= ece_by_chance + 1e-12  # The rounding of an ECE of 0.
+def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
+    """Draws the ECE of a calibrated model."""
+    num_draws = min(10_000, _MAX_DRAWN // (len(variances) + 1))
+    draws = np.random.default_rng(_SEED).standard_normal((num_draws, len(variances)))
+    return np.abs(draws) @ np.sqrt(variances)
 
 
 def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
@@ -459,9 +478,7 @@ def _compared_classifiers(
         "second": um.probability_of_lower_calibration_error(*draws[::-1]),
     }
     by_chance = {
-        side: _is_by_chance(
-            numbers["ece"][side], model["bayesian_ece"]["ece_by_chance"]
-        )
+        side: not is_clear(model["bayesian_ece"]["p_value"])
         for side, model in models.items()
     }
     return {
@@ -489,12 +506,13 @@ def _compared_regressions(
         if same_examples
         else {}
     )
-    chances = {
-        side: model["calibration"]["ece_by_chance"] for side, model in models.items()
+    by_chance = {
+        side: not is_clear(model["calibration"]["p_value"])
+        for side, model in models.items()
     }
     return {
         "differences": found,
-        "verdict": _sections_regression.verdict_of_two(numbers, chances, found),
+        "verdict": _sections_regression.verdict_of_two(numbers, by_chance, found),
         "quality": _sections_regression.quality(found),
     }
 

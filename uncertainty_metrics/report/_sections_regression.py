@@ -21,7 +21,7 @@ from uncertainty_metrics.report._sections_intervals import (
     options,
     row,
 )
-from uncertainty_metrics.report._sections_rows import rows
+from uncertainty_metrics.report._sections_rows import p_value, rows, verdict_on_chance
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # Draws of what chance leaves a calibrated model, alike in every report.
@@ -72,9 +72,25 @@ def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
     }
 
 
+def _check_size(forecasts: regression._Forecasts) -> None:
+    """Raises ValueError for numbers too large or small for the intervals.
+
+    These need the cubes of their squares.
+    """
+    stddevs = np.sqrt(forecasts.variances)
+    sizes = (forecasts.errors, stddevs, 1 / stddevs, forecasts.errors / stddevs)
+    if not all(np.abs(size).max() <= 1e50 for size in sizes):
+        raise ValueError(
+            "errors, standard deviations, their inverses and the errors over them must "
+            f"be at most 1e50. Received: errors up to {np.abs(sizes[0]).max():.4g}, "
+            f"standard deviations in [{stddevs.min():.4g}, {stddevs.max():.4g}]"
+        )
+
+
 def sections(model: Regression, num_bins: int) -> dict[str, Any]:
     """Returns what the report says of one model."""
     forecasts = forecasts_of(model)
+    _check_size(forecasts)
     data = normal_arguments(forecasts)
     weights, size = data["sample_weight"], len(forecasts.errors)
     sample_size, total = float(size), float(size)
@@ -113,7 +129,10 @@ def _calibration(
 ) -> dict[str, Any]:
     curve = um.regression.compute_calibration_curve(**data, n_bins=num_bins)
     error = um.regression.expected_calibration_error(**data, n_bins=num_bins)
-    chance = _error_by_chance(curve["expected_coverage"], sample_size)
+    draws = _drawn_errors(
+        tuple(curve["expected_coverage"].tolist()), max(int(sample_size), 1)
+    )
+    chance, p = float(np.quantile(draws, 0.95)), p_value(draws, error)
     coverages = np.asarray(um.regression.interval_coverage(**data, level=_LEVELS))
     widths = np.asarray(
         um.regression.interval_width(
@@ -123,11 +142,7 @@ def _calibration(
     coverage_verdict = (
         f"Coverage and level of the intervals differ by {100 * error:.1f} percentage "
         "points on average. By chance alone a calibrated model would show up to about "
-        f"{100 * chance:.1f} on such data: "
-    ) + (
-        "this one may be calibrated."
-        if error <= chance
-        else "this one shows more than chance."
+        f"{100 * chance:.1f} on such data, {verdict_on_chance(p)}."
     )
     return {
         "verdict": f"{verdict} {coverage_verdict}",
@@ -141,6 +156,7 @@ def _calibration(
             }
         ),
         "ece_by_chance": chance,
+        "p_value": p,
         "levels": [
             {"level": level, "coverage": float(coverage), "width": float(width)}
             for level, coverage, width in zip(_LEVELS, coverages, widths, strict=True)
@@ -162,12 +178,6 @@ def _drawn_errors(levels: tuple[float, ...], size: int) -> np.ndarray:
     return np.abs(coverages - np.array(levels)).mean(axis=1)
 
 
-def _error_by_chance(levels: np.ndarray, sample_size: float) -> float:
-    """Returns what the error of a calibrated model exceeds with 5%."""
-    size = max(int(sample_size), 1)
-    return float(np.quantile(_drawn_errors(tuple(levels.tolist()), size), 0.95))
-
-
 def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, Any]:
     *triple, weights = data.values()
     pit = um.regression.probability_integral_transform(*triple)
@@ -177,7 +187,7 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
     distance = _distance_from_uniform(pit, weights)
     chance = min(_KOLMOGOROV / sample_size**0.5, 1.0)
     numbers = f"their largest distance from it is {distance:.3f}"
-    if distance <= chance:
+    if round(distance, 3) <= round(chance, 3):  # As they are shown.
         verdict = (
             "The PIT values may be uniform, as those of calibrated forecasts are: "
             f"{numbers}, where chance alone gives up to about {chance:.3f}."
@@ -388,20 +398,19 @@ def _verdict_of_temperature(
     temperature: float, by_chance: tuple[float, float], interval: dict[str, Any] | None
 ) -> str:
     """Says in a sentence which way the error bars are off, if the data show it."""
-    low, high = by_chance
-    factor = f"{temperature**0.5:.3g}"
+    factor, least, most = (f"{t**0.5:.3g}" for t in (temperature, *by_chance))
     # Errors with heavy tails vary more than chi-squared. The bootstrap knows.
     holds_one = interval is None or interval["low"] <= 1 <= interval["high"]
-    if low <= temperature <= high or holds_one:
+    if float(least) <= float(factor) <= float(most) or holds_one:  # As shown.
         return (
             "Neither clearly overconfident nor underconfident: the errors are "
             f"{factor} times what the predicted standard deviations say, where chance "
-            f"alone gives {low**0.5:.3g} to {high**0.5:.3g} if they are Normal."
+            f"alone gives {least} to {most} if they are Normal."
         )
     side = "Over" if temperature > 1 else "Under"
     return (
         f"{side}confident: the errors are {factor} times what the predicted standard "
-        f"deviations say, where chance alone gives {low**0.5:.3g} to {high**0.5:.3g}."
+        f"deviations say, where chance alone gives {least} to {most}."
     )
 
 
@@ -425,7 +434,7 @@ COMPARED = {
 
 def verdict_of_two(
     numbers: dict[str, dict[str, Any]],
-    chances: dict[str, float],
+    by_chance: dict[str, bool],
     found: dict[str, dict[str, Any]],
 ) -> str:
     """Says which of two models has the lower calibration error, if the data show it."""
@@ -433,7 +442,7 @@ def verdict_of_two(
     unknown = "The data cannot tell which model has the lower calibration error"
     if not found:
         return f"{unknown}: they are not of the same examples."
-    if numbers["ece"][worse] <= chances[worse]:
+    if by_chance[worse]:
         return f"{unknown}: chance alone gives calibrated models such errors."
     if _holds_zero(found["ece"]):
         return f"{unknown}: the interval of the difference holds 0."

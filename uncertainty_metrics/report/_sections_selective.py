@@ -63,7 +63,8 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
         auroc = _auroc(curve)
         metrics["auroc"] = (auroc, "P(a right decision is surer than a wrong one).")
         by_chance = _auroc_by_chance(error, sample_size)
-        clear = abs(auroc - 0.5) > by_chance - 0.5
+        # As they are shown.
+        clear = round(max(auroc, 1 - auroc), 3) > round(by_chance, 3)
         verdict = f"{_skill(auroc, by_chance, clear)} {_gain(curve, coverage, clear)}"
     return {
         "verdict": verdict,

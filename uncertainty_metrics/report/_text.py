@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from uncertainty_metrics.report import _blocks, _document
+from uncertainty_metrics.report._predictions import visible
 
 _WIDTH = 88
 
@@ -15,7 +16,7 @@ _WIDTH = 88
 def render(report: dict[str, Any]) -> str:
     """Returns the report as text."""
     paragraphs = [["Calibration report", "=================="]]
-    for section in _document.sections(report):
+    for section in _document.sections(visible(report)):
         paragraphs.append([section.title, "-" * len(section.title)])
         paragraphs += filter(None, map(_lines, section.blocks))
     return "\n\n".join("\n".join(lines) for lines in paragraphs)

@@ -17,6 +17,10 @@ is the exp-sinh rule for W = inf and the tanh-sinh rule for W = s; the trapezoid
 in t converges exponentially for every smooth CDF, also one that is singular at the ends
 of its support, since both ends are at t = -inf and t = inf.
 
+A mixture may be narrow at several places: its integrals are split at the quartiles and
+the ends of the support of each component, and the halves of each piece are such
+integrals from its ends.
+
 Where the nodes are does not change the value, so no derivative is taken of them; the
 derivative in y is 2 F(y) - 1.
 """
@@ -26,7 +30,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -39,6 +43,9 @@ if TYPE_CHECKING:
 
 # Odd, so that every other node is a rule of its own that tells the error.
 NUM_NODES = 129
+# The same within so many scales of an end of a piece, and for what is beyond.
+PIECE_NODES = 49
+_NEAR = 40.0
 # A score is refused where that rule differs by more than this part of the score.
 ERROR_LIMIT = 1e-2
 # A CDF is refused where it leaves [0, 1] or falls by more than this.
@@ -83,12 +90,16 @@ class _Cdf:
       upper: upper end of the support, or inf.
       below: the function P(X <= z).
       above: the function P(X > z).
+      marks: the function of the labels that returns the points [L, ...] at which to
+        split the integrals, and the distances [L, ...] from them at which the CDF
+        begins to change; None where there is no need to split.
     """
 
     lower: tf.Tensor
     upper: tf.Tensor
     below: Callable[[tf.Tensor], tf.Tensor]
     above: Callable[[tf.Tensor], tf.Tensor]
+    marks: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]] | None = None
 
 
 def _event_bijector(distribution: Distribution) -> Any:
@@ -234,6 +245,10 @@ def _mixture_cdf(
                 weights[..., k] * getattr(cdf, side)(z) for k, cdf in enumerate(cdfs)
             )
 
+        def marks(like):
+            all_marks = [_marks_of(cdf, like) for cdf in cdfs]
+            return [tf.concat(x, axis=0) for x in zip(*all_marks, strict=True)]
+
     else:
         cdf = cdf_and_survival(components, dtype)
         lower, upper = cdf.lower, cdf.upper
@@ -246,7 +261,24 @@ def _mixture_cdf(
                 weights * getattr(cdf, side)(z[..., tf.newaxis]), axis=-1
             )
 
-    return _Cdf(lower, upper, lambda z: mixed(z, "below"), lambda z: mixed(z, "above"))
+        def marks(like):
+            full = like[..., tf.newaxis] + tf.zeros_like(weights)
+            return [_last_axis_first(x) for x in _marks_of(cdf, full)]
+
+    return _Cdf(
+        lower, upper, lambda z: mixed(z, "below"), lambda z: mixed(z, "above"), marks
+    )
+
+
+def _last_axis_first(marks: tf.Tensor) -> tf.Tensor:
+    """Returns marks [L, ..., K] as [K * L, ...]."""
+    rank = marks.shape.rank
+    marks = tf.transpose(marks, [rank - 1, *range(rank - 1)])
+    return tf.reshape(marks, tf.concat([[-1], tf.shape(marks)[2:]], axis=0))
+
+
+def _marks_of(cdf: _Cdf, like: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return _marks(cdf, like) if cdf.marks is None else cdf.marks(like)
 
 
 def _first_true(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -299,7 +331,7 @@ def _first_reached(
 
 
 def _nodes(
-    start: tf.Tensor, end: tf.Tensor, scale: tf.Tensor
+    start: tf.Tensor, end: tf.Tensor, scale: tf.Tensor, count: int = NUM_NODES
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns nodes [n, ...] from start to end, on either side, and their weights."""
     log_small = _PRECISION[start.dtype].log_small
@@ -309,7 +341,7 @@ def _nodes(
     ratio = tf.maximum(length / tf.maximum(scale, tiny), 1)
     first = -math.asinh(2 / math.pi * log_small)
     last = tf.asinh(2 / math.pi * (tf.math.log(ratio) + log_small))
-    steps = _special.along_new_axis(np.linspace(0, 1, NUM_NODES), start)
+    steps = _special.along_new_axis(np.linspace(0, 1, count), start)
     t = first + (last - first) * steps
     r = tf.exp(math.pi / 2 * tf.sinh(t))
     shrink = 1 / (1 + r / ratio)
@@ -319,8 +351,30 @@ def _nodes(
     nodes = tf.where(
         distance < left_over, start + sign * distance, end - sign * left_over
     )
-    step = (last - first) / (NUM_NODES - 1)
+    step = (last - first) / (count - 1)
     return nodes, step * math.pi / 2 * tf.cosh(t) * distance * shrink
+
+
+def _half_nodes(
+    start: tf.Tensor, end: tf.Tensor, scale: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns nodes as `_nodes` does, for a CDF that also changes far from the start.
+
+    Beyond some scales, where nothing is left of what was narrow at the start, it is
+    smooth in the logarithm of the distance.
+    """
+    length = tf.abs(end - start)
+    sign = tf.sign(end - start)
+    near = tf.minimum(length, _NEAR * scale)
+    nodes, weights = _nodes(start, start + sign * near, scale, PIECE_NODES)
+    tiny = np.finfo(start.dtype.as_numpy_dtype).tiny
+    span = tf.math.log(tf.maximum(length / tf.maximum(near, tiny), 1))
+    steps, step_weights = _nodes(tf.zeros_like(span), span, span, PIECE_NODES)
+    distance = near * tf.exp(steps)
+    return (
+        tf.concat([nodes, start + sign * distance], axis=0),
+        tf.concat([weights, step_weights * distance], axis=0),
+    )
 
 
 def _integrate(weights: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -341,37 +395,50 @@ def _with_slope(score: tf.Tensor, y: tf.Tensor, slope: tf.Tensor) -> tf.Tensor:
     return score + (y - tf.stop_gradient(y)) * tf.stop_gradient(slope)
 
 
-def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score by quadrature, and whether it can be relied on."""
-    dtype = y.dtype
-    precision = _PRECISION[dtype]
-    limits = np.finfo(dtype.as_numpy_dtype)
-    cdf = cdf_and_survival(distribution, dtype)
-    fixed = tf.stop_gradient(y)
+def _first(
+    reached: Callable[[tf.Tensor], tf.Tensor], like: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns neighbouring real numbers where a monotone condition becomes true."""
+    powers = 2.0 ** np.arange(-120, 121, 8)
+    steps = _PRECISION[like.dtype].bisections
+    return _first_reached(reached, like, powers, steps, lambda z: 0.5 * z)
 
+
+class _Core(NamedTuple):
+    """The middle of a CDF, and the distances from there on either side.
+
+    Attributes:
+      median: m.
+      scales: within which the probability halves.
+      extents: beyond which F^2, or (1 - F)^2, has nothing left.
+      reaches: beyond which F, or 1 - F, has nothing left.
+    """
+
+    median: tf.Tensor
+    scales: tuple[tf.Tensor, tf.Tensor]
+    extents: tuple[tf.Tensor, tf.Tensor]
+    reaches: tuple[tf.Tensor, tf.Tensor]
+
+
+def _core(cdf: _Cdf, like: tf.Tensor) -> _Core:
+    limits = np.finfo(like.dtype.as_numpy_dtype)
     below, above = cdf.below, cdf.above
-
-    def first(reached):
-        powers = 2.0 ** np.arange(-120, 121, 8)
-        return _first_reached(
-            reached, fixed, powers, precision.bisections, lambda z: 0.5 * z
-        )
-
-    before, median = first(lambda z: below(z) >= 0.5)
+    before, median = _first(lambda z: below(z) >= 0.5, like)
     # The distances that halve the probability on each side, apart from an atom at m.
     half_left, half_right = 0.5 * below(before), 0.5 * above(median)
     floor = 2 * limits.eps * tf.abs(median) + 2.0**-120
-    left_scale = median - first(lambda z: below(z) >= half_left)[0]
-    right_scale = first(lambda z: above(z) <= half_right)[1] - median
+    # Below a jump at m, or what looks like one, nothing may be left.
+    half_left = tf.maximum(half_left, limits.tiny)
+    left_scale = median - _first(lambda z: below(z) >= half_left, like)[0]
+    right_scale = _first(lambda z: above(z) <= half_right, like)[1] - median
     left_scale = tf.maximum(left_scale, floor)
     right_scale = tf.maximum(right_scale, floor)
 
-    # The distances at which F^2, or F, has nothing left.
-    end = math.asinh(2 / math.pi * precision.log_far)
+    end = math.asinh(2 / math.pi * _PRECISION[like.dtype].log_far)
     far = np.exp(math.pi / 2 * np.sinh(np.linspace(0, end, 33)))
 
     def extent(tail, scale, room):
-        distance = _special.along_new_axis(far, y) * scale
+        distance = _special.along_new_axis(far, like) * scale
         value = tf.stop_gradient(tf.maximum(tail(distance), 0))
         relative = distance / scale
         # Rounding can leave 1 - F at a constant, where a tail would fall.
@@ -381,20 +448,127 @@ def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.
         def cut(remaining):
             index, found = _first_true((remaining <= 0.01 * limits.eps) | stuck)
             index = tf.where(found, index, len(far) - 1)
-            return tf.minimum(tf.gather(tf.constant(far, dtype), index) * scale, room)
+            length = tf.gather(tf.constant(far, like.dtype), index) * scale
+            return tf.minimum(length, room)
 
         return cut(value * value * relative), cut(value * relative)
 
-    left, left_reach = extent(
-        lambda d: below(median - d), left_scale, median - cdf.lower
-    )
-    right, right_reach = extent(
-        lambda d: above(median + d), right_scale, cdf.upper - median
+    left = extent(lambda d: below(median - d), left_scale, median - cdf.lower)
+    right = extent(lambda d: above(median + d), right_scale, cdf.upper - median)
+    return _Core(median, (left_scale, right_scale), *zip(left, right, strict=True))
+
+
+def _ends(
+    cdf: _Cdf, median: tf.Tensor, lengths: tuple[tf.Tensor, tf.Tensor]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns what lies so far to either side of the median, within the support."""
+    left, right = lengths
+    return (
+        tf.where(left < median - cdf.lower, median - left, cdf.lower),
+        tf.where(right < cdf.upper - median, median + right, cdf.upper),
     )
 
+
+def _marks(cdf: _Cdf, like: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the marks of a CDF without kinks, within its support: see `_Cdf`."""
+    core = _core(cdf, like)
+    median, (left, right) = core.median, core.scales
+    lower, upper = _ends(cdf, median, core.reaches)
+    points = tf.stack([lower, median - left, median, median + right, upper])
+    scales = [tf.abs(points[1] - lower), left, tf.minimum(left, right), right]
+    scales = tf.stack([*scales, tf.abs(upper - points[3])])
+    points = tf.clip_by_value(points, lower, upper)
+    scales = tf.maximum(scales, tf.minimum(left, right))
+    # Beside an atom nothing changes.
+    return points, tf.where(upper > lower, scales, 2.0**120 * tf.ones_like(scales))
+
+
+def _continuous_in_pieces(
+    cdf: _Cdf, fixed: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns the score, where to take its slope, and whether it can be relied on.
+
+    The integrals are split at the marks, at m and at y. Each half of a piece has nodes
+    from its outer end inwards, in steps that grow from the scale of that end on.
+    """
+    dtype = fixed.dtype
+    median = _first(lambda z: cdf.below(z) >= 0.5, fixed)[1]
+    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed)]
+    lower, upper = tf.reduce_min(points, axis=0), tf.reduce_max(points, axis=0)
+    within = tf.clip_by_value(fixed, lower, upper)
+    edges = tf.concat([points, median[tf.newaxis], within[tf.newaxis]], axis=0)
+    edges = tf.sort(edges, axis=0)
+
+    def scale_at(edge):
+        return tf.reduce_min(tf.maximum(scales, tf.abs(edge - points)), axis=0)
+
+    def piece(i, total, error, valid):
+        start, end = edges[i], edges[i + 1]
+        is_right = start >= median
+        in_b = start >= tf.minimum(median, within)
+        in_b &= end <= tf.maximum(median, within)
+        # No nodes at a mark itself, where a CDF may have no derivative.
+        apart = end > start
+        end = tf.where(apart, end, start + scale_at(start))
+        middle = start + 0.5 * (end - start)
+        half = tf.abs(middle - start)
+        rules = [_half_nodes(x, middle, scale_at(x)) for x in (start, end)]
+        nodes = tf.concat([rules[0][0], rules[1][0][::-1]], axis=0)
+        some = tf.broadcast_to(median, tf.shape(nodes))
+        tail = tf.where(
+            is_right,
+            cdf.above(tf.where(is_right, nodes, some)),
+            cdf.below(tf.where(is_right, some, nodes)),
+        )
+        valid &= _is_monotone(tf.where(is_right, tail, tail[::-1])) | ~apart
+        tails = (tail[: 2 * PIECE_NODES], tail[2 * PIECE_NODES :][::-1])
+        for (_, weights), values in zip(rules, tails, strict=True):
+            terms = values * tf.where(in_b, values - 2, values)
+            # A plateau may be so long that few of the nodes are on it.
+            plateau = terms[-1]
+            whole, coarse = _integrate(weights, terms - plateau)
+            total += tf.where(apart, whole + half * plateau, zero)
+            error += tf.where(apart, tf.abs(whole - coarse), zero)
+        return i + 1, total, error, valid
+
+    # One piece at a time: all at once would take the memory of K components K times.
+    zero = tf.zeros_like(fixed)
+    _, total, error, valid = tf.while_loop(
+        lambda i, *_: i < tf.shape(edges)[0] - 1,
+        piece,
+        (0, zero, zero, tf.ones_like(zero, tf.bool)),
+        maximum_iterations=edges.shape[0] and edges.shape[0] - 1,
+    )
+    score = total + tf.abs(fixed - median)
+    valid &= error <= ERROR_LIMIT * score
+    # What lies beyond, if the tails fall like a power.
+    left = tf.where(lower > cdf.lower, median - lower, zero)
+    right = tf.where(upper < cdf.upper, upper - median, zero)
+    beyond = cdf.below(lower) ** 2 * left + cdf.above(upper) ** 2 * right
+    valid &= beyond <= _PRECISION[dtype].tail * score
+    return score, within, valid
+
+
+def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the score by quadrature, and whether it can be relied on."""
+    cdf = cdf_and_survival(distribution, y.dtype)
+    integrate = _continuous_in_one if cdf.marks is None else _continuous_in_pieces
+    score, within, valid = integrate(cdf, tf.stop_gradient(y))
+    return _with_slope(score, y, 2 * cdf.below(within) - 1), valid
+
+
+def _continuous_in_one(
+    cdf: _Cdf, fixed: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns the score, where to take its slope, and whether it can be relied on."""
+    below, above = cdf.below, cdf.above
+    core = _core(cdf, fixed)
+    median, (left_scale, right_scale) = core.median, core.scales
+    left, right = core.extents
+    left_reach, right_reach = core.reaches
+
     # A.
-    left_end = tf.where(left < median - cdf.lower, median - left, cdf.lower)
-    right_end = tf.where(right < cdf.upper - median, median + right, cdf.upper)
+    left_end, right_end = _ends(cdf, median, core.extents)
     left_nodes, left_weights = _nodes(median, left_end, left_scale)
     right_nodes, right_weights = _nodes(median, right_end, right_scale)
     left_tail, right_tail = below(left_nodes), above(right_nodes)
@@ -411,7 +585,7 @@ def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.
     ):
         rest = tail[-1] ** 2 * length
         beyond += tf.where(length < room, rest, tf.zeros_like(rest))
-    valid &= beyond <= precision.tail * a
+    valid &= beyond <= _PRECISION[a.dtype].tail * a
 
     # B.
     is_right = fixed > median
@@ -439,7 +613,7 @@ def continuous(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.
     error += 2 * tf.abs(b - b_coarse)
     valid &= error <= ERROR_LIMIT * score
 
-    return _with_slope(score, y, 2 * below(within) - 1), valid
+    return score, within, valid
 
 
 def _tail(

@@ -103,6 +103,12 @@ class Members:
             return ~tf.math.is_nan(tf.reduce_sum(self.probabilities, axis=[1, 2]))
         return tf.reduce_all(_usable(self.classes), axis=-1)
 
+    def mistaken(self, live: tf.Tensor | None = None) -> tf.Tensor:
+        """Says if logits are surely probabilities; `live` [N] says which count."""
+        if not self.from_logits:
+            return tf.constant(False)
+        return _inputs.are_probabilities(self.predictions, live)
+
     @property
     def count(self) -> tf.Tensor:
         """The number of members, in the precision of the arithmetic."""
@@ -123,7 +129,9 @@ def members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.T
 
 
 def flat_members(predictions: tf.Tensor) -> tf.Tensor:
-    """Returns predictions [..., M, K] as [N, M, K]."""
+    """Returns predictions [..., M, K] as [N, M, K], floating."""
+    if not predictions.dtype.is_floating:
+        predictions = tf.cast(predictions, tf.float32)
     members, classes = predictions.shape[-2:]
     if members is None:
         members = tf.shape(predictions)[-2]
@@ -163,9 +171,9 @@ def _scores(
         predictions = predictions[..., None, :]
     else:
         predictions = members_before_classes(name, predictions, ensemble_axis)
-    scores, right = _in_blocks(
-        score, Members(flat_members(predictions), name == "logits")
-    )
+    members = Members(flat_members(predictions), name == "logits")
+    scores, right = _in_blocks(score, members)
+    right &= ~members.mistaken()
     shape = tf.shape(predictions)[:-2]
     if predictions.shape[:-2].is_fully_defined():
         shape = predictions.shape[:-2]
@@ -1044,17 +1052,24 @@ def kl_divergence(
 
 def _logit_divergence(logits_1: tf.Tensor, logits_2: tf.Tensor) -> tf.Tensor:
     """Returns the divergences of logits [..., K]."""
-    arrays, norms, tops = [], [], []
+    arrays, norms, shifted, lost = [], [], [], []
     for logits in (logits_1, logits_2):
-        tops.append(tf.reduce_max(logits, axis=-1, keepdims=True))
-        exponentials = tf.exp(logits - tops[-1])
+        # First of all, for what two rows differ by may be nothing beside their tops.
+        top = tf.reduce_max(logits, axis=-1, keepdims=True)
+        below, rounding = _sums.two_sum(logits, -top)
+        shifted.append(below)
+        lost.append(rounding)
+        exponentials = tf.exp(below)
         norms.append(tf.reduce_sum(exponentials, axis=-1, keepdims=True))
         arrays.append(exponentials / norms[-1])
     p, q = arrays
     positive = p >= _tiny(p.dtype)
+    first, second = [tf.where(positive, x, tf.zeros_like(x)) for x in shifted]
     # Differences of near logits are exact, those of their logarithmic softmax are not.
-    log = tf.where(positive, logits_2 - logits_1, tf.zeros_like(p))
-    log -= tops[1] - tops[0] + tf.math.log(norms[1] / norms[0])
+    log, rounding = _sums.two_sum(second, -first)
+    rounding += lost[1] - lost[0]
+    rounding = tf.where(tf.math.is_finite(rounding), rounding, tf.zeros_like(rounding))
+    log += tf.stop_gradient(rounding) - tf.math.log(norms[1] / norms[0])
     x = tf.math.expm1(log)
     # The rounding of the norms, which all classes share: the sum of q - p, and not 0.
     shift = tf.reduce_sum(tf.where(positive, p * x, q), axis=-1)

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _functions as np_regression
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
 
 __all__ = [
+    "PITInterval",
     "TemperatureScaling",
     "calibration_error",
     "compute_calibration_curve",
@@ -109,23 +111,30 @@ def _is_variance(values: tf.Tensor) -> tf.Tensor:
     return (values > 0) & (values < np.inf)
 
 
+def _variances(name: str, given: tf.Tensor) -> tf.Tensor:
+    """Returns variances, 0 for standard deviations that are not positive."""
+    if name != "stddevs":
+        return given
+    return tf.where(given > 0, given * given, tf.zeros_like(given))
+
+
 def _forecasts(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None,
+    targets: TensorLike | None,
     mask: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
     names: tuple[str, str] = ("predictions", "uncertainties"),
 ) -> _Forecasts:
-    tensors = {
-        name: _inputs.as_tensor(name, value)
-        for name, value in zip(
-            (*names, "targets"), (predictions, uncertainties, targets), strict=True
-        )
-    }
-    dtype = _inputs.predictions_dtype(*(tensors[name] for name in names))
+    name, given = np_regression.spread(uncertainties, stddevs, names[1])
+    np_regression.check_targets(targets)
+    arguments = {names[0]: predictions, name: given, "targets": targets}
+    tensors = {key: _inputs.as_tensor(key, value) for key, value in arguments.items()}
+    dtype = _inputs.predictions_dtype(tensors[names[0]], tensors[name])
     flat, weights, usable = _included(tensors, mask, sample_weight, dtype)
-    mean, variances, y = (tf.cast(tensor, dtype) for tensor in flat)
+    mean, given, y = (tf.cast(tensor, dtype) for tensor in flat)
+    variances = _variances(name, given)
     right = tf.math.is_finite(mean) & tf.math.is_finite(y) & _is_variance(variances)
     right &= usable
     return _Forecasts(
@@ -174,7 +183,12 @@ def _curve(
     levels: np.ndarray,
     weights: tf.Tensor | None,
 ) -> dict[str, tf.Tensor]:
-    observed, total = _coverage(distances, limits, weights)
+    return _of_coverage(levels, *_coverage(distances, limits, weights))
+
+
+def _of_coverage(
+    levels: np.ndarray, observed: tf.Tensor, total: tf.Tensor
+) -> dict[str, tf.Tensor]:
     return {
         "expected_coverage": tf.constant(levels, observed.dtype),
         "observed_coverage": observed,
@@ -204,12 +218,13 @@ def _all_nan_unless(
 
 def compute_calibration_curve(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> dict[str, tf.Tensor]:
     """Observed against expected coverage of central Normal intervals.
 
@@ -225,6 +240,7 @@ def compute_calibration_curve(
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of tensors [n_bins], float32 or float64 as the forecasts:
@@ -248,7 +264,9 @@ def compute_calibration_curve(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    forecasts = _forecasts(predictions, uncertainties, targets, mask, sample_weight)
+    forecasts = _forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
+    )
     return _all_nan_unless(
         forecasts.valid,
         _normal_curve(forecasts, n_bins),
@@ -259,18 +277,20 @@ def compute_calibration_curve(
             n_bins,
             mask,
             sample_weight=sample_weight,
+            stddevs=stddevs,
         ),
     )
 
 
 def expected_calibration_error(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Expected calibration error (ECE) of regression: how far coverage is from its
     level.
@@ -286,6 +306,7 @@ def expected_calibration_error(
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A scalar in [0, 1], float32 or float64 as the forecasts. Smaller is better; of n
@@ -309,17 +330,20 @@ def expected_calibration_error(
     """
     arguments = predictions, uncertainties, targets, n_bins, mask
     return _curve_error(
-        compute_calibration_curve(*arguments, sample_weight=sample_weight)
+        compute_calibration_curve(
+            *arguments, sample_weight=sample_weight, stddevs=stddevs
+        )
     )
 
 
 def negative_log_likelihood(
     mean: TensorLike,
-    var: TensorLike,
-    targets: TensorLike,
+    var: TensorLike | None = None,
+    targets: TensorLike | None = None,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Negative log-likelihood of Normal forecasts, a proper scoring rule.
 
@@ -331,6 +355,7 @@ def negative_log_likelihood(
       targets: observed values.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
       The mean, a scalar, float32 or float64 as the forecasts, in nats; any real number.
@@ -350,12 +375,12 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     arguments = mean, var, targets, mask
-    forecasts = _forecasts(*arguments, sample_weight, names=("mean", "var"))
+    forecasts = _forecasts(*arguments, sample_weight, stddevs, names=("mean", "var"))
     return _inputs.nan_unless(
         forecasts.valid,
         _likelihood(forecasts),
         lambda: np_regression.negative_log_likelihood(
-            *arguments, sample_weight=sample_weight
+            *arguments, sample_weight=sample_weight, stddevs=stddevs
         ),
     )
 
@@ -367,12 +392,13 @@ def _of_level(values: tf.Tensor, levels: float | tuple[float, ...]) -> tf.Tensor
 
 def interval_coverage(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Share of the targets in their central Normal intervals (PICP).
 
@@ -385,6 +411,7 @@ def interval_coverage(
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       Shares in [0, 1], of the shape of `level`, float32 or float64 as the forecasts;
@@ -404,7 +431,9 @@ def interval_coverage(
       Network-Based Prediction Intervals and New Advances.
     """
     levels = _checks.levels("level", level)
-    forecasts = _forecasts(predictions, uncertainties, targets, mask, sample_weight)
+    forecasts = _forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
+    )
     limits = np_regression.normal_limits(np.atleast_1d(levels))
     shares, _ = _coverage(tf.abs(forecasts.z), limits, forecasts.weights)
     return _inputs.nan_unless(
@@ -417,18 +446,20 @@ def interval_coverage(
             levels,
             mask,
             sample_weight=sample_weight,
+            stddevs=stddevs,
         ),
     )
 
 
 def calibration_error(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Calibration error at one level, or at each of several.
 
@@ -443,6 +474,7 @@ def calibration_error(
       level: probability of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       Numbers in [0, 1), of the shape of `level`, float32 or float64 as the forecasts.
@@ -464,15 +496,18 @@ def calibration_error(
     """
     levels = _checks.levels("level", level)
     arguments = predictions, uncertainties, targets, levels, mask
-    coverage = interval_coverage(*arguments, sample_weight=sample_weight)
+    coverage = interval_coverage(
+        *arguments, sample_weight=sample_weight, stddevs=stddevs
+    )
     return tf.abs(coverage - tf.constant(levels, coverage.dtype))
 
 
 def sharpness(
-    uncertainties: TensorLike,
+    uncertainties: TensorLike | None = None,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Sharpness: the mean predicted standard deviation.
 
@@ -483,6 +518,7 @@ def sharpness(
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A scalar > 0, float32 or float64 as the variances, in the unit of the targets.
@@ -501,30 +537,29 @@ def sharpness(
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
       Sharpness.
     """
-    name = "uncertainties"
-    tensor = _inputs.as_tensor(name, uncertainties)
+    name, given = np_regression.spread(uncertainties, stddevs)
+    tensor = _inputs.as_tensor(name, given)
     dtype = _inputs.predictions_dtype(tensor)
-    (variances,), weights, usable = _included(
-        {name: tensor}, mask, sample_weight, dtype
-    )
-    variances = tf.cast(variances, dtype)
+    (values,), weights, usable = _included({name: tensor}, mask, sample_weight, dtype)
+    variances = _variances(name, tf.cast(values, dtype))
     right = _is_variance(variances)
-    stddevs = tf.sqrt(tf.where(right, variances, tf.ones_like(variances)))
+    roots = tf.sqrt(tf.where(right, variances, tf.ones_like(variances)))
     return _inputs.nan_unless(
         usable & _inputs.live_rows(weights, right),
-        _sums.mean(stddevs, weights),
+        _sums.mean(roots, weights),
         lambda: np_regression.sharpness(
-            uncertainties, mask, sample_weight=sample_weight
+            uncertainties, mask, sample_weight=sample_weight, stddevs=stddevs
         ),
     )
 
 
 def interval_width(
-    uncertainties: TensorLike,
+    uncertainties: TensorLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Mean width of the central Normal intervals (MPIW).
 
@@ -535,6 +570,7 @@ def interval_width(
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       Numbers > 0, of the shape of `level`, float32 or float64 as the variances, in the
@@ -555,9 +591,9 @@ def interval_width(
       Network-Based Prediction Intervals and New Advances.
     """
     levels = _checks.levels("level", level)
-    stddev = sharpness(uncertainties, mask, sample_weight=sample_weight)
+    mean = sharpness(uncertainties, mask, sample_weight=sample_weight, stddevs=stddevs)
     limits = np_regression.normal_limits(np.atleast_1d(levels))
-    return _of_level(2 * tf.constant(limits, stddev.dtype) * stddev, levels)
+    return _of_level(2 * tf.constant(limits, mean.dtype) * mean, levels)
 
 
 def root_mean_squared_error(
@@ -610,12 +646,13 @@ def root_mean_squared_error(
 
 def expected_normalized_calibration_error(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Expected normalized calibration error (ENCE): whether variances are those of the
     errors, small or large.
@@ -637,6 +674,7 @@ def expected_normalized_calibration_error(
       n_bins: number of bins.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A scalar >= 0, float32 or float64 as the forecasts. Smaller is better; of n
@@ -656,8 +694,10 @@ def expected_normalized_calibration_error(
       Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
       Prediction in Regression Tasks.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
-    forecasts = _forecasts(predictions, uncertainties, targets, mask, sample_weight)
+    n_bins = _checks.bins("n_bins", n_bins)
+    forecasts = _forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
+    )
     return _inputs.nan_unless(
         forecasts.valid,
         _ence(*forecasts[:3], n_bins),
@@ -668,6 +708,7 @@ def expected_normalized_calibration_error(
             n_bins,
             mask,
             sample_weight=sample_weight,
+            stddevs=stddevs,
         ),
     )
 
@@ -702,12 +743,13 @@ def _ence(
 
 def evaluate_calibration(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
     mask: TensorLike | None = None,
     n_bins: int = 10,
     *,
     sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
 ) -> dict[str, tf.Tensor]:
     """The metrics of Normal forecasts at once.
 
@@ -718,6 +760,7 @@ def evaluate_calibration(
       mask: True for the examples to include.
       n_bins: number of levels of the calibration error.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of scalars, float32 or float64 as the forecasts: `nll`, `ece`, `rmse` and
@@ -737,7 +780,9 @@ def evaluate_calibration(
       >>> [round(float(value), 5) for value in values.values()]
       [4.57801, 0.345, 5.0, 1.5, 2.25]
     """
-    forecasts = _forecasts(predictions, uncertainties, targets, mask, sample_weight)
+    forecasts = _forecasts(
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
+    )
     errors, variances, weights = forecasts[:3]
     values = {
         "nll": _likelihood(forecasts),
@@ -756,14 +801,17 @@ def evaluate_calibration(
             mask,
             n_bins,
             sample_weight=sample_weight,
+            stddevs=stddevs,
         ),
     )
 
 
 def probability_integral_transform(
     predictions: TensorLike,
-    uncertainties: TensorLike,
-    targets: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    *,
+    stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
     """Probability integral transform (PIT) of the targets of Normal forecasts.
 
@@ -775,6 +823,7 @@ def probability_integral_transform(
       predictions: predicted means, shape [n] or [n, 1].
       uncertainties: predicted variances, > 0.
       targets: observed values.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       Values in [0, 1], of the shape of the targets, float32 or float64 as the
@@ -795,14 +844,17 @@ def probability_integral_transform(
       Dawid (1984), Statistical Theory: The Prequential Approach. Gneiting, Balabdaoui
       and Raftery (2007), Probabilistic Forecasts, Calibration and Sharpness.
     """
+    np_regression.check_targets(targets)
     targets = _inputs.as_tensor("targets", targets)
     arguments = predictions, uncertainties, targets
-    forecasts = _forecasts(*arguments)
+    forecasts = _forecasts(*arguments, stddevs=stddevs)
     pit = 0.5 * tf.math.erfc(forecasts.z * -math.sqrt(0.5))
     pit = _inputs.nan_unless(
         forecasts.right,
         pit,
-        lambda: np_regression.probability_integral_transform(*arguments),
+        lambda: np_regression.probability_integral_transform(
+            *arguments, stddevs=stddevs
+        ),
     )
     return tf.reshape(pit, tf.shape(targets))
 
@@ -824,35 +876,39 @@ def _beside(
     return values, column, right, tf.shape(y)
 
 
-def sample_pit(samples: TensorLike, targets: TensorLike) -> tf.Tensor:
+def sample_pit(samples: TensorLike, targets: TensorLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
-    Of m samples x_i:
+    Of m samples x_i it is known no better than by the rank of y among them:
 
-      PIT = (#{x_i < y} + 1/2 #{x_i = y} + 1/2) / (m + 1)
+      lower = #{x_i < y} / (m + 1),  upper = (#{x_i <= y} + 1) / (m + 1)
 
-    the middle of the rank of y among the samples. Where target and samples are draws of
-    one continuous distribution, it takes each of its m + 1 values with one probability.
+    A uniform draw from this interval is uniform on [0, 1] where target and samples are
+    draws of one distribution, for any m. The functions `pit_...` spread the mass of an
+    example evenly over its interval, so that calibrated forecasts look calibrated.
 
     Args:
       samples: m samples of each forecast, real, shape [n, m].
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      Values in (0, 1), of the shape of the targets, float32 or float64 as the samples.
-      NaN inside a graph where eager execution raises ValueError for values.
+      `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
+      of the targets, float32 or float64 as the samples. NaN inside a graph where eager
+      execution raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5]).numpy().tolist()
-      [0.625]
+      >>> pit = um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5])
+      >>> pit.lower.numpy().tolist(), pit.upper.numpy().tolist()
+      ([0.5], [0.75])
+      >>> um.regression.pit_histogram(pit, n_bins=4)["density"].numpy().tolist()
+      [0.0, 0.0, 4.0, 0.0]
 
     References:
-      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Czado, Gneiting and Held (2009), Predictive Model Assessment for Count Data.
     """
     values, y, right, shape = _beside("samples", samples, targets, "samples")
     below, upto = (
@@ -860,12 +916,18 @@ def sample_pit(samples: TensorLike, targets: TensorLike) -> tf.Tensor:
         for ranked in (values < y, values <= y)
     )
     m = tf.cast(tf.shape(values)[-1], values.dtype)
-    pit = _inputs.nan_unless(
-        right & (m > 0),
-        (below + upto + 1) / (2 * (m + 1)),
-        lambda: np_regression.sample_pit(samples, targets),
+    lower, upper = (
+        tf.reshape(
+            _inputs.nan_unless(
+                right & (m > 0),
+                rank / (m + 1),
+                lambda: np_regression.sample_pit(samples, targets),
+            ),
+            shape,
+        )
+        for rank in (below, upto + 1)
     )
-    return tf.reshape(pit, shape)
+    return PITInterval(lower, upper)
 
 
 def quantile_pit(
@@ -938,13 +1000,15 @@ def _interpolated(y: tf.Tensor, knots: tf.Tensor, levels: np.ndarray) -> tf.Tens
 
 
 @tf.autograph.experimental.do_not_convert
-def distribution_pit(distribution: Distribution, targets: TensorLike) -> tf.Tensor:
+def distribution_pit(
+    distribution: Distribution, targets: TensorLike
+) -> tf.Tensor | PITInterval:
     """Probability integral transform (PIT) of the targets, by a TFP distribution.
 
-      PIT = F(y), or (F(y) + F(y-)) / 2 where F is that of a discrete distribution
+      PIT = F(y), or the interval from P(X < y) to F(y) of a discrete distribution
 
-    with F(y-) = P(X < y): a target at a jump of the CDF has the middle of the jump, the
-    mid-PIT. PIT values of calibrated continuous forecasts are uniform on [0, 1].
+    The PIT values of calibrated forecasts are uniform on [0, 1], and so are uniform
+    draws from the intervals; `pit_histogram` and the like take both.
 
     Args:
       distribution: a `tfp.distributions.Distribution` of scalar events that has a
@@ -952,9 +1016,9 @@ def distribution_pit(distribution: Distribution, targets: TensorLike) -> tf.Tens
       targets: observed values, inside or outside of the support, shape [n] or [n, 1].
 
     Returns:
-      Values in [0, 1], of the shape of the targets; float64 for a distribution of
-      float64, else float32. NaN inside a graph where eager execution raises ValueError
-      for values.
+      Values in [0, 1], of the shape of the targets, or a `PITInterval` of such; float64
+      for a distribution of float64, else float32. NaN inside a graph where eager
+      execution raises ValueError for values.
 
     Raises:
       TypeError: `distribution` is no distribution, or `targets` hold no numbers.
@@ -968,6 +1032,10 @@ def distribution_pit(distribution: Distribution, targets: TensorLike) -> tf.Tens
       >>> pit = um.regression.distribution_pit(forecast, [0.0, 3.0])
       >>> [round(float(value), 6) for value in pit]
       [0.5, 0.841345]
+      >>> coin = tfp.distributions.Bernoulli(probs=0.25)
+      >>> pit = um.regression.distribution_pit(coin, [0, 1])
+      >>> pit.lower.numpy().tolist(), pit.upper.numpy().tolist()
+      ([0.0, 0.75], [0.75, 1.0])
 
     References:
       Dawid (1984), Statistical Theory: The Prequential Approach. Czado, Gneiting and
@@ -988,7 +1056,7 @@ def distribution_pit(distribution: Distribution, targets: TensorLike) -> tf.Tens
         y, finite = tf.reshape(y, shape), tf.reshape(finite, shape)
     y = _inputs.nan_unless(finite, y, lambda: np_inputs.finite("targets", targets))
     distribution_scores.check_parameters(distribution)
-    pit, rises = mid_cdf(distribution, tf.where(finite, y, tf.zeros_like(y)))
+    ends, right = cdf_ends(distribution, tf.where(finite, y, tf.zeros_like(y)))
 
     def explain():
         raise _checks.error(
@@ -997,15 +1065,19 @@ def distribution_pit(distribution: Distribution, targets: TensorLike) -> tf.Tens
             type(distribution).__name__,
         )
 
-    right = finite & rises & (tf.abs(pit - 0.5) <= 0.5 + _quadrature.CDF_TOLERANCE)
-    pit = _inputs.nan_unless(right, tf.clip_by_value(pit, 0, 1), explain)
-    return tf.reshape(pit, tf.shape(targets))
+    ends = [
+        tf.reshape(_inputs.nan_unless(finite & right, end, explain), tf.shape(targets))
+        for end in ends
+    ]
+    return ends[0] if len(ends) == 1 else PITInterval(*ends)
 
 
-def mid_cdf(
+def cdf_ends(
     distribution: Distribution, y: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor | bool]:
-    """Returns the CDF at y, the middle of its jumps, and whether it rises."""
+) -> tuple[list[tf.Tensor], tf.Tensor]:
+    """Returns the CDF at y, of a discrete distribution below and above its jump there;
+    and whether it is a CDF.
+    """
     tfp = _optional.require("tensorflow_probability")
 
     tfd = tfp.distributions
@@ -1013,36 +1085,101 @@ def mid_cdf(
     def call(method, z):
         return tf.cast(_quadrature.call_method(distribution, method, z), y.dtype)
 
+    rises = True
     if isinstance(distribution, tfd.Deterministic | tfd.Empirical | tfd.FiniteDiscrete):
-        return call("cdf", y) - 0.5 * call("prob", y), True
-    if _quadrature.is_discrete(distribution):
+        upper = call("cdf", y)
+        ends = [upper - call("prob", y), upper]
+    elif _quadrature.is_discrete(distribution):
         # TFP's probabilities are not to be trusted outside of the support.
-        return 0.5 * (call("cdf", tf.floor(y)) + call("cdf", tf.math.ceil(y) - 1)), True
-    cdf = _quadrature.cdf_and_survival(distribution, y.dtype).below
-    # A negative scale makes it fall.
-    far = 1e4 * (1 + tf.abs(y))
-    return cdf(y), ~(cdf(y + far) < cdf(y - far))
+        ends = [call("cdf", tf.math.ceil(y) - 1), call("cdf", tf.floor(y))]
+    else:
+        cdf = _quadrature.cdf_and_survival(distribution, y.dtype).below
+        ends = [cdf(y)]
+        # A negative scale makes it fall.
+        far = 1e4 * (1 + tf.abs(y))
+        rises = ~(cdf(y + far) < cdf(y - far))
+    right = rises
+    for end in ends:
+        right &= tf.abs(end - 0.5) <= 0.5 + _quadrature.CDF_TOLERANCE
+    right &= ends[0] <= ends[-1] + _quadrature.CDF_TOLERANCE
+    ends = [tf.clip_by_value(end, 0, 1) for end in ends]
+    ends[0] = tf.minimum(ends[0], ends[-1])
+    return ends, right
 
 
 def _pit_values(
-    pit: TensorLike, mask: TensorLike | None, sample_weight: TensorLike | None
-) -> tuple[tf.Tensor, tf.Tensor | None, tf.Tensor]:
-    """Returns PIT values in [0, 1], in the precision that was passed, weights, and
-    whether all was right.
+    pit: TensorLike | PITInterval,
+    mask: TensorLike | None,
+    sample_weight: TensorLike | None,
+) -> tuple[list[tf.Tensor], tf.Tensor | None, tf.Tensor]:
+    """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
+    upper ends of intervals; weights, and whether all was right.
     """
-    values = _inputs.as_tensor("pit", pit)
-    if not values.dtype.is_floating:
-        values = tf.cast(values, tf.float32)
-    (values,), weights, usable = _included(
-        {"pit": values}, mask, sample_weight, _inputs.sum_dtype(values)
-    )
-    right = _inputs.rows_in_range(values[:, None])
-    values = tf.where(right, tf.minimum(values, 1), tf.zeros_like(values))
-    return values, weights, usable & _inputs.live_rows(weights, right)
+    arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
+    tensors = {
+        name: _inputs.as_tensor(name, value) for name, value in arguments.items()
+    }
+    dtype = _inputs.predictions_dtype(*tensors.values())
+    ends, weights, usable = _included(tensors, mask, sample_weight, dtype)
+    right = tf.constant(True)
+    for i, values in enumerate(ends):
+        if not values.dtype.is_floating:
+            values = tf.cast(values, tf.float32)
+        inside = _inputs.rows_in_range(values[:, None])
+        right &= inside
+        ends[i] = tf.where(inside, tf.minimum(values, 1), tf.zeros_like(values))
+    if len(ends) > 1:
+        lower, upper = (tf.cast(values, dtype) for values in ends)
+        right &= lower <= upper
+        ends = [tf.where(right, lower, tf.zeros_like(lower)), upper]
+    return ends, weights, usable & _inputs.live_rows(weights, right)
+
+
+def _spread_masses(
+    ends: Sequence[tf.Tensor],
+    cells: Sequence[tf.Tensor],
+    edges: np.ndarray,
+    weights: tf.Tensor | None,
+) -> tf.Tensor:
+    """Returns the weight in each cell, that of an example being spread evenly from its
+    lower to its upper end; the twin of NumPy's, says why there.
+    """
+    (lower, upper), (first, last) = ends, cells
+    dtype, n = lower.dtype, len(edges) - 1
+    bounds = tf.constant(edges, dtype)
+    whole = tf.ones_like(lower) if weights is None else weights
+    one = tf.ones_like(lower)
+    width = tf.where(first < last, upper - lower, one)
+    start = tf.where(first < last, (tf.gather(bounds, first + 1) - lower) / width, one)
+    end = tf.where(first < last, (upper - tf.gather(bounds, last)) / width, 0 * one)
+    slope = tf.where(last - first > 1, whole / width, 0 * one)
+
+    def add(values, others, places, size):
+        column = tf.concat([values, others], axis=0)[:, None]
+        hi, lo = _sums.segment_pair(column, tf.concat(places, axis=0), size)
+        return (hi + lo)[0]
+
+    masses = add(start * whole, end * whole, [first, last], n)
+    steps = add(slope, -slope, [first + 1, last], n + 1)
+    return masses + tf.maximum(tf.cumsum(steps[:-1]), 0) * (bounds[1:] - bounds[:-1])
+
+
+def ring_masses(
+    ends: Sequence[tf.Tensor], limits: np.ndarray, weights: tf.Tensor | None
+) -> tf.Tensor:
+    """Returns the weight where |2 PIT - 1| is between limits [L], shape [L + 1], that
+    of an example being spread evenly from its lower to its upper 2 PIT - 1.
+    """
+    edges = np_regression.interval_edges(limits)
+    inner = tf.constant(edges[1:-1], ends[0].dtype)
+    cells = [_search.search_sorted(inner, values, "left") for values in ends]
+    masses = _spread_masses(ends, cells, edges, weights)
+    below, middle, above = tf.split(masses, [len(limits), 1, len(limits)])
+    return tf.concat([middle, below[::-1] + above], axis=0)
 
 
 def pit_histogram(
-    pit: TensorLike,
+    pit: TensorLike | PITInterval,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
@@ -1051,10 +1188,11 @@ def pit_histogram(
     """Histogram of PIT values.
 
     It is flat where forecasts are calibrated, shaped like a U where they are too
-    narrow, like a hill where too wide, and slanted where biased.
+    narrow, like a hill where too wide, and slanted where biased. The mass of an
+    interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -1076,12 +1214,18 @@ def pit_histogram(
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
-    values, weights, valid = _pit_values(pit, mask, sample_weight)
-    dtype = _inputs.sum_dtype(values)
-    counts = _masses(_binning.even_index(values, n_bins), weights, n_bins, dtype)
+    n_bins = _checks.bins("n_bins", n_bins)
+    ends, weights, valid = _pit_values(pit, mask, sample_weight)
+    dtype = _inputs.sum_dtype(ends[0])
+    cells = [_binning.even_index(values, n_bins) for values in ends]
+    if len(ends) == 1:
+        counts = _masses(cells[0], weights, n_bins, dtype)
+    else:
+        edges = np_binning.even_edges(n_bins, dtype.as_numpy_dtype)
+        counts = _spread_masses(ends, cells, edges, weights)
     histogram = {
         "edges": tf.constant(np_binning.even_edges(n_bins), dtype),
         "counts": counts,
@@ -1097,7 +1241,7 @@ def pit_histogram(
 
 
 def pit_calibration_curve(
-    pit: TensorLike,
+    pit: TensorLike | PITInterval,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
@@ -1107,8 +1251,10 @@ def pit_calibration_curve(
 
       observed(p) = share of examples with |2 PIT - 1| <= p
 
+    The mass of an interval is spread evenly over it.
+
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -1131,12 +1277,17 @@ def pit_calibration_curve(
       Calibrated Regression.
     """
     levels = np_regression.curve_levels(n_bins)
-    values, weights, valid = _pit_values(pit, mask, sample_weight)
-    limits = np_regression.pit_limits(levels, values.dtype.as_numpy_dtype)
-    distances = tf.abs(2 * tf.cast(values, _inputs.sum_dtype(values)) - 1)
+    ends, weights, valid = _pit_values(pit, mask, sample_weight)
+    limits = np_regression.pit_limits(levels, ends[0].dtype.as_numpy_dtype)
+    ends = [2 * tf.cast(values, _inputs.sum_dtype(values)) - 1 for values in ends]
+    if len(ends) == 1:
+        curve = _curve(tf.abs(ends[0]), limits, levels, weights)
+    else:
+        within = tf.cumsum(ring_masses(ends, limits, weights))
+        curve = _of_coverage(levels, within[:-1] / within[-1], within[-1])
     return _all_nan_unless(
         valid,
-        _curve(distances, limits, levels, weights),
+        curve,
         lambda: np_regression.pit_calibration_curve(
             pit, n_bins, mask, sample_weight=sample_weight
         ),
@@ -1144,7 +1295,7 @@ def pit_calibration_curve(
 
 
 def pit_calibration_error(
-    pit: TensorLike,
+    pit: TensorLike | PITInterval,
     n_bins: int = 10,
     mask: TensorLike | None = None,
     *,
@@ -1157,7 +1308,7 @@ def pit_calibration_error(
     over the levels of `pit_calibration_curve`.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -1212,26 +1363,33 @@ class TemperatureScaling(np_regression.TemperatureScaling):
       Uncertainty in Medical Imaging with Deep Learning.
     """
 
-    def transform(self, uncertainties: TensorLike) -> tf.Tensor:
-        """Multiplies variances by the temperature.
+    def transform(
+        self,
+        uncertainties: TensorLike | None = None,
+        *,
+        stddevs: TensorLike | None = None,
+    ) -> tf.Tensor:
+        """Multiplies variances by the temperature, standard deviations by its root.
 
         Args:
           uncertainties: predicted variances, > 0, of any shape.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
-          Variances of that shape, float32 or float64 as they are. NaN inside a graph
-          where eager execution raises ValueError for values.
+          Variances, or standard deviations, of that shape, float32 or float64 as they
+          are. NaN inside a graph where eager execution raises ValueError for values.
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
         temperature = self._require_fitted()
-        name = "uncertainties"
-        tensor = _inputs.as_tensor(name, uncertainties)
+        name, given = np_regression.spread(uncertainties, stddevs)
+        tensor = _inputs.as_tensor(name, given)
         _checks.paired(name, tensor.shape, name, tensor.shape)
-        variances = tf.cast(tensor, _inputs.predictions_dtype(tensor))
+        values = tf.cast(tensor, _inputs.predictions_dtype(tensor))
+        factor = math.sqrt(temperature) if name == "stddevs" else temperature
         return _inputs.nan_unless(
-            _is_variance(variances),
-            temperature * variances,
-            lambda: np_regression.TemperatureScaling.transform(self, uncertainties),
+            _is_variance(_variances(name, values)),
+            factor * values,
+            lambda: np_regression.TemperatureScaling.transform(self, **{name: given}),
         )

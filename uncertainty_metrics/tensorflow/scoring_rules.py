@@ -129,8 +129,8 @@ def likelihood_scores(
 
 def brier_score(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     zero_based: bool = False,
@@ -143,8 +143,8 @@ def brier_score(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       aggregate: whether to return the mean instead of a score for each example.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
@@ -190,15 +190,15 @@ def brier_score(
         *brier_scores(examples, zero_based),
         aggregate,
         lambda: np_rules.brier_score(
-            labels, logits, probabilities, aggregate, **options
+            labels, probabilities, logits, aggregate, **options
         ),
     )
 
 
 def negative_log_likelihood(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
@@ -208,9 +208,9 @@ def negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...]; the value keeps its precision where the
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
         probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -243,7 +243,7 @@ def negative_log_likelihood(
         *likelihood_scores(examples),
         aggregate,
         lambda: np_rules.negative_log_likelihood(
-            labels, logits, probabilities, aggregate, **options
+            labels, probabilities, logits, aggregate, **options
         ),
     )
 
@@ -365,8 +365,8 @@ def decomposition_parts(
 
 def _decomposition(
     labels: TensorLike,
-    logits: TensorLike | None,
     probabilities: TensorLike | None,
+    logits: TensorLike | None,
     sample_weight: TensorLike | None,
     ignore_index: int | None,
     exact: bool,
@@ -382,15 +382,15 @@ def _decomposition(
     totals = _inputs.nan_unless(
         valid,
         totals,
-        lambda: np_rules.brier_decomposition(labels, logits, probabilities, **options),
+        lambda: np_rules.brier_decomposition(labels, probabilities, logits, **options),
     )
     return decomposition_parts(totals, vertices)[exact]
 
 
 def brier_decomposition(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
@@ -410,8 +410,8 @@ def brier_decomposition(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -435,14 +435,14 @@ def brier_decomposition(
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
     return _decomposition(
-        labels, logits, probabilities, sample_weight, ignore_index, exact=False
+        labels, probabilities, logits, sample_weight, ignore_index, exact=False
     )
 
 
 def brier_decomposition_exact(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
@@ -460,8 +460,8 @@ def brier_decomposition_exact(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -489,7 +489,7 @@ def brier_decomposition_exact(
       Decomposition.
     """
     return _decomposition(
-        labels, logits, probabilities, sample_weight, ignore_index, exact=True
+        labels, probabilities, logits, sample_weight, ignore_index, exact=True
     )
 
 
@@ -833,22 +833,29 @@ def _pair_distances(
 
 
 def energy_score(
-    labels: TensorLike, predictive_samples: TensorLike, *, estimator: str = "nrg"
+    labels: TensorLike, predictive_samples: TensorLike, *, estimator: str = "fair"
 ) -> tf.Tensor:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
-      ES = mean_i ||x_i - y|| - (mean of ||x_i - x_j|| over pairs) / 2
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
-      estimator: "nrg", all m^2 pairs: the score of the empirical distribution; or
-        "fair", the m(m-1) pairs i != j: unbiased, and needs two samples.
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
 
     Returns:
       Scores, shape [...], float32 or float64 as the samples, in the unit of the labels.
-      Smaller is better. Time O(m^2 d), memory O(m d) for each forecast. NaN inside a
-      graph where eager execution raises ValueError for values.
+      Smaller is better. "nrg" is >= 0; an unbiased score of few samples may be
+      negative. Time O(m^2 d), memory O(m d) for each forecast. NaN inside a graph where
+      eager execution raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -866,7 +873,7 @@ def energy_score(
     y = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, y.shape)
-    np_rules.check_estimator(estimator, np_rules.ENERGY_ESTIMATORS, samples.shape[-2])
+    np_rules.check_estimator(estimator, np_rules.CRPS_ESTIMATORS, samples.shape[-2])
     samples = tf.cast(samples, _inputs.predictions_dtype(samples))
     strays = samples - tf.cast(y, samples.dtype)[..., None, :]
     right = tf.reduce_all(tf.math.is_finite(strays), axis=[-2, -1])
@@ -875,8 +882,12 @@ def energy_score(
     scale = tf.where(scale > 0, scale, tf.ones_like(scale))
     strays /= scale[..., None, None]
     m = tf.cast(tf.shape(samples)[-2], samples.dtype)
-    pairs = m * (m if estimator == "nrg" else m - 1)
-    spread = _pair_distances(strays) / pairs
+    if estimator == "roll":
+        steps = _norm(strays - tf.roll(strays, 1, axis=-2))
+        spread = tf.reduce_mean(steps, axis=-1) / 2
+    else:
+        pairs = m * (m if estimator == "nrg" else m - 1)
+        spread = _pair_distances(strays) / pairs
     scores = scale * (tf.reduce_mean(_norm(strays), axis=-1) - spread)
     if estimator == "fair":
         right &= m > 1

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy.regression import _functions as regression
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
@@ -39,14 +40,16 @@ _NUM_Z_BINS = 40
 
 def plot_reliability_diagram(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     ax: Any = None,
     title: str = "Reliability Diagram",
     color: str = "steelblue",
     show_ece: bool = True,
+    *,
+    stddevs: ArrayLike | None = None,
 ) -> Any:
     """Reliability diagram: how often targets lie in the predicted intervals.
 
@@ -66,6 +69,7 @@ def plot_reliability_diagram(
       title: title of the diagram.
       color: color of the curve.
       show_ece: whether the legend has the expected calibration error.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Axes.
@@ -87,7 +91,8 @@ def plot_reliability_diagram(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    curve, error = _curve_and_error((predictions, uncertainties, targets), n_bins, mask)
+    triple = predictions, uncertainties, targets
+    curve, error = _curve_and_error(triple, n_bins, mask, stddevs)
     _check_color("color", color)
     _checks.boolean("show_ece", show_ece)
     ax, own = _series.axes(ax, 5, 5.4)
@@ -116,11 +121,14 @@ def plot_reliability_diagram(
 
 
 def _curve_and_error(
-    triple: tuple[Any, Any, Any], n_bins: int, mask: ArrayLike | None = None
+    triple: tuple[Any, Any, Any],
+    n_bins: int,
+    mask: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> tuple[dict[str, np.ndarray], float]:
     return (
-        regression.compute_calibration_curve(*triple, n_bins, mask),
-        regression.expected_calibration_error(*triple, n_bins, mask),
+        regression.compute_calibration_curve(*triple, n_bins, mask, stddevs=stddevs),
+        regression.expected_calibration_error(*triple, n_bins, mask, stddevs=stddevs),
     )
 
 
@@ -262,13 +270,15 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
 
 def plot_uncertainty_vs_error(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     ax: Any = None,
     title: str = "Uncertainty vs Error",
     color: str = "steelblue",
     show_correlation: bool = True,
+    *,
+    stddevs: ArrayLike | None = None,
 ) -> Any:
     """Scatter plot of absolute errors against predicted standard deviations.
 
@@ -286,6 +296,7 @@ def plot_uncertainty_vs_error(
       color: color of the points.
       show_correlation: whether the legend has Pearson's correlation of the two, which
         is not defined where one of them is constant.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Axes.
@@ -303,7 +314,9 @@ def plot_uncertainty_vs_error(
       >>> ax.get_legend().get_texts()[0].get_text()
       'Correlation = 0.995'
     """
-    forecasts = regression.checked_forecasts(predictions, uncertainties, targets, mask)
+    forecasts = regression.checked_forecasts(
+        predictions, uncertainties, targets, mask, stddevs=stddevs
+    )
     deviations, errors = np.sqrt(forecasts.variances), np.abs(forecasts.errors)
     _check_color("color", color)
     _checks.boolean("show_correlation", show_correlation)
@@ -343,11 +356,13 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> str:
 
 def create_calibration_report(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     model_name: str = "Model",
     figsize: tuple[float, float] = (14, 10),
+    *,
+    stddevs: ArrayLike | None = None,
 ) -> Any:
     """Four plots of the calibration of a model, and its numbers.
 
@@ -363,6 +378,7 @@ def create_calibration_report(
       mask: True for the examples to include; all by default.
       model_name: name of the model, for the title.
       figsize: width and height of the figure in inches.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Figure, one of pyplot, which is not shown.
@@ -381,14 +397,15 @@ def create_calibration_report(
       (4, 'Small')
       >>> plt.close(figure)
     """
-    data = predictions, uncertainties, targets, mask
-    numbers = regression.evaluate_calibration(*data)
-    forecasts = regression.checked_forecasts(*data)
+    data = predictions, uncertainties, targets
+    options: dict[str, Any] = {"mask": mask, "stddevs": stddevs}
+    numbers = regression.evaluate_calibration(*data, **options)
+    forecasts = regression.checked_forecasts(*data, **options)
     figure = _figure(figsize)
     panels = figure.subplots(2, 2)
     color = _series.color(0)
-    plot_reliability_diagram(*data[:3], mask=mask, ax=panels[0, 0], color=color)
-    plot_uncertainty_vs_error(*data, ax=panels[0, 1], color=color)
+    plot_reliability_diagram(*data, **options, ax=panels[0, 0], color=color)
+    plot_uncertainty_vs_error(*data, **options, ax=panels[0, 1], color=color)
     ensemble.uncertainty_histogram(
         np.sqrt(forecasts.variances),
         density=False,
@@ -428,7 +445,7 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
 
 
 def plot_pit_histogram(
-    pit: ArrayLike,
+    pit: ArrayLike | PITInterval,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     ax: Any = None,
@@ -445,9 +462,13 @@ def plot_pit_histogram(
 
       quantiles of Binomial(n, 1 / n_bins), by n / n_bins
 
+    Intervals, as those of samples, spread their mass over the bars, which chance then
+    moves less: within the band at least as often as it says.
+
     Args:
       pit: values in [0, 1] of any shape, such as those of
-        `probability_integral_transform`, `sample_pit` or `quantile_pit`.
+        `probability_integral_transform` or `quantile_pit`; or a `PITInterval`, as those
+        of `sample_pit`.
       n_bins: number of bins of equal width.
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
@@ -502,6 +523,6 @@ def _chance(counts: np.ndarray, level: float) -> np.ndarray:
     """Returns the lower and upper end of the density in a bin of uniform values."""
     from scipy import stats
 
-    total, share = np.sum(counts), 1 / len(counts)
+    total, share = np.rint(np.sum(counts)), 1 / len(counts)  # Intervals are split.
     tail = (1 - level) / 2
     return stats.binom.ppf([tail, 1 - tail], total, share) / (total * share)

@@ -204,10 +204,16 @@ class AURC(_SelectiveMetric):
 
     The definition is that of `area_under_risk_coverage_curve`. The state has a fixed
     size: counts in 2^`sketch_bits` cells for each halving of the confidence, or of what
-    it lacks to 1. Confidences in a cell count as equal, which moves the value by less
-    than 1e-4 on usual data, saturated softmax outputs in [0.995, 1] included; it is
-    exact where each cell holds one confidence. From logits the confidence is the margin
-    of the decision, which does not saturate at all.
+    it lacks to 1. Confidences in a cell count as equal. With s the largest share of the
+    examples that a cell holds, that moves the value by at most
+
+      s / 4 (1 + log(4 / s))
+
+    and by less than 1e-4 on usual data, saturated softmax outputs in [0.995, 1]
+    included; not at all where each cell holds one confidence. Of nearly uniform
+    predictions s may be 1: confidences that differ by less than 2^-`sketch_bits` of
+    their size are told apart only with more bits. From logits the confidence is the
+    margin of the decision, which does not saturate at all.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -237,6 +243,7 @@ class AURC(_SelectiveMetric):
       Neural Classifiers.
     """
 
+    _direction = "down"
     _function = "area_under_risk_coverage_curve"
 
     def _value(self, ranking):
@@ -274,6 +281,7 @@ class ExcessAURC(_SelectiveMetric):
       Neural Classifiers.
     """
 
+    _direction = "down"
     _function = "excess_aurc"
 
     def _value(self, ranking):
@@ -284,7 +292,8 @@ class ExcessAURC(_SelectiveMetric):
 class AUGRC(_SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
-    The definition is that of `augrc`; state and precision are those of `AURC`.
+    The definition is that of `augrc`; the state is that of `AURC`. The value is exact
+    within s / 8, of the largest share s of the examples that a cell holds.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -310,6 +319,7 @@ class AUGRC(_SelectiveMetric):
       Classification Systems.
     """
 
+    _direction = "down"
     _function = "augrc"
 
     def _value(self, ranking):
@@ -321,9 +331,11 @@ class CoverageAtRisk(_SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
     The definition is that of `coverage_at_risk`; the state is that of `AURC`. The
-    threshold is the end of a cell, so the coverage is exact within the share of the
-    examples in one, a few 1e-3 at most on usual data. 0.0 where no coverage has so low
-    a risk.
+    threshold is the end of a cell, so that the coverage is never too large. With s the
+    largest share of the examples that a cell holds, it is at least c - s for any
+    coverage c of a risk of at most `risk` (c - s) / c: on usual data it is too small by
+    a few 1e-3 at most, but by more where only the inside of a cell has so low a risk.
+    0.0 where no coverage has it.
 
     Args:
       risk: in [0, 1].
@@ -350,6 +362,7 @@ class CoverageAtRisk(_SelectiveMetric):
       Classification.
     """
 
+    _direction = "up"
     _function = "coverage_at_risk"
 
     def __init__(
@@ -386,8 +399,9 @@ class CoverageAtRisk(_SelectiveMetric):
 class RiskAtCoverage(_SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
-    The definition is that of `risk_at_coverage`; state and precision are those of
-    `CoverageAtRisk`.
+    The definition is that of `risk_at_coverage`; the state is that of `AURC`. The
+    threshold is the end of a cell, so that the risk is exact within s / `coverage`, of
+    the largest share s of the examples that a cell holds: a few 1e-3 on usual data.
 
     Args:
       coverage: in (0, 1].
@@ -414,6 +428,7 @@ class RiskAtCoverage(_SelectiveMetric):
       Classification.
     """
 
+    _direction = "down"
     _function = "risk_at_coverage"
 
     def __init__(
@@ -451,8 +466,9 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
     The definition is that of `oracle_collaborative_accuracy`; the state is that of
-    `AURC`. It is exact within 1e-3 on usual data. There are no bins, and no `num_bins`:
-    what the oracle decides is told by the order of the confidences.
+    `AURC`. It is exact within s / 4, of the largest share s of the examples that a cell
+    holds, and within 1e-3 on usual data. There are no bins, and no `num_bins`: what the
+    oracle decides is told by the order of the confidences.
 
     Args:
       fraction: share of the examples that the oracle decides, in [0, 1].
@@ -479,6 +495,7 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
       using Uncertainty Estimation.
     """
 
+    _direction = "up"
     _function = "oracle_collaborative_accuracy"
 
     def __init__(
@@ -572,7 +589,9 @@ class AUROC(_DetectionMetric):
     fixed size: counts in 2^`sketch_bits` cells for each doubling of the size of the
     score, from 2^-30 to 2^20; and in [0, 1] for each halving of it and of what it lacks
     to 1. Scores in a cell count as equal. That moves the value by about 1e-5 on usual
-    data, softmax outputs in [0.995, 1] included, and never by more than `error_bound`.
+    data, softmax outputs in [0.995, 1] included, and never by more than `error_bound`,
+    at most half the largest share of the positive examples, or of the negative ones,
+    that a cell holds.
     Scores that differ by less than 2^-`sketch_bits` of their size want more bits, or
     less of an offset.
 
@@ -604,6 +623,7 @@ class AUROC(_DetectionMetric):
       Operating Characteristic (ROC) Curve.
     """
 
+    _direction = "up"
     _function = "auroc"
 
     def _value(self, ranking):
@@ -620,9 +640,10 @@ class AUROC(_DetectionMetric):
 class AUPR(_DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
-    The definition is that of the function `aupr`; the state is that of `AUROC`. Equal
-    scores lower the average precision, so that it is too small by up to 1e-3 on usual
-    data. 0.0 before the first positive example.
+    The definition is that of the function `aupr`; the state is that of `AUROC`. It is
+    exact within the mean, over the positive examples, of the share that their cell has
+    of the examples in it and above it: mostly too small, by up to 1e-3 on usual data.
+    0.0 before the first positive example.
 
     Which class is positive changes the value: `aupr` says what others call positive.
 
@@ -647,6 +668,7 @@ class AUPR(_DetectionMetric):
       Curves.
     """
 
+    _direction = "up"
     _function = "aupr"
 
     def _value(self, ranking):
@@ -658,9 +680,10 @@ class FPRAtTPR(_DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
     The definition is that of the function `fpr_at_tpr`, over all batches; the state is
-    that of `AUROC`. The threshold is the end of a cell, so the rate is exact within the
-    share of the negative examples in one, a few 1e-3 at most on usual data. 0.0 before
-    the first positive and the first negative example.
+    that of `AUROC`. The threshold is the end of a cell, so that the rate is never too
+    small, and too large by at most the share of the negative examples in that cell, a
+    few 1e-3 on usual data. 0.0 before the first positive and the first negative
+    example.
 
     Which class is positive changes the value: `fpr_at_tpr` says what others call
     positive.
@@ -687,6 +710,7 @@ class FPRAtTPR(_DetectionMetric):
       Out-of-Distribution Examples in Neural Networks.
     """
 
+    _direction = "down"
     _function = "fpr_at_tpr"
 
     def __init__(
@@ -737,6 +761,8 @@ class Accuracy(MeanScore):
       >>> float(metric.result())
       0.75
     """
+
+    _direction = "up"
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
 from ._functions import (
+    PITInterval as PITInterval,
     TemperatureScaling as TemperatureScaling,
 )
 from ._functions import (

@@ -8,13 +8,14 @@ Arguments that the functions share:
 
   predictions: predicted means, real, shape [n] or [n, 1], or any other.
   uncertainties: predicted variances, not standard deviations; finite and > 0.
+  stddevs: predicted standard deviations, likewise. Exactly one of the two is given.
   targets: what was observed, real. Predictions, uncertainties and targets have one
     shape; a last axis of 1 that some of them lack is no difference.
   mask: True (or 1) for the examples to include, broadcastable to the targets; what is
     left out may hold anything, NaN too.
   sample_weight: finite and >= 0, broadcastable to the targets. Weight 2 is the example
     twice, weight 0 the example left out.
-  n_bins: number of levels of coverage, or of bins.
+  n_bins: number of levels of coverage, or of bins, up to 10^6.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _scaling
+from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _binning, _inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = [
+    "PITInterval",
     "TemperatureScaling",
     "calibration_error",
     "compute_calibration_curve",
@@ -56,7 +59,7 @@ __all__ = [
 
 def curve_levels(n_bins: int) -> np.ndarray:
     """Returns the levels of coverage of a calibration curve, [n_bins]."""
-    return np.linspace(0.1, 0.99, _checks.positive_integer("n_bins", n_bins))
+    return np.linspace(0.1, 0.99, _checks.bins("n_bins", n_bins))
 
 
 def normal_limits(levels: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -113,6 +116,7 @@ class _Forecasts(NamedTuple):
     weights: np.ndarray | None
 
     @property
+    @np.errstate(over="ignore")
     def z(self) -> np.ndarray:
         return self.errors / np.sqrt(self.variances)
 
@@ -154,32 +158,62 @@ def _included(
 
 
 def _variances(name: str, value: ArrayLike) -> np.ndarray:
-    """Returns finite float64 variances > 0."""
+    """Returns finite float64 variances > 0, of `stddevs` the squares."""
     array = _inputs.finite(name, value)
-    bad = array <= 0
+    if name != "stddevs":
+        bad = array <= 0
+        if np.any(bad):
+            raise _checks.error(name, "variances > 0", _inputs.first(bad, array))
+        return array
+    with np.errstate(over="ignore", under="ignore"):
+        squares = array * array
+    bad = (array <= 0) | (squares <= 0) | np.isinf(squares)
     if np.any(bad):
-        raise _checks.error(name, "variances > 0", _inputs.first(bad, array))
-    return array
+        raise _checks.error(
+            name,
+            "standard deviations > 0, with finite squares > 0",
+            _inputs.first(bad, array),
+        )
+    return squares
+
+
+def spread(
+    uncertainties: Any, stddevs: Any, name: str = "uncertainties"
+) -> tuple[str, Any]:
+    """Returns the name and the value of the one that was given."""
+    given = _checks.exactly_one(**{name: uncertainties, "stddevs": stddevs})
+    return given, stddevs if given == "stddevs" else uncertainties
+
+
+def check_targets(targets: Any) -> None:
+    """Raises ValueError if there are none; `stddevs=` alone makes them an option."""
+    if targets is None:
+        raise _checks.error("targets", "given", None)
 
 
 def checked_forecasts(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None,
+    targets: ArrayLike | None,
     mask: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
     names: tuple[str, str] = ("predictions", "uncertainties"),
 ) -> _Forecasts:
-    arguments = {names[0]: predictions, names[1]: uncertainties, "targets": targets}
-    (mean, variances, y), weights = _included(arguments, mask, sample_weight)
+    name, given = spread(uncertainties, stddevs, names[1])
+    check_targets(targets)
+    arguments: dict[str, Any] = {names[0]: predictions, name: given, "targets": targets}
+    (mean, given, y), weights = _included(arguments, mask, sample_weight)
     mean, y = _inputs.finite(names[0], mean), _inputs.finite("targets", y)
-    return _Forecasts(y - mean, _variances(names[1], variances), weights)
+    return _Forecasts(y - mean, _variances(name, given), weights)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     return float(np.average(values, weights=weights))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _likelihood(forecasts: _Forecasts) -> float:
     terms = np.log(forecasts.variances) + forecasts.z**2
     return 0.5 * (math.log(2 * math.pi) + _mean(terms, forecasts.weights))
@@ -204,7 +238,12 @@ def _curve(
     levels: np.ndarray,
     weights: np.ndarray | None,
 ) -> dict[str, np.ndarray]:
-    observed, total = _coverage(distances, limits, weights)
+    return _of_coverage(levels, *_coverage(distances, limits, weights))
+
+
+def _of_coverage(
+    levels: np.ndarray, observed: np.ndarray, total: float
+) -> dict[str, np.ndarray]:
     return {
         "expected_coverage": levels,
         "observed_coverage": observed,
@@ -225,12 +264,13 @@ def _normal_curve(forecasts: _Forecasts, n_bins: int) -> dict[str, np.ndarray]:
 
 def compute_calibration_curve(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> dict[str, np.ndarray]:
     """Observed against expected coverage of central Normal intervals.
 
@@ -246,6 +286,7 @@ def compute_calibration_curve(
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of float64 [n_bins]: `expected_coverage`, the levels p;
@@ -270,18 +311,19 @@ def compute_calibration_curve(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
-    arguments = predictions, uncertainties, targets, mask, sample_weight
+    arguments = predictions, uncertainties, targets, mask, sample_weight, stddevs
     return _normal_curve(checked_forecasts(*arguments), n_bins)
 
 
 def expected_calibration_error(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float:
     """Expected calibration error (ECE) of regression: how far coverage is from its
     level.
@@ -297,6 +339,7 @@ def expected_calibration_error(
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number in [0, 1]. Smaller is better; of n calibrated examples it is of the order
@@ -319,17 +362,20 @@ def expected_calibration_error(
     """
     arguments = predictions, uncertainties, targets, n_bins, mask
     return _curve_error(
-        compute_calibration_curve(*arguments, sample_weight=sample_weight)
+        compute_calibration_curve(
+            *arguments, sample_weight=sample_weight, stddevs=stddevs
+        )
     )
 
 
 def negative_log_likelihood(
     mean: ArrayLike,
-    var: ArrayLike,
-    targets: ArrayLike,
+    var: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float:
     """Negative log-likelihood of Normal forecasts, a proper scoring rule.
 
@@ -341,6 +387,7 @@ def negative_log_likelihood(
       targets: observed values.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
       The mean, in nats; any real number. Smaller is better.
@@ -357,10 +404,8 @@ def negative_log_likelihood(
     References:
       Good (1952), Rational Decisions.
     """
-    names = "mean", "var"
-    return _likelihood(
-        checked_forecasts(mean, var, targets, mask, sample_weight, names)
-    )
+    arguments = mean, var, targets, mask, sample_weight, stddevs
+    return _likelihood(checked_forecasts(*arguments, names=("mean", "var")))
 
 
 def _of_level(
@@ -372,12 +417,13 @@ def _of_level(
 
 def interval_coverage(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Share of the targets in their central Normal intervals (PICP).
 
@@ -390,6 +436,7 @@ def interval_coverage(
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A share in [0, 1], or float64 of the shape of `level`; the closer to the level,
@@ -409,7 +456,7 @@ def interval_coverage(
     """
     levels = _checks.levels("level", level)
     forecasts = checked_forecasts(
-        predictions, uncertainties, targets, mask, sample_weight
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
     limits = normal_limits(np.atleast_1d(levels))
     shares, _ = _coverage(np.abs(forecasts.z), limits, forecasts.weights)
@@ -418,12 +465,13 @@ def interval_coverage(
 
 def calibration_error(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Calibration error at one level, or at each of several.
 
@@ -438,6 +486,7 @@ def calibration_error(
       level: probability of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number in [0, 1), or float64 of the shape of `level`. Smaller is better.
@@ -457,15 +506,18 @@ def calibration_error(
     """
     levels = _checks.levels("level", level)
     arguments = predictions, uncertainties, targets, levels, mask
-    coverage: Any = interval_coverage(*arguments, sample_weight=sample_weight)
+    coverage: Any = interval_coverage(
+        *arguments, sample_weight=sample_weight, stddevs=stddevs
+    )
     return abs(coverage - levels)
 
 
 def sharpness(
-    uncertainties: ArrayLike,
+    uncertainties: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float:
     """Sharpness: the mean predicted standard deviation.
 
@@ -476,6 +528,7 @@ def sharpness(
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, in the unit of the targets. Smaller is sharper.
@@ -492,17 +545,18 @@ def sharpness(
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
       Sharpness.
     """
-    name = "uncertainties"
-    (variances,), weights = _included({name: uncertainties}, mask, sample_weight)
-    return _mean(np.sqrt(_variances(name, variances)), weights)
+    name, given = spread(uncertainties, stddevs)
+    (values,), weights = _included({name: given}, mask, sample_weight)
+    return _mean(np.sqrt(_variances(name, values)), weights)
 
 
 def interval_width(
-    uncertainties: ArrayLike,
+    uncertainties: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Mean width of the central Normal intervals (MPIW).
 
@@ -513,6 +567,7 @@ def interval_width(
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, or float64 of the shape of `level`, in the unit of the targets.
@@ -531,8 +586,8 @@ def interval_width(
       Network-Based Prediction Intervals and New Advances.
     """
     levels = _checks.levels("level", level)
-    stddev = sharpness(uncertainties, mask, sample_weight=sample_weight)
-    return _of_level(2 * normal_limits(np.atleast_1d(levels)) * stddev, levels)
+    mean = sharpness(uncertainties, mask, sample_weight=sample_weight, stddevs=stddevs)
+    return _of_level(2 * normal_limits(np.atleast_1d(levels)) * mean, levels)
 
 
 def root_mean_squared_error(
@@ -571,12 +626,13 @@ def root_mean_squared_error(
 
 def expected_normalized_calibration_error(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> float:
     """Expected normalized calibration error (ENCE): whether variances are those of the
     errors, small or large.
@@ -598,6 +654,7 @@ def expected_normalized_calibration_error(
       n_bins: number of bins.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number >= 0. Smaller is better; of n calibrated examples it is of the order of
@@ -616,16 +673,15 @@ def expected_normalized_calibration_error(
       Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
       Prediction in Regression Tasks.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
-    return _ence(
-        *checked_forecasts(predictions, uncertainties, targets, mask, sample_weight),
-        n_bins,
-    )
+    n_bins = _checks.bins("n_bins", n_bins)
+    arguments = predictions, uncertainties, targets, mask, sample_weight, stddevs
+    return _ence(*checked_forecasts(*arguments), n_bins)
 
 
 ence = expected_normalized_calibration_error
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _ence(
     errors: np.ndarray, variances: np.ndarray, weights: np.ndarray | None, n_bins: int
 ) -> float:
@@ -643,14 +699,16 @@ def _ence(
     return _mean(np.abs(1 - np.sqrt(squares / variance)), mass)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def evaluate_calibration(
     predictions: ArrayLike,
-    uncertainties: ArrayLike,
-    targets: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     n_bins: int = 10,
     *,
     sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
 ) -> dict[str, float]:
     """The metrics of Normal forecasts at once.
 
@@ -661,6 +719,7 @@ def evaluate_calibration(
       mask: True for the examples to include.
       n_bins: number of levels of the calibration error.
       sample_weight: finite and >= 0, broadcastable to the targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
@@ -682,7 +741,7 @@ def evaluate_calibration(
       (4.578012, 0.345)
     """
     forecasts = checked_forecasts(
-        predictions, uncertainties, targets, mask, sample_weight
+        predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
     errors, variances, weights = forecasts
     return {
@@ -695,7 +754,11 @@ def evaluate_calibration(
 
 
 def probability_integral_transform(
-    predictions: ArrayLike, uncertainties: ArrayLike, targets: ArrayLike
+    predictions: ArrayLike,
+    uncertainties: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    *,
+    stddevs: ArrayLike | None = None,
 ) -> np.ndarray:
     """Probability integral transform (PIT) of the targets of Normal forecasts.
 
@@ -707,6 +770,7 @@ def probability_integral_transform(
       predictions: predicted means, shape [n] or [n, 1].
       uncertainties: predicted variances, > 0.
       targets: observed values.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       Float64 values in [0, 1], of the shape of the targets.
@@ -728,38 +792,44 @@ def probability_integral_transform(
     """
     from scipy import special
 
-    forecasts = checked_forecasts(predictions, uncertainties, targets)
-    return special.ndtr(forecasts.z).reshape(np.shape(targets))
+    arguments = predictions, uncertainties, targets
+    forecasts = checked_forecasts(*arguments, stddevs=stddevs)
+    shape = _inputs.as_array("targets", targets).shape
+    return special.ndtr(forecasts.z).reshape(shape)
 
 
-def sample_pit(samples: ArrayLike, targets: ArrayLike) -> np.ndarray:
+def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
-    Of m samples x_i:
+    Of m samples x_i it is known no better than by the rank of y among them:
 
-      PIT = (#{x_i < y} + 1/2 #{x_i = y} + 1/2) / (m + 1)
+      lower = #{x_i < y} / (m + 1),  upper = (#{x_i <= y} + 1) / (m + 1)
 
-    the middle of the rank of y among the samples. Where target and samples are draws of
-    one continuous distribution, it takes each of its m + 1 values with one probability.
+    A uniform draw from this interval is uniform on [0, 1] where target and samples are
+    draws of one distribution, for any m. The functions `pit_...` spread the mass of an
+    example evenly over its interval, so that calibrated forecasts look calibrated.
 
     Args:
       samples: m samples of each forecast, real, shape [n, m].
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
-      Float64 values in (0, 1), of the shape of the targets.
+      `PITInterval` of float64 `lower` and `upper` in [0, 1], lower < upper, each of the
+      shape of the targets.
 
     Raises:
       ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5]).tolist()
-      [0.625]
+      >>> pit = um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5])
+      >>> pit.lower.tolist(), pit.upper.tolist()
+      ([0.5], [0.75])
+      >>> um.regression.pit_histogram(pit, n_bins=4)["density"].tolist()
+      [0.0, 0.0, 4.0, 0.0]
 
     References:
-      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Czado, Gneiting and Held (2009), Predictive Model Assessment for Count Data.
     """
     samples = _inputs.as_array("samples", samples)
     targets = _inputs.as_array("targets", targets)
@@ -769,8 +839,9 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> np.ndarray:
         _inputs.finite("targets", targets),
     )
     y = targets.reshape(*samples.shape[:-1], 1)
-    twice = np.sum(samples < y, axis=-1) + np.sum(samples <= y, axis=-1)
-    return ((twice + 1) / (2 * (samples.shape[-1] + 1))).reshape(targets.shape)
+    ranks = np.sum(samples < y, axis=-1), np.sum(samples <= y, axis=-1) + 1
+    ends = (rank / (samples.shape[-1] + 1) for rank in ranks)
+    return PITInterval(*(end.reshape(targets.shape) for end in ends))
 
 
 def quantile_pit(
@@ -843,15 +914,63 @@ def _interpolated(y: np.ndarray, knots: np.ndarray, levels: np.ndarray) -> np.nd
 
 
 def _pit_values(
-    pit: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Returns PIT values in [0, 1], in the precision that was passed, and weights."""
-    (values,), weights = _included({"pit": pit}, mask, sample_weight)
-    return _inputs.check_probabilities(_inputs.native_floating(values), "pit"), weights
+    pit: ArrayLike | PITInterval,
+    mask: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
+    upper ends of intervals; and weights.
+    """
+    arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
+    ends, weights = _included(arguments, mask, sample_weight)
+    ends = [
+        _inputs.check_probabilities(_inputs.native_floating(values), name)
+        for name, values in zip(arguments, ends, strict=True)
+    ]
+    if len(ends) > 1:
+        single = all(values.dtype.itemsize <= 4 for values in ends)
+        lower, upper = ends = [
+            values.astype(np.float32 if single else np.float64) for values in ends
+        ]
+        bad = lower > upper
+        if np.any(bad):
+            raise _checks.error("lower", "<= `upper`", _inputs.first(bad, lower))
+    return ends, weights
+
+
+def _spread_masses(
+    ends: Sequence[np.ndarray],
+    cells: Sequence[np.ndarray],
+    edges: np.ndarray,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """Returns the weight in each cell, that of an example being spread evenly from its
+    lower to its upper end.
+
+    `cells` are those of the ends; `edges` are in the precision that says so.
+    """
+    edges = edges.astype(np.float64)
+    lower, upper = (values.astype(np.float64) for values in ends)
+    first, last = cells
+    n = len(edges) - 1
+    whole = np.ones(len(lower)) if weights is None else weights
+    width = np.where(first < last, upper - lower, 1.0)
+    start = np.where(first < last, (edges[first + 1] - lower) / width, 1.0)
+    end = np.where(first < last, (upper - edges[last]) / width, 0.0)
+    masses = np.bincount(first, start * whole, n) + np.bincount(last, end * whole, n)
+    # Of a cell between the two it holds a share by width: only then is it not tiny.
+    slope = np.where(last - first > 1, whole / width, 0.0)
+    steps = np.bincount(first + 1, slope, n + 1) - np.bincount(last, slope, n + 1)
+    return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
+
+
+def interval_edges(limits: np.ndarray) -> np.ndarray:
+    """Returns the edges, of 2 PIT - 1, of cells that central intervals are made of."""
+    return np.concatenate([[-1.0], -limits[::-1], limits, [1.0]])
 
 
 def pit_histogram(
-    pit: ArrayLike,
+    pit: ArrayLike | PITInterval,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
@@ -860,10 +979,11 @@ def pit_histogram(
     """Histogram of PIT values.
 
     It is flat where forecasts are calibrated, shaped like a U where they are too
-    narrow, like a hill where too wide, and slanted where biased.
+    narrow, like a hill where too wide, and slanted where biased. The mass of an
+    interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -883,11 +1003,17 @@ def pit_histogram(
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
-    values, weights = _pit_values(pit, mask, sample_weight)
-    counts = np.bincount(_binning.even_index(values, n_bins), weights, n_bins)
+    n_bins = _checks.bins("n_bins", n_bins)
+    ends, weights = _pit_values(pit, mask, sample_weight)
+    cells = [_binning.even_index(values, n_bins) for values in ends]
+    if len(ends) == 1:
+        counts = np.bincount(cells[0], weights, n_bins)
+    else:
+        edges = _binning.even_edges(n_bins, ends[0].dtype)
+        counts = _spread_masses(ends, cells, edges, weights)
     return {
         "edges": _binning.even_edges(n_bins),
         "counts": counts.astype(np.float64),
@@ -896,7 +1022,7 @@ def pit_histogram(
 
 
 def pit_calibration_curve(
-    pit: ArrayLike,
+    pit: ArrayLike | PITInterval,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
@@ -906,8 +1032,10 @@ def pit_calibration_curve(
 
       observed(p) = share of examples with |2 PIT - 1| <= p
 
+    The mass of an interval is spread evenly over it.
+
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -930,13 +1058,21 @@ def pit_calibration_curve(
       Calibrated Regression.
     """
     levels = curve_levels(n_bins)
-    values, weights = _pit_values(pit, mask, sample_weight)
-    distances = np.abs(2 * values.astype(np.float64) - 1)
-    return _curve(distances, pit_limits(levels, values.dtype), levels, weights)
+    ends, weights = _pit_values(pit, mask, sample_weight)
+    limits = pit_limits(levels, ends[0].dtype)
+    ends = [2 * values.astype(np.float64) - 1 for values in ends]
+    if len(ends) == 1:
+        return _curve(np.abs(ends[0]), limits, levels, weights)
+    edges = interval_edges(limits)
+    cells = [np.searchsorted(edges[1:-1], values) for values in ends]
+    masses = _spread_masses(ends, cells, edges, weights)
+    below, middle, above = np.split(masses, [n_bins, n_bins + 1])
+    within = np.cumsum(np.concatenate([middle, below[::-1] + above]))
+    return _of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
 def pit_calibration_error(
-    pit: ArrayLike,
+    pit: ArrayLike | PITInterval,
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     *,
@@ -949,7 +1085,7 @@ def pit_calibration_error(
     over the levels of `pit_calibration_curve`.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1].
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -1007,13 +1143,14 @@ class TemperatureScaling(_scaling.Scaling):
     def fit(
         self,
         predictions: ArrayLike,
-        uncertainties: ArrayLike,
-        targets: ArrayLike,
+        uncertainties: ArrayLike | None = None,
+        targets: ArrayLike | None = None,
         mask: ArrayLike | None = None,
         max_iter: int = 100,
         lr: float = 0.1,
         *,
         sample_weight: ArrayLike | None = None,
+        stddevs: ArrayLike | None = None,
     ) -> Self:
         """Sets the temperature to the best one, in closed form.
 
@@ -1025,6 +1162,7 @@ class TemperatureScaling(_scaling.Scaling):
           max_iter: not needed; for code that was written for an iterative fit.
           lr: not needed, likewise.
           sample_weight: finite and >= 0, broadcastable to the targets.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
           The scaling itself.
@@ -1034,7 +1172,7 @@ class TemperatureScaling(_scaling.Scaling):
             target. The temperature stays what it was.
         """
         forecasts = checked_forecasts(
-            predictions, uncertainties, targets, mask, sample_weight
+            predictions, uncertainties, targets, mask, sample_weight, stddevs
         )
         temperature = _mean(forecasts.z**2, forecasts.weights)
         if temperature == 0:
@@ -1045,20 +1183,27 @@ class TemperatureScaling(_scaling.Scaling):
             )
         return self._set(temperature)
 
-    def transform(self, uncertainties: ArrayLike) -> np.ndarray:
-        """Multiplies variances by the temperature.
+    def transform(
+        self,
+        uncertainties: ArrayLike | None = None,
+        *,
+        stddevs: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Multiplies variances by the temperature, standard deviations by its root.
 
         Args:
           uncertainties: predicted variances, > 0, of any shape.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
-          Float64 variances of that shape.
+          Float64 variances, or standard deviations, of that shape.
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
         temperature = self._require_fitted()
-        name = "uncertainties"
-        variances = _inputs.as_array(name, uncertainties)
-        _checks.paired(name, variances.shape, name, variances.shape)
-        return temperature * _variances(name, variances)
+        name, given = spread(uncertainties, stddevs)
+        values = _inputs.as_array(name, given)
+        _checks.paired(name, values.shape, name, values.shape)
+        scaled = temperature * _variances(name, values)
+        return np.sqrt(scaled) if name == "stddevs" else scaled

@@ -1,0 +1,135 @@
+"""Arguments that are good elsewhere: probabilities as logits, labels as text, ...
+
+Each must be refused with a ValueError that names what should have been passed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+from tests.fuzz.metrics import LOSSES
+from tests.fuzz.outcomes import call, told
+from tests.fuzz.targets import TARGETS
+
+_ROOMS = {"NumPy": um_np, "TensorFlow": um}
+
+
+def _data(rng):
+    """Makes labels, probabilities, and logits of which some are not in [0, 1]."""
+    n, classes = int(rng.integers(8, 30)), int(rng.choice([2, 3, 5, 67]))
+    probabilities = rng.dirichlet(np.ones(classes), n)
+    logits = 3 * rng.normal(size=(n, classes))
+    dtype = rng.choice([np.float32, np.float64])
+    return (
+        rng.integers(0, classes, n),
+        probabilities.astype(dtype),
+        logits.astype(dtype),
+    )
+
+
+def _refusal(call_it: Callable[[], object], *words: str) -> str | None:
+    """Returns what is wrong unless a ValueError has all the words."""
+    done = call(lambda: (call_it() and 0.0) or 0.0, {})
+    if type(done.error) is ValueError and all(w in str(done.error) for w in words):
+        return None
+    return f"{' '.join(words)}: {told(done)}"
+
+
+def _function(name, options, wrong, rng):
+    labels, probabilities, logits = _data(rng)
+    text = labels.astype(str)
+    text = (text, text.astype(object), text.tolist())[rng.integers(3)]
+    given, word = {
+        "logits": ({"labels": labels, "logits": probabilities}, "`probabilities`"),
+        "probabilities": ({"labels": labels, "probabilities": logits}, "`logits`"),
+        "labels": ({"labels": text, "probabilities": probabilities}, "`labels`"),
+    }[wrong]
+    for room, functions in _ROOMS.items():
+        function = functools.partial(getattr(functions, name), **given, **options)
+        problem = _refusal(function, word)
+        if problem:
+            return f"{room}: {problem}"
+    return None
+
+
+def _fit(name, rng):
+    labels, probabilities, _ = _data(rng)
+    scaling = _ROOMS[name].TemperatureScaling()
+    fit = functools.partial(scaling.fit, labels, probabilities)
+    return _refusal(fit, "`probabilities`")
+
+
+def _positional(name, options, rng):
+    """Probabilities are the second argument."""
+    labels, probabilities, _ = _data(rng)
+    for room, functions in _ROOMS.items():
+        function = functools.partial(getattr(functions, name), labels, **options)
+        expected = call(function, {"probabilities": probabilities})
+        done = call(functools.partial(function, probabilities), {})
+        if told(done) != told(expected):
+            return f"{room}: {told(done)} for {told(expected)}"
+    return None
+
+
+def _metric(row, rng):
+    labels, probabilities, logits = _data(rng)
+    options = dict(row.metric_cases[0][0])
+    if "num_classes" in options:
+        options["num_classes"] = probabilities.shape[1]
+    for from_logits, wrong in ((True, probabilities), (False, logits)):
+        metric = getattr(um, row.metric)(**options, from_logits=from_logits)
+        update = functools.partial(metric.update_state, labels, wrong)
+        problem = _refusal(update, "from_logits")
+        if problem:
+            return problem
+    return None
+
+
+def _loss(name, rng):
+    """Weights must be finite and not negative."""
+    metric = LOSSES.get(name, "CRPSNormal")
+    row = next(row for row in catalogue.METRICS if row.metric == metric)
+    loss = getattr(um, name)(**row.metric_cases[0][0])
+    data = row.lattice(rng, 8)
+    weights = np.ones(8, np.float32)
+    weights[rng.integers(8)] = rng.choice([-1.0, -np.inf, np.inf, np.nan, -1e-30])
+    call_it = functools.partial(loss, data.labels, data.predictions, weights)
+    return _refusal(call_it, "`sample_weight`")
+
+
+def _functions():
+    """Yields functions of either kind of predictions, and options that they need."""
+    for row in catalogue.FUNCTIONS:
+        if {"logits", "probabilities"} <= set(TARGETS[row.name].parameters):
+            yield row.name, row.cases[0]
+    yield "debiased_calibration_error", {}
+    yield "calibrated_negative_log_likelihood", {}
+
+
+def _cases():
+    for name, options in _functions():
+        for wrong in ("logits", "probabilities", "labels"):
+            case = functools.partial(_function, name, options, wrong)
+            yield f"{wrong}-{name}", case
+        if "binning_scheme" not in options:  # The second argument.
+            yield f"positional-{name}", functools.partial(_positional, name, options)
+    for name in _ROOMS:
+        yield f"fit-{name}", functools.partial(_fit, name)
+    for row in catalogue.CLASS_METRICS:
+        yield f"metric-{row.metric}", functools.partial(_metric, row)
+    for name in (*LOSSES, "GaussianNLLLoss"):
+        yield f"weights-{name}", functools.partial(_loss, name)
+
+
+CASES = dict(_cases())
+
+
+def check(name: str, seed: int) -> str | None:
+    """Passes one argument as another."""
+    return CASES[name](np.random.default_rng([seed, *name.encode()]))

@@ -1,0 +1,155 @@
+"""Functions: NumPy, eager TensorFlow and graphs have one outcome."""
+
+from __future__ import annotations
+
+import dataclasses
+import traceback
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests.fuzz.mutations import build
+from tests.fuzz.outcomes import (
+    FIELDS,
+    Outcome,
+    call,
+    compare,
+    extent,
+    fault,
+    frozen,
+    is_data,
+    may_overflow,
+    told,
+)
+from tests.fuzz.targets import NUMBERS, TARGETS, Arguments, Target
+
+# One case in so many is run in a graph, and compiled by XLA: most of the time goes to
+# them.
+_GRAPH, _XLA = 10, 100
+
+
+def check(name: str, seed: int) -> str | None:
+    """Runs a case; returns what is wrong with it, or None."""
+    target = TARGETS[name]
+    jit_compile = _is_chosen(name, seed, _XLA)
+    graph = jit_compile or _is_chosen(name, seed, _GRAPH)
+    return check_target(target, seed, graph, jit_compile)
+
+
+def _is_chosen(name: str, seed: int, one_in: int) -> bool:
+    return zlib.crc32(f"{name}:{seed}".encode()) % one_in == 0
+
+
+def check_target(
+    target: Target, seed: int, graph: bool = False, jit_compile: bool = False
+) -> str | None:
+    """Runs a case of a target, in a graph too if asked."""
+    arguments, changes = build(target, seed)
+    before = frozen(arguments)
+    twin = outcome(target, arguments)
+    ours = call(target.function(um), arguments)
+    if frozen(arguments) != before:
+        return "an argument was changed"
+    for room, done in (("NumPy", twin), ("TensorFlow", ours)):
+        if done.error is not None:
+            complaint = fault(target.parameters, done.error)
+            if complaint:
+                return f"{room} {complaint}"
+    bounded = not (target.unbounded or may_overflow(arguments))
+    if twin.values is not None and bounded and not np.all(np.isfinite(twin.values)):
+        return f"NumPy gives {told(twin)}"
+    difference = compare(target, arguments, ours, twin, changes)
+    if difference or not graph or target.name == "risk_coverage_curve":
+        return difference
+    return _check_graph(target, arguments, twin, ours, jit_compile)
+
+
+def outcome(target: Target, arguments: Arguments) -> Outcome:
+    """Returns what the NumPy function does."""
+    return call(target.function(um_np), arguments)
+
+
+def _check_graph(target, arguments, twin, ours, jit_compile) -> str | None:
+    """Compares a compiled call with the others."""
+    compiled = in_graph(target, arguments, jit_compile=jit_compile)
+    if compiled is None:
+        return None
+    if compiled.error is not None:
+        complaint = fault(target.parameters, compiled.error)
+        if complaint:
+            return f"in a graph it {complaint}"
+        if twin.error is None:
+            return f"raises only in a graph: {compiled.error}"
+        return None
+    if twin.error is not None:
+        smallest, largest = extent(arguments)
+        flushed = smallest < 1e-37 or largest > 1e38
+        if not flushed and not np.any(np.isnan(compiled.values)):
+            return f"NumPy: {told(twin)}; graph: {told(compiled)}"
+        return None
+    return compare(target, arguments, compiled, ours)
+
+
+def in_graph(
+    target: Target,
+    arguments: Arguments,
+    *,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    jit_compile: bool = False,
+) -> Outcome | None:
+    """Calls a function compiled, its arrays as tensors of the static shapes given.
+
+    Returns None if an array cannot be a tensor.
+    """
+    data = {
+        name: value
+        for name, value in arguments.items()
+        if is_data(value) and name not in NUMBERS
+    }
+    rest = {name: value for name, value in arguments.items() if name not in data}
+    try:
+        tensors = {name: tf.constant(value) for name, value in data.items()}
+    except (TypeError, ValueError):
+        return None
+
+    def function(tensors):
+        result = target.function(um)(**tensors, **rest)
+        if dataclasses.is_dataclass(result):
+            names = FIELDS[1:] if hasattr(result, "accuracies") else None
+            names = names or [f.name for f in dataclasses.fields(result)]
+            result = [getattr(result, name) for name in names]
+        if isinstance(result, Mapping):
+            result = [result[key] for key in sorted(result, key=str)]
+        return tf.nest.map_structure(tf.convert_to_tensor, result)
+
+    signature = None
+    if shapes is not None:
+        specs = {
+            name: tf.TensorSpec(shapes[name], tensor.dtype)
+            for name, tensor in tensors.items()
+        }
+        signature = [specs]
+    compiled = tf.function(
+        function, signature, autograph=False, jit_compile=jit_compile
+    )
+    return call(lambda: compiled(tensors), {})
+
+
+def show(name: str, seed: int) -> None:
+    """Prints a case, what NumPy and TensorFlow do, and what graphs do wrong."""
+    target = TARGETS[name]
+    arguments, _ = build(target, seed)
+    with np.printoptions(threshold=20, edgeitems=3):
+        print(", ".join(f"{name}={value!r}" for name, value in arguments.items()))
+    for room in (um_np, um):
+        done = call(target.function(room), arguments)
+        if done.error is not None:
+            traceback.print_exception(done.error)
+        else:
+            print(done.values)
+    for jit_compile in (False, True):
+        print(check_target(target, seed, graph=True, jit_compile=jit_compile))

@@ -1,0 +1,49 @@
+"""The kinds of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+from tests.fuzz import (
+    confusion,
+    files,
+    functions,
+    logits,
+    metrics,
+    mixtures,
+    shapes,
+    streams,
+    targets,
+)
+
+
+class Kind(NamedTuple):
+    """Cases of one kind.
+
+    Attributes:
+      names: what there are cases of.
+      check: returns what is wrong with the case of a name and a seed, or None.
+      every: one round in so many has these cases, by their cost.
+    """
+
+    names: Collection[str]
+    check: Callable[[str, int], str | None]
+    every: int = 1
+
+
+KINDS = {
+    "functions": Kind(targets.TARGETS, functions.check),
+    "updates": Kind(metrics.METRICS, metrics.check_metric),
+    "losses": Kind(metrics.LOSSES, metrics.check_loss),
+    "shapes": Kind(targets.TARGETS, shapes.check_function, 10),
+    "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
+    "logits": Kind(logits.NAMES, logits.check),
+    "mixtures": Kind(mixtures.NAMES, mixtures.check, 2),
+    "threads": Kind(streams.STREAMS, streams.check_threads, 10),
+    "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
+    "states": Kind(streams.STREAMS, files.check_state, 10),
+    "reports": Kind(files.REPORTS, files.check_report),
+    "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
+    "confusion": Kind(confusion.CASES, confusion.check, 2),
+}

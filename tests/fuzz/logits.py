@@ -1,0 +1,86 @@
+"""Huge and masked logits: what counts is how far each is below the top of its row."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+
+import numpy as np
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests.fuzz.functions import in_graph
+from tests.fuzz.outcomes import call, told
+from tests.fuzz.targets import TARGETS
+
+# Those where the scale of the logits means something, or the value is random, are not
+# invariant.
+_OTHERS = ("knowledge_uncertainty", "bayesian_expected_calibration_error")
+NAMES = tuple(
+    name
+    for name, target in TARGETS.items()
+    if name not in _OTHERS and any(p.startswith("logits") for p in target.parameters)
+)
+
+_MASK = -1e9
+_TOPS = {np.float32: (1e8, -1e8), np.float64: (1e8, 1e30, -1e30, 1e300)}
+
+
+def _huge(rng, shape, dtype, jumps):
+    """Makes logits near a huge number, or ordinary ones of which some are masked."""
+    if rng.random() < 0.4 and not (jumps and dtype == np.float32):
+        logits = 3 * rng.normal(size=shape)
+        masked = rng.random(shape) < 0.4
+        masked[..., 0] = False
+        return (logits + _MASK * masked).astype(dtype)
+    top = dtype(rng.choice(_TOPS[dtype]))
+    # Steps after which a probability is 0 in either precision, where ranks matter.
+    steps = rng.choice([0, 1000] if jumps else [0, 1, 2, 1000], shape)
+    steps[..., 0] = 0
+    logits = top - steps.astype(dtype) * np.spacing(np.abs(top))
+    return np.where(rng.random(shape) < 0.2, np.minimum(logits, 0), logits)
+
+
+def _reduced(logits):
+    exact = logits.astype(np.float64)
+    return exact - exact.max(axis=-1, keepdims=True)
+
+
+def _arguments(rng, target, dtype):
+    """Makes arguments with logits of at most six classes: no ties on edges of bins."""
+    for _ in itertools.count():
+        made = target.make(rng, (7,))
+        names = [name for name in made if name.startswith("logits")]
+        if names and 2 <= made[names[0]].shape[-1] <= 6:
+            break
+    for name in names:
+        made[name] = _huge(rng, made[name].shape, dtype, target.jumps)
+    if "num_bins" in inspect.signature(target.function(um_np)).parameters:
+        made["num_bins"] = 7
+    return made, names
+
+
+def check(name: str, seed: int) -> str | None:
+    """Compares values with those of the same logits less the top of each row."""
+    target = TARGETS[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    dtype = (np.float32, np.float64)[rng.integers(2)]
+    arguments, names = _arguments(rng, target, dtype)
+    reduced = {key: _reduced(arguments[key]) for key in names}
+    expected = call(target.function(um_np), {**arguments, **reduced})
+    done = {
+        "NumPy": call(target.function(um_np), arguments),
+        "TensorFlow": call(target.function(um), arguments),
+    }
+    if rng.random() < 0.2 and name != "risk_coverage_curve":
+        done["graph"] = in_graph(target, arguments)
+    shown = {key: arguments[key].tolist() for key in names}
+    if expected.error is not None:
+        return f"{told(expected)} for the top subtracted from {shown}"
+    rtol = 1e-9 if dtype == np.float64 else 3e-4
+    for room, ours in done.items():
+        if ours.error is not None or not np.allclose(
+            ours.values, expected.values, rtol, rtol, equal_nan=True
+        ):
+            return f"{room}: {told(ours)} for {told(expected)} of {shown}"
+    return None

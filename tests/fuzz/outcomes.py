@@ -1,0 +1,177 @@
+"""What a call did, and whether it may."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.targets import NUMBERS, Arguments, Target
+
+# Beyond, powers of data overflow float64: to inf or NaN, with NumPy's warning.
+_LARGE = 1e100
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a call did: `error` is None where it returned `values`, a flat array."""
+
+    values: np.ndarray | None = None
+    error: Exception | None = None
+
+
+FIELDS = ("edges", "counts", "confidences", "accuracies")
+
+
+def flat(result: Any) -> np.ndarray:
+    if isinstance(result, Mapping):
+        parts = [result[key] for key in sorted(result, key=str)]
+    elif dataclasses.is_dataclass(result):
+        names = FIELDS[1:] if hasattr(result, "accuracies") else None
+        names = names or [f.name for f in dataclasses.fields(result)]
+        parts = [getattr(result, name) for name in names]
+    elif isinstance(result, tuple | list):
+        parts = result
+    else:
+        return np.asarray(result, np.float64).reshape(-1)
+    return np.concatenate([np.zeros(0), *(flat(part) for part in parts)])
+
+
+def call(function: Callable[..., Any], arguments: Arguments) -> Outcome:
+    overflows = may_overflow(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)  # Documented advice.
+            warnings.simplefilter("ignore", DeprecationWarning)  # Of libraries.
+            if overflows:
+                warnings.simplefilter("ignore", RuntimeWarning)
+            return Outcome(values=flat(function(**arguments)))
+    except Exception as error:
+        return Outcome(error=error)
+
+
+# Messages that need not name an argument.
+_WITHOUT_NAMES = ("The values must be of a size", "The arguments seem to be swapped")
+
+
+def fault(known: Collection[str], error: Exception) -> str | None:
+    """Returns what is wrong with an exception, or None; `known` are the arguments."""
+    if str(error).startswith(_WITHOUT_NAMES) and "Received" in str(error):
+        return None
+    named = set(re.findall(r"`(\w+)", str(error)))
+    if type(error) not in (ValueError, TypeError):
+        return f"raises {type(error).__name__}: {error}"
+    if "Received" not in str(error):
+        return f"does not say what was received: {error}"
+    if not named & set(known):
+        return f"names no argument: {error}"
+    return None
+
+
+def _tolerance(arguments: Arguments, values: np.ndarray) -> float:
+    """Returns how far apart NumPy and TensorFlow may be."""
+    wide = not any(_is_narrow(name, value) for name, value in arguments.items())
+    largest = max((np.max(np.abs(values), initial=0), 1))
+    return largest * (1e-9 if wide else 3e-4)
+
+
+def _is_narrow(name: str, value: Any) -> bool:
+    """Says if predictions make TensorFlow compute in float32."""
+    if name in NUMBERS or name.startswith(("labels", "mask", "correct")):
+        return False
+    return not (isinstance(value, np.ndarray) and value.dtype == np.float64)
+
+
+def is_data(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufV"
+
+
+def extent(arguments: Arguments) -> tuple[float, float]:
+    """Returns the smallest and the largest size of the data."""
+    sizes = []
+    for value in arguments.values():
+        if isinstance(value, list | tuple):
+            with contextlib.suppress(ValueError):  # Ragged.
+                value = np.asarray(value)
+        if is_data(value):
+            sizes.append(np.abs(np.asarray(value, np.float64)).reshape(-1))
+    sizes = np.concatenate([[1.0], *sizes])
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return sizes.min(), sizes.max()
+
+
+def may_overflow(arguments: Arguments) -> bool:
+    smallest, largest = extent(arguments)
+    return largest > _LARGE or smallest < 1 / _LARGE
+
+
+def compare(
+    target: Target, arguments: Arguments, ours: Outcome, twin: Outcome, changes: int = 2
+):
+    """Returns how the outcome in TensorFlow differs from that in NumPy, or None."""
+    smallest, largest = extent(arguments)
+    flushed = smallest < 1e-37 or largest > 1e38  # To 0 or to infinity, by TensorFlow.
+    if flushed and (ours.error is None or twin.error is None):
+        return None
+    if (ours.error is None) != (twin.error is None):
+        return f"NumPy: {told(twin)}; TensorFlow: {told(ours)}"
+    if ours.error is not None:
+        if told(ours) != told(twin) and changes < 2:
+            return f"messages differ: {told(twin)} | {told(ours)}"
+        return None  # Each room may see another of several problems first.
+    if target.random:
+        same = ours.values.shape == twin.values.shape
+        return None if same else f"shapes differ: {twin.values} | {ours.values}"
+    if smallest < 1e-4 or largest > 1e4 or (target.jumps and _rounds(arguments)):
+        return None
+    a, b = twin.values, ours.values
+    if target.name == "bin_statistics":
+        a, b = a[~np.isnan(a)], b[~np.isnan(b)]
+        a, b = a[a != 0], b[b != 0]
+    if a.shape != b.shape:
+        return f"shapes differ: {a} | {b}"
+    finite = np.isfinite(a) & np.isfinite(b)
+    atol = _tolerance(arguments, a[finite])
+    with np.errstate(all="ignore"):
+        differs = np.where(finite, ~(np.abs(a - b) <= atol), ~_alike(a, b))
+    if np.any(differs):
+        return f"values differ: {a[differs][:3]} | {b[differs][:3]}"
+    return None
+
+
+def _alike(a, b):
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+def _rounds(arguments: Arguments) -> bool:
+    """Says if a decision may depend on the precision of the arithmetic."""
+    return any(
+        name.startswith("logits") or _is_narrow(name, value) or _exceeds_one(value)
+        for name, value in arguments.items()
+    )
+
+
+def _exceeds_one(value: Any) -> bool:
+    """Says if a probability is above 1 by rounding; which of two is, may decide."""
+    return is_data(value) and bool(np.any((value > 1) & (value < 1.001)))
+
+
+def told(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return f"{type(outcome.error).__name__}: {outcome.error}"
+    return str(outcome.values[:5])
+
+
+def frozen(arguments: Arguments) -> bytes:
+    return repr(
+        [
+            value.tobytes() if isinstance(value, np.ndarray) else repr(value)
+            for value in arguments.values()
+        ]
+    ).encode()

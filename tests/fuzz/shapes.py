@@ -1,0 +1,98 @@
+"""Static and unknown dimensions, mixed: a graph gives what an eager call does."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+
+import uncertainty_metrics as um
+from tests.fuzz.functions import in_graph
+from tests.fuzz.outcomes import call, compare, fault, is_data, told
+from tests.fuzz.targets import NUMBERS, TARGETS
+from tests.keras.streams import STREAMS, parts
+
+_SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
+
+
+def _unknown(rng, size, examples):
+    """Returns a static shape, and whether it is that of an argument all the same.
+
+    Only the number of examples must never be needed.
+    """
+    shape = [None if rng.random() < 0.5 else n for n in size]
+    needed = None in shape[examples:]
+    return shape, not needed
+
+
+def check_function(name: str, seed: int) -> str | None:
+    """Calls a function in a graph of partly unknown shapes."""
+    target = TARGETS[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    size = _SHAPES[rng.integers(len(_SHAPES))]
+    arguments = target.make(rng, size)
+    dtype = rng.choice([np.float32, np.float64])
+    arguments = {
+        key: value.astype(dtype) if _is_real(value) else value
+        for key, value in arguments.items()
+    }
+    eager = call(target.function(um), arguments)
+    if eager.error is not None or name == "risk_coverage_curve":
+        return None
+    shapes, must_work = {}, True
+    for key, value in arguments.items():
+        if is_data(value) and key not in NUMBERS:
+            leads = value.shape[: len(size)] == size
+            shapes[key], works = _unknown(rng, value.shape, len(size) if leads else 0)
+            must_work &= works
+    compiled = in_graph(target, arguments, shapes=shapes)
+    problem = _problem(target.parameters, compiled, must_work) or (
+        compiled.error is None and compare(target, arguments, compiled, eager)
+    )
+    return f"static shapes {shapes}: {problem}" if problem else None
+
+
+def _is_real(value):
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _problem(known, compiled, must_work):
+    """Returns what is wrong with an exception of a graph, or None."""
+    if compiled.error is None:
+        return None
+    if must_work:
+        return f"raises only there: {compiled.error}"
+    if isinstance(compiled.error, tf.errors.InvalidArgumentError):
+        return None  # Of a step whose shapes were not known before.
+    return fault(known, compiled.error)
+
+
+def check_metric(name: str, seed: int) -> str | None:
+    """Updates a Keras metric in a graph of partly unknown shapes."""
+    stream = STREAMS[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    first, second = parts(stream.data(rng, 16), 2)
+    if rng.random() < 0.3:
+        second = second[:2]
+    if rng.random() < 0.3:
+        second = (second[0][:, None], *second[1:])
+    eager, compiled = stream.make(dtype="float64"), stream.make(dtype="float64")
+    for metric in (eager, compiled):
+        metric.update_state(*first)
+    eager.update_state(*second)
+    tensors = [tf.constant(value) for value in second]
+    shapes, works = zip(*(_unknown(rng, t.shape, 1) for t in tensors), strict=True)
+    specs = [
+        tf.TensorSpec(shape, tensor.dtype)
+        for shape, tensor in zip(shapes, tensors, strict=True)
+    ]
+    update = tf.function(
+        lambda *batch: compiled.update_state(*batch), specs, autograph=False
+    )
+    done = call(lambda: update(*tensors) or 0.0, {})
+    known = ("y_true", "y_pred", "sample_weight", "sparse_labels")
+    problem = _problem(known, done, all(works))
+    if problem is None and done.error is None:
+        a, b = (call(metric.result, {}) for metric in (eager, compiled))
+        if not np.allclose(a.values, b.values, 1e-6, 1e-6, equal_nan=True):
+            problem = f"{told(a)} eager, {told(b)} compiled"
+    return f"static shapes {shapes}: {problem}" if problem else None

@@ -1,0 +1,192 @@
+"""`MetricState` without TensorFlow: hostile files, and numbers that cannot be."""
+
+import io
+import json
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from uncertainty_metrics import MetricState
+
+HEADER = {
+    "format": "uncertainty_metrics.MetricState",
+    "version": 1,
+    "metric": "BrierScore",
+    "config": {},
+    "classes": None,
+    "arrays": ["invalid", "units", "hi", "lo"],
+}
+
+
+def arrays(units=(0, 0), hi=(0, 0), lo=(0, 0), invalid=0):
+    return {
+        "invalid": np.array(invalid, np.int64),
+        "units": np.array(units, np.int64),
+        "hi": np.array(hi, np.float32),
+        "lo": np.array(lo, np.float32),
+    }
+
+
+def state(**changes):
+    return MetricState("BrierScore", {}, arrays(**changes))
+
+
+def npy(descr="<i8", shape=(), data=bytes(8), header=None):
+    """Returns an array file whose header says anything."""
+    text = repr({"descr": descr, "fortran_order": False, "shape": shape})
+    text = (text if header is None else header).encode("latin1")
+    return b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text + data
+
+
+def saved(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def members(header=None, **changes):
+    found = {"header": saved(np.array(json.dumps(HEADER)))}
+    found |= {name: saved(array) for name, array in arrays().items()}
+    if header is not None:
+        found["header"] = header
+    return found | changes
+
+
+def archive(contents, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as target:
+        for name, content in contents:
+            target.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+def peak(function):
+    """Returns the most memory that a call takes, which must raise ValueError."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"`.*Received") as raised:
+            function()
+        return tracemalloc.get_traced_memory()[1], str(raised.value)
+    finally:
+        tracemalloc.stop()
+
+
+DEEP = 300 * "(" + 300 * ")"
+HUGE = 2**20 * 136
+HOSTILE = {
+    "a bomb": lambda: members(units=npy(shape=(HUGE // 8,), data=bytes(HUGE))),
+    "a bomb of a header": lambda: members(
+        header=npy(f"<U{HUGE // 4}", data=bytes(HUGE))
+    ),
+    "a bomb of no array": lambda: members(units=bytes(HUGE)),
+    "a header of 4 GB": lambda: members(
+        units=b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(HUGE)
+    ),
+    "a huge shape": members(units=npy(shape=(2**40,))),
+    "a shape that wraps": members(units=npy(shape=(2**32, 2**32, 2**5))),
+    "a negative shape": members(units=npy(shape=(-1, -2), data=bytes(16))),
+    "many of no size": members(units=npy("<U0", shape=(2**50,), data=b"")),
+    "too few bytes": members(units=npy(shape=(3,))),
+    "too many bytes": members(units=npy(shape=(), data=bytes(16))),
+    "a deep header": members(units=npy(header=DEEP)),
+    "a long sum": members(units=npy(header="1+" * 4000 + "1")),
+    "an odd header": members(units=npy(header="{'shape'")),
+    "a pickle": members(units=npy("|O", data=b"cos\nsystem\n(S'true'\ntR.")),
+    "fields": members(units=npy([("a", "<i8")], (2,), bytes(16))),
+    "deep JSON": members(header=saved(np.array("[" * 100_000))),
+    "another name": lambda: members(other=bytes(HUGE)),
+    "a nested name": members(**{"../units": saved(np.zeros(2))}),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_files_are_refused_before_they_are_unpacked(case):
+    members_of = HOSTILE[case]
+    made = members_of() if callable(members_of) else members_of
+    content = archive(made.items())
+    assert len(content) < 2**20
+    most, message = peak(lambda: MetricState.load(io.BytesIO(content)))
+    assert most < 8 * 2**20
+    assert len(message) < 500
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_is_refused():
+    contents = [*members().items(), ("units", saved(np.array([1, 2])))]
+    with pytest.raises(ValueError, match=r"Received.*units.*units"):
+        MetricState.load(io.BytesIO(archive(contents)))
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_methods_that_numpy_does_not_write_are_refused(method):
+    content = archive(members().items(), method)
+    with pytest.raises(ValueError, match=r"`header`.*compressed"):
+        MetricState.load(io.BytesIO(content))
+
+
+def test_large_states_load_though_zeros_pack_well(tmp_path):
+    shape = (2, 3_000_000)
+    large = state(units=np.zeros(shape), hi=np.zeros(shape), lo=np.zeros(shape))
+    large.save(tmp_path / "state")
+    assert MetricState.load(tmp_path / "state") == large
+
+
+def test_damaged_files_raise_or_hold_the_state():
+    rng = np.random.default_rng(0)
+    good = state(units=[5, -3], hi=[0.25, 1], invalid=1)
+    file = io.BytesIO()
+    good.save(file)
+    content = file.getvalue()
+    for _ in range(1000):
+        damaged = bytearray(content)
+        for _ in range(rng.integers(1, 4)):
+            damaged[rng.integers(len(content))] ^= 1 << rng.integers(8)
+        try:
+            found = MetricState.load(io.BytesIO(damaged))
+        except ValueError:
+            continue
+        assert found == good
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"invalid": -1}, "invalid"),
+        ({"invalid": 2**62}, "invalid"),
+        ({"units": [-1, 0]}, "units"),
+        ({"units": [[-1, 2], [0, 0]]}, "units"),
+        ({"units": [[1, 2], [0, -1]]}, "units"),
+        ({"units": [2**62, 0]}, "units"),
+        ({"units": [1, -(2**63)]}, "units"),
+        ({"units": [[2**61, 2**61], [0, 0]]}, "units"),
+        ({"hi": [-1, 0]}, "hi"),
+        ({"hi": [[3, -1], [0, 0]]}, "hi"),
+        ({"units": [1, 0], "hi": [-1, 0], "lo": [-0.5, 0]}, "hi"),
+    ],
+)
+def test_counts_are_not_negative_and_do_not_wrap(changes, word):
+    shape = np.shape(max(changes.values(), key=np.ndim)) or (2,)
+    made = {name: np.zeros(shape) for name in ("units", "hi", "lo")} | changes
+    with pytest.raises(ValueError, match=f"`{word}` must.*Received"):
+        state(**made)
+    contents = {name: saved(array) for name, array in arrays(**made).items()}
+    content = archive(members(**contents).items())
+    with pytest.raises(ValueError, match=f"`{word}` must.*Received"):
+        MetricState.load(io.BytesIO(content))
+
+
+def test_sums_of_states_do_not_wrap():
+    for large in (state(invalid=2**61), state(units=[2**61, 0])):
+        assert large + state() == large
+        with pytest.raises(ValueError, match=r"`(invalid|units)` must.*Received"):
+            large + large
+    less = state(units=[1, -(2**61)])
+    with pytest.raises(ValueError, match="`units` must"):
+        less + less
+
+
+def test_weights_may_be_below_their_units():
+    # Of ten weights of 0.6: each counts as 1 and -0.4.
+    assert state(units=[10, -2], hi=[-4, 0.5]).arrays["units"].tolist() == [10, -2]

@@ -1,0 +1,425 @@
+"""The report and files: hostile ones are refused, its own are written whole or not."""
+
+import contextlib
+import errno
+import io
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from tests.np.test_state import archive, npy, saved
+from uncertainty_metrics import report
+from uncertainty_metrics.__main__ import main
+from uncertainty_metrics.report import _pictures
+
+OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Leaves out the pictures, which take most of the time."""
+    monkeypatch.setattr(report, "draw", lambda *arguments: {})
+
+
+def labels_and_probabilities(n=20):
+    rng = np.random.default_rng(0)
+    return {"labels": rng.integers(3, size=n), "probs": rng.dirichlet(np.ones(3), n)}
+
+
+def good(name="p.npz", **more):
+    np.savez(name, **labels_and_probabilities(), **more)
+    return name
+
+
+def fails(capsys, *arguments):
+    """Runs a command that must fail as promised; returns its one line."""
+    assert main(["report", *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+    return err
+
+
+def listing():
+    return {
+        str(path): path.read_bytes() if path.is_file() else None
+        for path in pathlib.Path().rglob("*")
+    }
+
+
+# Written whole or not at all.
+
+
+def test_files_are_written_beside_and_put_in_place_json_last(monkeypatch, quick):
+    placed = []
+
+    def replace(source, target):
+        assert os.path.dirname(source) == os.path.dirname(target)
+        placed.append(os.path.basename(target))
+        return real(source, target)
+
+    real = os.replace
+    monkeypatch.setattr(os, "replace", replace)
+    assert main(["report", good()]) == 0
+    assert placed == ["report.html", "report.json"]
+    assert sorted(os.listdir(OUT)) == sorted(placed)
+
+
+def test_links_are_replaced_not_followed(quick):
+    pathlib.Path("kept").write_text("kept")
+    OUT.mkdir()
+    (OUT / "report.json").symlink_to(pathlib.Path("kept").resolve())
+    (OUT / "report.html").symlink_to(pathlib.Path("absent").resolve())
+    assert main(["report", good()]) == 0
+    assert pathlib.Path("kept").read_text() == "kept"
+    assert not pathlib.Path("absent").exists()
+    assert not any(path.is_symlink() for path in OUT.iterdir())
+
+
+def test_a_full_disk_leaves_the_old_report(capsys, quick):
+    resource = pytest.importorskip("resource")
+    assert main(["report", good()]) == 0
+    capsys.readouterr()
+    before = listing()
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, old[1]))
+    try:
+        line = fails(capsys, "p.npz")
+        assert "cannot write there: File too large" in line
+        fails(capsys, "p.npz", "--out", "new/below")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert listing() == before
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.json"])
+def test_a_directory_in_the_way_leaves_the_old_report(name, capsys, quick):
+    assert main(["report", good()]) == 0
+    (OUT / name).unlink()
+    (OUT / name).mkdir()
+    capsys.readouterr()
+    before = listing()
+    np.savez("p.npz", labels=[0, 1], probs=[0.2, 0.7])
+    assert f"{OUT}: cannot write there: {name} is a directory" in fails(capsys, "p.npz")
+    before["p.npz"] = pathlib.Path("p.npz").read_bytes()
+    assert listing() == before
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+@pytest.mark.parametrize("call", ["mkdir", "fsync", "replace"])
+def test_what_cannot_be_written_leaves_nothing(call, code, capsys, monkeypatch, quick):
+    good()
+    before = listing()
+
+    def fail(*arguments, **options):
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        assert os.strerror(code) in fails(capsys, "p.npz")
+    assert listing() == before
+
+
+@pytest.mark.parametrize("arguments", [["--out", ""], ["--out", "a\0b"]])
+def test_no_directory(arguments, capsys, quick):
+    before = listing()
+    fails(capsys, *arguments)
+    assert listing() == before
+
+
+@pytest.mark.parametrize("place", ["build", "_png", "replace"])
+def test_an_interrupt_is_no_traceback(place, capsys, monkeypatch):
+    assert main(["report", good()]) == 0
+    before = listing()
+    capsys.readouterr()
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os if place == "replace" else report, place, interrupt)
+        assert main(["report", "p.npz", "--num-bins", "3"]) == 130
+    assert capsys.readouterr() == ("", "error: interrupted\n")
+    assert listing() == before
+
+
+# What the terminal cannot take.
+
+
+class _Terminal(io.TextIOWrapper):
+    def __init__(self, encoding, raw=None):
+        super().__init__(raw or io.BytesIO(), encoding=encoding)
+
+    def text(self):
+        self.flush()
+        return self.buffer.getvalue().decode(self.encoding)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin1", "utf-8"])
+def test_what_the_terminal_cannot_encode_is_escaped(encoding, monkeypatch, quick):
+    monkeypatch.setattr(sys, "stdout", terminal := _Terminal(encoding))
+    assert main(["report", good("日本.npz"), "--out", "é"]) == 0
+    expected = {
+        "ascii": ("\\u65e5\\u672c.npz", "\\xe9"),
+        "latin1": ("\\u65e5\\u672c.npz", "é"),
+        "utf-8": ("日本.npz", "é"),
+    }[encoding]
+    assert all(name in terminal.text() for name in expected)
+
+
+class _Full(io.RawIOBase):
+    def __init__(self, code):
+        self._code = code
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        raise OSError(self._code, os.strerror(self._code))
+
+
+@pytest.mark.parametrize(
+    ("code", "returned", "said"),
+    [
+        (errno.ENOSPC, 2, "error: standard output: No space left on device\n"),
+        (errno.EPIPE, 1, ""),
+    ],
+)
+def test_a_terminal_that_takes_nothing(
+    code, returned, said, monkeypatch, capsys, quick
+):
+    stream = _Terminal("utf-8", io.BufferedWriter(_Full(code)))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", stream)
+        assert main(["report", good()]) == returned
+    assert capsys.readouterr().err == said
+    assert (OUT / "report.json").is_file()
+    with pytest.raises(OSError, match=os.strerror(code)):
+        stream.close()
+
+
+# Names that would steer the terminal.
+
+SPITEFUL = "a\x1b[2Jb\x07\x9bc\u202egnp\u2066\u200f\u2028d\rz"
+ESCAPED = "a\\x1b[2Jb\\x07\\x9bc\\u202egnp\\u2066\\u200f\\u2028d\\rz"
+
+
+def is_plain(text):
+    return all(character.isprintable() for character in text.replace("\n", ""))
+
+
+def test_names_are_shown_escaped(capsys):
+    name = f"{SPITEFUL}.npz"
+    good(name, **{SPITEFUL: np.zeros(2)})
+    assert main(["report", name, "--compare", name, "--out", SPITEFUL]) == 0
+    out = capsys.readouterr().out
+    assert is_plain(out)
+    assert out.count(f"{ESCAPED}.npz") == 3  # Of the data, and of both models.
+    assert f"mean nothing here: {ESCAPED}." in " ".join(out.split())
+    assert f"Wrote {ESCAPED}/report.html" in out
+    page = (pathlib.Path(SPITEFUL) / "report.html").read_text("utf-8")
+    assert is_plain(page)
+    assert f"<title>Calibration report: {ESCAPED}.npz</title>" in page
+    found = json.loads((pathlib.Path(SPITEFUL) / "report.json").read_text("utf-8"))
+    assert found["source"] == name  # The file itself, to whom it may concern.
+
+
+def test_names_in_errors_are_escaped(capsys):
+    for name in (f"{SPITEFUL}.npz", f"{SPITEFUL}.pkl"):
+        line = fails(capsys, name)
+        assert is_plain(line)
+        assert ESCAPED in line.replace("\\\\", "\\")
+    pathlib.Path("p.csv").write_text(f"{SPITEFUL},{SPITEFUL}\n1,2\n", "utf-8")
+    assert is_plain(fails(capsys, "p.csv"))
+    assert is_plain(fails(capsys, f"--{SPITEFUL}"))
+    assert is_plain(fails(capsys, good(), "--out", f"p.npz/{SPITEFUL}"))
+
+
+def test_names_in_pictures_are_escaped():
+    here = report.Predictions(SPITEFUL, **{"kind": "probs", "labels": 0, "values": 0})
+    assert list(_pictures._named(here, None)) == [ESCAPED[:12] + "..." + ESCAPED[-15:]]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are bytes")
+def test_names_that_are_no_text_are_shown_escaped(capsys, quick):
+    name = os.fsdecode(b"\xff\xfe.npz")
+    assert main(["report", good(name), "--out", os.fsdecode(b"\xfd")]) == 0
+    out = capsys.readouterr().out
+    assert "\\udcff\\udcfe.npz" in out
+    assert "Wrote \\udcfd/report.html" in out
+
+
+# Hostile files.
+
+MiB = 2**20
+
+
+def hostile(**changes):
+    """Writes `p.npz`, whose arrays are bytes or as they should be."""
+    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    content = archive((contents | changes).items())
+    pathlib.Path("p.npz").write_bytes(content)
+    return content
+
+
+BAD_HEADER = b"\x93NUMPY\x02\x00\xff\xff\xff\xff"
+HOSTILE = {
+    "a bomb": lambda: npy("<f8", (17 * MiB,), bytes(136 * MiB)),
+    "a bomb of small numbers": lambda: npy("|i1", (17 * MiB,), bytes(17 * MiB)),
+    "a header of 4 GB": lambda: BAD_HEADER + bytes(136 * MiB),
+    "a huge shape": npy("<f8", (2**40,)),
+    "a shape that wraps": npy("<f8", (2**32, 2**32)),
+    "negative shapes": npy("<f8", (-2, -4), bytes(64)),
+    "many of no size": npy("<U0", (2**50,), b""),
+    "deep": npy(header=300 * "("),
+    "long": npy(header="-" * 9000 + "1"),
+    "odd": npy(header="{'descr': '\\d'}"),
+    "a version": b"\x93NUMPY\x03\x00" + bytes(100),
+    "no array": b"text",
+    "nothing": b"",
+    "fields": npy([("a", "<f8")], (20,), bytes(160)),
+    "text": npy("<U4", (20,), bytes(320)),
+    "dates": npy("<M8[s]", (20,), bytes(160)),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_arrays(case, capsys, recwarn):
+    content = HOSTILE[case]
+    assert len(hostile(labels=content() if callable(content) else content)) < MiB
+    tracemalloc.start()
+    try:
+        line = fails(capsys, "p.npz")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert line.startswith("error: p.npz: ")
+    assert "labels" in line or "128 MiB" in line
+    assert len(line) < 300
+    assert most < 16 * MiB
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_archives_that_numpy_does_not_write(method, capsys):
+    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    pathlib.Path("p.npz").write_bytes(archive(contents.items(), method))
+    assert "`labels`: it is compressed in a way" in fails(capsys, "p.npz")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_arrays_that_are_there_twice(capsys):
+    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    twice = [*contents.items(), ("labels", saved(np.zeros(20)))]
+    pathlib.Path("p.npz").write_bytes(archive(twice))
+    assert "`labels` is there twice" in fails(capsys, "p.npz")
+
+
+def test_what_is_not_used_is_not_unpacked():
+    hostile(other=HOSTILE["a bomb"](), **{"../labels": HOSTILE["a huge shape"]})
+    found = report.read_predictions("p.npz")
+    assert found.left_out == ("../labels", "other")
+
+
+def contents_of(kind):
+    """Returns a file of each kind."""
+    data = labels_and_probabilities(8)
+    file = io.BytesIO()
+    if kind == "csv":
+        rows = np.column_stack(list(data.values())).tolist()
+        text = "\n".join(",".join(map(str, row)) for row in rows)
+        return f"label,p0,p1,p2\n{text}\n".encode()
+    if kind == "parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        columns = {"label": data["labels"]}
+        columns |= {f"p{k}": data["probs"][:, k] for k in range(3)}
+        parquet.write_table(pyarrow.table(columns), file)
+        return file.getvalue()
+    {"npz": np.savez, "packed": np.savez_compressed}[kind](file, **data)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["npz", "packed", "csv", "parquet"])
+def test_bit_flips_give_a_result_or_one_line(kind, rng, recwarn):
+    content = contents_of(kind)
+    path = pathlib.Path(f"p.{kind.replace('packed', 'npz')}")
+    results = 0
+    for _ in range(300):
+        damaged = bytearray(content)
+        for place in rng.integers(len(content), size=rng.integers(1, 4)):
+            damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged[: None if rng.random() < 0.9 else place])
+        with contextlib.suppress(report.ReportError):
+            found = report.read_predictions(path)
+            if results < 5:
+                results += 1
+                report.render(report.build(found))
+    assert [str(warning.message) for warning in recwarn] == []
+
+
+def test_parquet_that_grows(capsys):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    zeros = np.zeros(20_000_000, np.int8)
+    columns = {"label": zeros, "probability": zeros.astype(np.float32)}
+    parquet.write_table(pyarrow.table(columns), "p.parquet")
+    assert os.path.getsize("p.parquet") < MiB
+    assert "more than 128 times" in fails(capsys, "p.parquet")
+
+
+# Large headers and odd numbers.
+
+
+def test_many_columns_take_linear_time(capsys):
+    names = [*(f"p{k}" for k in range(15_000)), *(f"x{k}" for k in range(15_000))]
+    row = ",".join(["0.5"] * len(names))
+    pathlib.Path("p.csv").write_text(f"label,{','.join(names)}\n0,{row}\n")
+    start = time.process_time()
+    found = report.read_predictions("p.csv")
+    assert time.process_time() - start < 3  # 35 s where each name is looked for.
+    assert found.values.shape == (1, 15_000)
+    assert len(found.left_out) == 15_000
+    pathlib.Path("p.csv").write_text(f"{','.join(names)}\n{row}\n")
+    assert "Received: p0, p1, p2, p3, p4, p5, p6, p7, p8, p9 and 29990 more" in fails(
+        capsys, "p.csv"
+    )
+
+
+@pytest.mark.parametrize("cell", ["1_0", "0_1", "0.2_5"])
+def test_underscores_are_no_part_of_numbers(cell, capsys):
+    pathlib.Path("p.csv").write_text(f"label,probability\n0,{cell}\n")
+    assert f"column `probability` must be a number. Received: {cell!r}" in fails(
+        capsys, "p.csv"
+    )
+    assert "must be an integer" in fails(capsys, "--num-bins", "1_0")
+
+
+@pytest.mark.parametrize(
+    ("stddev", "target"),
+    [
+        ("1", "1e200"),
+        ("1", "-1.7e308"),
+        ("1e60", "1"),
+        ("1e-55", "1"),
+        ("1e-45", "1e49"),
+    ],
+)
+def test_numbers_that_overflow_are_one_line(stddev, target, capsys, recwarn):
+    rows = f"0,{stddev},{target}\n0,1,0.5\n0.5,2,0\n"
+    pathlib.Path("p.csv").write_text(f"mean,stddev,target\n{rows}")
+    assert "must be at most 1e50. Received: errors" in fails(capsys, "p.csv")
+    assert [str(warning.message) for warning in recwarn] == []
