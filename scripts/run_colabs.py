@@ -28,7 +28,7 @@ INSTALL = f"""\
 import sys
 
 if "google.colab" in sys.modules:
-    !pip install -q "uncertainty_metrics[plot] @ git+{REPOSITORY}"
+    !pip install -q "uncertainty_metrics[plot,tensorflow] @ git+{REPOSITORY}"
 """
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
