@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _optional, _registration
-from uncertainty_metrics._state import MetricState
+from uncertainty_metrics._state import MetricState, bounded_by, check_cells
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
@@ -214,6 +214,7 @@ class SumsMetric(keras.metrics.Metric):
         `shape` is that of the sums; with `scores` the second of its three rows has two
         rows of units.
         """
+        check_cells(shape)
         for name, rows, dtype in (
             ("units", shape[0] + scores, "int64"),
             ("hi", shape[0], "float32"),
@@ -356,7 +357,8 @@ class SumsMetric(keras.metrics.Metric):
 
     def _build_for(self, state: MetricState) -> None:
         if not self._has_sums and state.classes is not None:
-            self._build(state.classes)
+            with bounded_by(state):
+                self._build(state.classes)
 
     def _empty_state(self) -> MetricState:
         config = self.get_config()
