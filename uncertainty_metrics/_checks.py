@@ -13,10 +13,25 @@ from typing import Any, overload
 # A static shape: a None stands for a size that is known only when the graph runs.
 Shape = Sequence["int | None"]
 
+# More bins than this are a mistake, and may not fit in memory.
+MAX_BINS = 10**6
+
 SWAPPED = (
     "The arguments seem to be swapped: `labels` come first, then the predictions, "
     "as in `ece(labels, probabilities)`."
 )
+
+
+# What else predictions may be, where their values tell that they are no `name`.
+_OTHER = {
+    "probabilities": "; for logits use `logits`",
+    "logits": "; for probabilities use `probabilities`, or take their logarithm",
+}
+
+
+def other(name: str) -> str:
+    """Returns the end of what was expected, which names the other argument."""
+    return _OTHER.get(name, "")
 
 
 def error(name: str, expected: str, received: object) -> ValueError:
@@ -62,6 +77,16 @@ def positive_integer(name: str, value: Any) -> int:
     integer = _whole(value)
     if integer is None or integer < 1:
         raise error(name, "an integer of at least 1", repr(value))
+    return integer
+
+
+def bins(name: str, value: Any) -> int:
+    """Returns `value` as an int; raises ValueError unless it is from 1 to 10^6."""
+    integer = _whole(value)
+    if integer is None or not 1 <= integer <= MAX_BINS:
+        raise error(
+            name, f"an integer of at least 1, and at most {MAX_BINS}", repr(value)
+        )
     return integer
 
 

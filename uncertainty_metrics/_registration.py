@@ -32,6 +32,9 @@ def _register() -> None:
 class _AfterKeras:
     """A finder of modules that only waits for the import of Keras."""
 
+    # By which a module that is imported again knows the finder of the first.
+    registers_uncertainty_metrics = True
+
     def find_spec(self, name: str, *where: Any) -> ModuleSpec | None:
         if name != family():
             return None
@@ -55,5 +58,9 @@ def with_keras() -> None:
     """Registers the classes of this package with Keras, now or once it is imported."""
     if family() in sys.modules:
         _register()
-    else:
+    elif not any(map(_waits, sys.meta_path)):  # Two would ask each other for ever.
         sys.meta_path.insert(0, _AfterKeras())
+
+
+def _waits(finder: object) -> bool:
+    return hasattr(finder, "registers_uncertainty_metrics")

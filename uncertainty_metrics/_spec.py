@@ -35,7 +35,7 @@ class CalibrationSpec:
         every class (False).
       class_conditional: whether every class is a group of its own.
       norm: "l1", "l2" or "max".
-      num_bins: number of bins of each group.
+      num_bins: number of bins of each group, up to 10^6.
       threshold: scores at or below it are dropped; 0.0 drops none.
       datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
       positive_class: for two classes, one group with the score P(class 1) and the
@@ -56,7 +56,7 @@ class CalibrationSpec:
         _checks.one_of("norm", self.norm, NORMS)
         for name in ("max_prob", "class_conditional", "positive_class"):
             _checks.boolean(name, getattr(self, name))
-        num_bins = _checks.positive_integer("num_bins", self.num_bins)
+        num_bins = _checks.bins("num_bins", self.num_bins)
         object.__setattr__(self, "num_bins", num_bins)
         threshold = _checks.number(self.threshold)
         if not 0.0 <= threshold < 1.0:

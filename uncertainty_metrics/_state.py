@@ -42,12 +42,29 @@ _MAX_HEADER = 2**22
 _FEW_CELLS = 2**20
 
 
+# What `variance_transform` was, before `scale_transform` replaced it.
+_VARIANCE_TRANSFORMS = {
+    "identity": "variance",
+    "exp": "log_variance",
+    "softplus": "softplus_variance",
+}
+
+
+def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a configuration of an earlier version as this one names it."""
+    config = dict(config)
+    if "variance_transform" in config:
+        old = config.pop("variance_transform")
+        config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
+    return config
+
+
 def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a copy as JSON has it, where tuples are lists."""
     if not isinstance(config, Mapping):
         raise _checks.error("config", "a dict", repr(config))
     try:
-        return json.loads(json.dumps(dict(config)))
+        return json.loads(json.dumps(renewed_config(config)))
     except (TypeError, ValueError, RecursionError):
         raise _checks.error("config", "of values that JSON has", config) from None
 

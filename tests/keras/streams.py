@@ -15,7 +15,7 @@ REGRESSION = {
     "ExpectedCalibrationError": {"n_bins": 7},
     "IntervalCoverage": {"level": 0.8},
     "IntervalWidth": {"level": 0.8},
-    "NegativeLogLikelihood": {"variance_transform": "softplus"},
+    "NegativeLogLikelihood": {"scale_transform": "variance"},
     "RootMeanSquaredError": {},
     "Sharpness": {},
 }

@@ -261,6 +261,10 @@ def test_merge_adds_the_states(row, options, rng):
     merged = make(row, options)
     merged.merge_state([first, second, make(row, options)])
     assert_close(row, read(merged), read(whole))
+    used = make(row, options)
+    feed(used, catalogue.Data(*(part[:15] for part in vars(data).values())), 1, True)
+    used.merge_state([second])  # Into what it has.
+    assert_close(row, read(used), read(whole))
     state = merged.get_state()
     with pytest.raises(ValueError, match="same metric and options"):
         merged.merge_state([first, keras.metrics.Mean()])
@@ -432,12 +436,15 @@ def test_bad_data_raises_and_keeps_the_state(row, options, rng):
     for bad in (*SHAPES, *row.metric_values()):
         untouched = make(row, options)
         arguments, word = row.bad_keras_data(bad)
+        state = metric.get_state()
         with pytest.raises(ValueError, match=word) as raised:
             untouched.update_state(*arguments)
         assert "Received" in str(raised.value)
         with pytest.raises(ValueError, match=word):
             metric.update_state(*arguments)
         np.testing.assert_array_equal(read(metric), before, err_msg=bad)
+        for name, array in metric.get_state().arrays.items():
+            assert array.tobytes() == state.arrays[name].tobytes(), (bad, name)
         np.testing.assert_array_equal(feed(untouched, data), before, err_msg=bad)
 
 
@@ -474,13 +481,69 @@ def test_bad_values_in_a_graph_make_the_result_nan(row, options, rng):
     for bad in row.metric_values():
         arguments, _ = row.bad_keras_data(bad)
         update(*(tf.constant(array) for array in arguments if array is not None))
-        assert np.all(np.isnan(read(metric))), bad
+        with pytest.warns(RuntimeWarning, match="1 batch"):
+            assert np.all(np.isnan(read(metric))), bad
         if hasattr(metric, "counts"):
             assert np.all(np.isnan(metric.counts)), bad
         assert np.all(np.isnan(feed(metric, data))), bad
         metric.reset_state()
     expected = row.expected(row.metric_cases[0][1], data)
     assert_close(row, feed(metric, data), expected)
+
+
+@pytest.mark.tensors
+@every_classifier
+def test_probabilities_are_no_logits(row, options, rng):
+    data = row.lattice(rng)
+    metric = make_for_graph(row, options, from_logits=True)
+    message = "`y_pred` must be logits; for probabilities use `from_logits=False`"
+    for dtype in (tf.float32, tf.bfloat16):
+        with pytest.raises(ValueError, match=message):
+            metric.update_state(data.labels, tf.cast(data.predictions, dtype))
+    # They are not, but for examples that do not count.
+    wild = np.where(data.weights[:, None] > 0, np.nan, data.predictions)
+    for predictions in (data.predictions[:1], data.predictions - 1e-3, wild):
+        metric.update_state(
+            data.labels[: len(predictions)],
+            np.nan_to_num(predictions, nan=3.0).astype(np.float32),
+            data.weights[: len(predictions)],
+        )
+    tf.function(metric.update_state)(data.labels, data.predictions)
+    assert np.all(np.isnan(read(metric)))
+
+
+@pytest.mark.tensors
+@every_row
+def test_whole_predictions_and_text(row, options, rng):
+    data = row.lattice(rng)
+    whole = data.predictions > 0.5
+    if row.activation == "softmax":
+        whole = np.eye(3, dtype=bool)[np.argmax(data.predictions, axis=1)]
+    results = []
+    for dtype in (np.float32, np.int64, bool):
+        metric = make(row, options)
+        metric.update_state(data.labels, whole.astype(dtype))
+        results.append(read(metric))
+    np.testing.assert_array_equal(results[1:], results[:1] * 2)
+    text = np.full(data.labels.shape, "dog")
+    with pytest.raises(ValueError, match=r"`y_true`.*np\.unique\(y_true"):
+        metric.update_state(text, data.predictions)
+
+
+@pytest.mark.tensors
+@every_row
+def test_sizes_that_are_static_in_some_arguments(row, options, rng):
+    data = row.lattice(rng, n=6)
+    arrays = [data.labels, data.predictions.astype(np.float32), data.weights]
+    for dynamic in ((0,), (1,)):
+        metric = make_for_graph(row, options)
+        signature = [
+            tf.TensorSpec([None if i in dynamic else 6, *array.shape[1:]], array.dtype)
+            for i, array in enumerate(arrays)
+        ]
+        tf.function(metric.update_state, input_signature=signature)(*arrays)
+        expected = row.expected(row.metric_cases[0][1], data, weighted=True)
+        assert_close(row, read(metric), expected)
 
 
 @pytest.mark.tensors

@@ -285,6 +285,33 @@ def test_examples_of_weight_zero_may_hold_anything(name, rng):
     )
 
 
+@pytest.mark.tensors
+@every_metric
+def test_whole_predictions(name, rng):
+    labels, predictions, _, _ = make(name, rng)
+    whole = np.eye(3, dtype=bool)[np.argmax(predictions, axis=-1)]
+    whole |= name == "KnowledgeUncertainty"  # Alphas are > 0.
+    results = []
+    for dtype in (np.float32, np.int64, bool):
+        metric = getattr(um, name)()
+        metric.update_state(labels, whole.astype(dtype))
+        results.append(read(metric))
+    assert results == results[:1] * 3
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("name", OF_MEMBERS)
+def test_probabilities_are_no_logits(name, rng):
+    labels, predictions, _, logits = make(name, rng)
+    with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
+        getattr(um, name)().update_state(labels, logits)
+    metric = getattr(um, name)(from_logits=True)
+    with pytest.raises(ValueError, match="for probabilities use `from_logits=False`"):
+        metric.update_state(labels, predictions)
+    tf.function(metric.update_state)(labels, predictions)
+    assert np.isnan(read(metric))
+
+
 @every_metric
 def test_bad_options_raise(name):
     with pytest.raises(ValueError, match="from_logits"):

@@ -72,25 +72,27 @@ def same(state, other):
     )
 
 
-def check(make, batch, tries, rng):
-    """Interrupts updates of the metrics that `make` makes, each before one line."""
+def check(make, change, tries, rng):
+    """Interrupts changes of the metrics that `make` makes, each before one line."""
     metric = make()
     before = state(metric)
-    metric.update_state(*batch)
+    change(metric)
     after = state(metric)
     metric = make()
-    last = count_lines(lambda: metric.update_state(*batch))
+    last = count_lines(lambda: change(metric))
     undone = 0
-    for line in (1, last, *rng.integers(1, last + 1, tries).tolist()):
+    lines = range(1, last + 1) if tries is None else rng.integers(1, last + 1, tries)
+    for line in {1, last, *map(int, lines)}:
         metric = make()
         error = (RuntimeError, KeyboardInterrupt)[line % 2]
         with pytest.raises(error):
-            interrupt(lambda: metric.update_state(*batch), line, error)  # noqa: B023
+            interrupt(lambda: change(metric), line, error)  # noqa: B023
         found = state(metric)
         assert same(found, before) or same(found, after), f"line {line} of {last}"
+        metric.get_state()  # There is one.
         if same(found, before):
             undone += 1
-            metric.update_state(*batch)  # It works again.
+            change(metric)  # It works again.
             assert same(state(metric), after), f"line {line} of {last}"
     assert undone > 0
 
@@ -109,7 +111,8 @@ def test_interrupted_update_changes_all_or_nothing(row, options, rng):
         metric.update_state(data.labels, data.predictions)
         return metric
 
-    check(make, (data.labels, data.predictions, data.weights), 3, rng)
+    batch = (data.labels, data.predictions, data.weights)
+    check(make, lambda metric: metric.update_state(*batch), 3, rng)
 
 
 # They make variables of the shape of the first batch.
@@ -118,4 +121,30 @@ def test_interrupted_update_changes_all_or_nothing(row, options, rng):
 )
 def test_interrupted_first_update_makes_the_state_or_not(name, rng):
     data = catalogue.lattice(rng, 8)
-    check(getattr(um, name), (data.labels, data.predictions), 20, rng)
+    batch = (data.labels, data.predictions)
+    check(getattr(um, name), lambda metric: metric.update_state(*batch), 20, rng)
+
+
+@pytest.mark.parametrize("name", ["StaticCalibrationError", "BrierScore"])
+@pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
+def test_interrupted_changes_of_the_state(name, change, rng):
+    data = catalogue.lattice(rng, 8)
+    weighted = getattr(um, name)()
+    weighted.update_state(data.labels, data.predictions, data.weights + 0.3)
+    weighted = weighted.get_state()
+    empty = getattr(um, name)().get_state()
+
+    def make():
+        metric = getattr(um, name)()
+        if change != "set first":
+            metric.update_state(data.labels, data.predictions)
+        return metric
+
+    changes = {
+        "reset": lambda metric: metric.reset_state(),
+        "set": lambda metric: metric.set_state(weighted),
+        "set first": lambda metric: metric.set_state(weighted),
+        "set none": lambda metric: metric.set_state(empty),
+        "merge": lambda metric: metric.merge_state([weighted]),
+    }
+    check(make, changes[change], 40 if change == "merge" else None, rng)

@@ -79,6 +79,8 @@ SCALES = {
     "softplus": lambda x: np.log1p(np.exp(x)),
     "exp": np.exp,
     "identity": lambda x: x,
+    "variance": np.sqrt,
+    "log_variance": lambda x: np.exp(x / 2),
 }
 
 
@@ -146,8 +148,9 @@ class Row:
 
 
 def normal_row(loss, transform, reference):
-    data = positive_scales if transform == "identity" else reals(2)
-    bad = [0.0, -1.0] if transform == "identity" else [0.0, np.inf]
+    positive = transform in ("identity", "variance")
+    data = positive_scales if positive else reals(2)
+    bad = [0.0, -1.0] if positive else [0.0, np.inf]
 
     def score(y, row):
         return reference(y, row[0], SCALES[transform](row[1]))
@@ -794,7 +797,8 @@ def test_brier_score_in_place_of_the_cross_entropy(rng):
     batches = tf.data.Dataset.from_tensor_slices((features, target_labels)).batch(64)
     losses = [float(train_step(*batch)) for batch in batches.repeat(5)]
     scores = ROWS[1].scores(target_labels[:64], model(features[:64]))
-    close(um.brier_score(target_labels[:64], model(features[:64])), np.mean(scores))
+    logits = model(features[:64])
+    close(um.brier_score(target_labels[:64], logits=logits), np.mean(scores))
     assert losses[0] > -0.3
     assert np.mean(losses[-28:]) < -0.8
 
@@ -942,3 +946,30 @@ def test_scores_beyond_the_range_raise():
 def test_ignored_examples_may_be_wrong():
     loss = um.BrierLoss(ignore_index=255)
     close(loss([255, 0], [[np.nan, 7.0], [1.0, 0.0]]), -1)
+
+
+@every_row
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
+def test_wrong_weights_are_refused(row, weight, rng):
+    y_true, y_pred = row.data(rng, [4])
+    loss = row.make()
+    weights = np.array([1.0, weight, 0.0, 2.0], np.float32)
+    with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
+        loss(y_true, y_pred, weights)
+    assert np.isnan(tf.function(loss)(y_true, y_pred, weights))
+    if weight == -1:
+        with pytest.raises(ValueError, match="`sample_weight` must be finite and >= 0"):
+            loss(y_true, y_pred, weights.astype(int))
+
+
+@pytest.mark.tensors
+def test_probabilities_are_no_logits(rng):
+    labels, p = rng.integers(0, 3, 8), rng.dirichlet(np.ones(3), 8).astype(np.float32)
+    loss = um.BrierLoss(from_logits=True)
+    with pytest.raises(ValueError, match="for probabilities use `from_logits=False`"):
+        loss(labels, p)
+    with pytest.raises(ValueError, match="for logits use `from_logits=True`"):
+        um.BrierLoss()(labels, np.log(p))
+    # In a graph they are what they are called, lest an accident end a training.
+    squares = np.sum((np.asarray(tf.nn.softmax(p)) - np.eye(3)[labels]) ** 2, axis=1)
+    close(tf.function(loss)(labels, p), np.mean(squares) - 1)

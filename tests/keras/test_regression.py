@@ -1,5 +1,6 @@
 """The streaming metrics of predicted means and variances."""
 
+import dataclasses
 import inspect
 import json
 import math
@@ -46,22 +47,23 @@ def rmse(y, mean, variance, weights):
     return math.sqrt(np.average((y - mean) ** 2, weights=weights))
 
 
+VARIANCE = {"scale_transform": "variance"}
 METRICS = {
-    "ExpectedCalibrationError": ({"n_bins": 7}, ece),
-    "IntervalCoverage": ({"level": 0.8}, coverage),
-    "IntervalWidth": ({"level": 0.8}, width),
-    "Sharpness": ({}, deviation),
-    "NegativeLogLikelihood": ({}, likelihood),
+    "ExpectedCalibrationError": ({"n_bins": 7, **VARIANCE}, ece),
+    "IntervalCoverage": ({"level": 0.8, **VARIANCE}, coverage),
+    "IntervalWidth": ({"level": 0.8, **VARIANCE}, width),
+    "Sharpness": (VARIANCE, deviation),
+    "NegativeLogLikelihood": (VARIANCE, likelihood),
     "RootMeanSquaredError": ({}, rmse),
 }
 every_metric = pytest.mark.parametrize("name", METRICS)
-every_variance_metric = pytest.mark.parametrize(
+every_scale_metric = pytest.mark.parametrize(
     "name", [name for name in METRICS if name != "RootMeanSquaredError"]
 )
 
 
 def make(metric, **more):
-    return getattr(regression, metric)(**METRICS[metric][0], **more)
+    return getattr(regression, metric)(**{**METRICS[metric][0], **more})
 
 
 def expected(name, y, y_pred, weights=None):
@@ -159,7 +161,7 @@ def test_shapes(name, rng):
         metric.update_state(y_pred, y)
     with pytest.raises(ValueError, match="`y_true` must be at least one example"):
         metric.update_state(np.ones([0]), np.ones([0, 2]))
-    with pytest.raises(TypeError, match="`y_true` must hold numbers"):
+    with pytest.raises(ValueError, match="`y_true` must be numbers"):
         metric.update_state(["a"], y_pred[0, :1])
     close(metric.result(), expected(name, y[0, 0], y_pred[0, 0]))
 
@@ -236,20 +238,73 @@ def test_wrong_values_raise_and_keep_the_state(name, rng):
         np.testing.assert_array_equal(variable, old)
 
 
-@every_variance_metric
-def test_variance_transforms(name, rng):
+VARIANCES = {
+    "softplus": lambda x: special.softplus(x) ** 2,
+    "exp": lambda x: np.exp(2 * x),
+    "identity": np.square,
+    "variance": np.asarray,
+    "log_variance": np.exp,
+    "softplus_variance": special.softplus,
+}
+
+
+@every_scale_metric
+@pytest.mark.parametrize("transform", VARIANCES)
+def test_scale_transforms(name, transform, rng):
     y, y_pred = forecasts(rng)
-    y_pred[:, 1] = rng.normal(size=60)
-    for transform, function in (("exp", np.exp), ("softplus", special.softplus)):
-        metric = make(name, variance_transform=transform)
-        metric.update_state(y, y_pred)
-        variances = function(np.float64(y_pred[:, 1]))
-        given = np.stack([y_pred[:, 0], variances], axis=-1)
-        close(metric.result(), expected(name, y, given), 2e-6)
-        metric.update_state([0.5], [[0.5, -1000.0]])  # The variance underflows.
+    metric = make(name, scale_transform=transform)
+    positive = transform in ("identity", "variance")
+    if not positive:
+        y_pred[:, 1] = rng.normal(size=60)
+    metric.update_state(y, y_pred)
+    variances = VARIANCES[transform](np.float64(y_pred[:, 1]))
+    given = np.stack([y_pred[:, 0], variances], axis=-1)
+    close(metric.result(), expected(name, y, given), 2e-6)
+    if positive:
+        word = {"identity": "scales", "variance": "variances"}[transform]
+        for bad in (0.0, -1.0):
+            message = f"`y_pred` must be {word} > 0. Received: {bad} at"
+            with pytest.raises(ValueError, match=message):
+                metric.update_state([0.5], [[0.5, bad]])
+    else:
+        metric.update_state([0.5], [[0.5, -1000.0]])  # The scale underflows.
         assert np.isfinite(metric.result())
-    with pytest.raises(ValueError, match="`variance_transform` must be one of"):
-        make(name, variance_transform="square")
+
+
+@every_scale_metric
+def test_scale_transform_is_that_of_the_losses(name):
+    metric = getattr(regression, name)
+    parameter = inspect.signature(metric).parameters["scale_transform"]
+    for loss in (losses.GaussianNLLLoss, losses.CRPSNormalLoss):
+        of_loss = inspect.signature(loss).parameters["scale_transform"]
+        assert parameter.default == of_loss.default == "softplus"
+    with pytest.raises(ValueError, match="`scale_transform` must be one of"):
+        metric(scale_transform="square")
+
+
+@every_scale_metric
+@pytest.mark.parametrize("old", ["identity", "exp", "softplus"])
+def test_what_was_saved_with_a_variance_transform(name, old, rng):
+    """Its numbers are those of the variance that it named."""
+    y, y_pred = forecasts(rng)
+    function = {"identity": np.asarray, "exp": np.exp, "softplus": special.softplus}
+    variances = function[old](np.float64(y_pred[:, 1]))
+    given = np.stack([y_pred[:, 0], variances], axis=-1)
+    config = make(name, name="old").get_config()
+    del config["scale_transform"]
+    config["variance_transform"] = old
+    serialized = keras.metrics.serialize(make(name))
+    serialized["config"] = config
+    state = make(name).get_state()
+    options = {key: config[key] for key in config if key not in ("name", "dtype")}
+    for metric in (
+        getattr(regression, name).from_config(config),
+        keras.metrics.deserialize(serialized),
+        dataclasses.replace(state, config=options).to_metric(),
+    ):
+        metric.update_state(y, y_pred)
+        close(metric.result(), expected(name, y, given), 2e-6)
+        metric.merge_state([dataclasses.replace(metric.get_state(), config=options)])
 
 
 def test_wrong_options():
@@ -429,7 +484,7 @@ def test_models_whose_output_is_a_distribution(name, rng):
 
 @every_metric
 def test_config_round_trip(name, rng):
-    options = {} if name == "RootMeanSquaredError" else {"variance_transform": "exp"}
+    options = {} if name == "RootMeanSquaredError" else {"scale_transform": "exp"}
     metric = make(name, name="other", dtype="float64", **options)
     config = metric.get_config()
     parameters = set(inspect.signature(type(metric).__init__).parameters)

@@ -81,7 +81,7 @@ def test_the_parts_are_logged_by_their_names(rng):
     features, labels = rng.normal(size=[20, 2]), rng.integers(0, 3, 20)
     logs = model.evaluate(features, labels, verbose=0, return_dict=True)
     assert {"loss", "uncertainty", "resolution", "reliability"} <= set(logs)
-    parts = um_np.brier_decomposition(labels, model.predict(features, verbose=0))
+    parts = um_np.brier_decomposition(labels, logits=model.predict(features, verbose=0))
     for name, part in parts._asdict().items():
         np.testing.assert_allclose(logs[name], part, atol=1e-6)
 
@@ -187,14 +187,18 @@ def test_scale_transforms(rng):
         ("softplus", special.softplus(x[:, 1])),
         ("exp", np.exp(x[:, 1])),
         ("identity", np.abs(x[:, 1])),
+        ("variance", np.sqrt(np.abs(x[:, 1]))),
+        ("log_variance", np.exp(x[:, 1] / 2)),
     ):
-        given = np.abs(x) if transform == "identity" else x
+        given = np.abs(x) if transform in ("identity", "variance") else x
         metric = um.CRPSNormal(transform)
         metric.update_state(y, given)
         expected = um_np.crps_normal_score(y, given[:, 0], scale).mean()
         np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
     with pytest.raises(ValueError, match=r"`y_pred` must be scales >= 0.*-1.0"):
         um.CRPSNormal("identity").update_state([0.0], [[0.0, -1.0]])
+    with pytest.raises(ValueError, match=r"`y_pred` must be variances >= 0.*-1.0"):
+        um.CRPSNormal("variance").update_state([0.0], [[0.0, -1.0]])
 
 
 def test_one_quantile_needs_no_axis(rng):

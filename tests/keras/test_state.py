@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import io
 import itertools
 import json
@@ -10,6 +11,7 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 from tests.keras.streams import STREAMS, every_stream, parts, plain
 from uncertainty_metrics._state import MetricState
+from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras.metrics import scoring_rules
 
 pytestmark = pytest.mark.keras
 ROOT = pathlib.Path(__file__).parents[2]
@@ -114,6 +118,58 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     assert_alike(metric.get_state(), state)
 
 
+@every_stream
+def test_copies_keep_the_state(stream, rng):
+    first, second, *_ = parts(stream.data(rng), 4)
+    metric = stream.make(name="kept", dtype="float64")
+    for batch in (first, second):
+        for again in (
+            copy.deepcopy([metric, metric]),
+            pickle.loads(pickle.dumps([metric, metric])),
+            [copy.copy(metric)] * 2,
+        ):
+            assert again[0] is again[1]
+            assert type(again[0]) is type(metric)
+            assert again[0].get_config() == metric.get_config()
+            assert again[0].get_state() == metric.get_state()
+            again[0].update_state(*batch)  # It is no other name of the state.
+            assert again[0].get_state() != metric.get_state()
+        metric.update_state(*batch)
+
+
+def test_a_refused_batch_leaves_every_bit():
+    """Of pairs too that are not the rounded sum and its error."""
+    metric = um.BrierScore()
+    state = pairs([2.0, -0.0], lo=[1.5, -0.0])
+    state = dataclasses.replace(state, config=metric.get_state().config)
+    metric.set_state(state)
+    with pytest.raises(ValueError, match="y_true"):
+        metric.update_state([7], [[0.5, 0.5]])
+    for name, array in metric.get_state().arrays.items():
+        assert array.tobytes() == state.arrays[name].tobytes(), name
+
+
+def test_merging_adds_to_what_there_is():
+    first, second = um.BrierScore(zero_based=True), um.BrierScore(zero_based=True)
+    first.update_state([0], [[1.0, 0.0]])  # 0, and then twice 2.
+    second.update_state([0, 0], [[0.0, 1.0]] * 2)
+    first.merge_state([second])
+    assert float(first.result()) == pytest.approx(4 / 3)
+
+
+def test_sums_of_unknown_classes_raise(rng):
+    state = filled(rng, "StaticCalibrationError")
+    metric = um.StaticCalibrationError()
+    for change, word in (
+        ({"classes": None}, "`classes` must"),
+        ({"classes": 4}, "shape of units"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            dataclasses.replace(state, **change).to_metric()
+    with pytest.raises(ValueError, match="`classes` must"):
+        metric.merge_state([dataclasses.replace(state, classes=None)])
+
+
 @pytest.mark.tensors
 @every_stream
 def test_the_sum_of_states_is_the_state_of_all(stream, rng):
@@ -196,7 +252,8 @@ def test_invalid_batches_add():
     state = metric.get_state()
     assert state.arrays["invalid"] == 1
     assert (state + state).arrays["invalid"] == 2
-    assert np.isnan(read((um.BrierScore().get_state() + state).to_metric()))
+    with pytest.warns(RuntimeWarning, match="1 batch"):
+        assert np.isnan(read((um.BrierScore().get_state() + state).to_metric()))
 
 
 def exact(state):
@@ -513,3 +570,25 @@ def test_states_pass_from_one_keras_to_the_other(rng, tmp_path):
     assert there is not is_keras_3
     for found, state in zip(values, states, strict=True):
         np.testing.assert_array_equal(found, value(state))
+
+
+@pytest.mark.tensors
+def test_graphs_of_many_class_counts_are_not_kept():
+    def update(classes):
+        rows = np.full([2, classes], 1 / classes, np.float32)
+        um.BrierScore(ignore_index=-7).update_state([0, 1], rows)
+
+    def graph(classes):
+        scorer = um.BrierScore(ignore_index=-7)._scorer
+        options = (um.BrierScore._reduce, scorer)
+        return _base._graph(scoring_rules._batch_sums, options, (classes,))
+
+    update(2)
+    first = weakref.ref(graph(2))
+    for classes in range(3, 12):
+        update(classes)
+    gc.collect()
+    assert first() is None
+    last = graph(11)
+    update(11)
+    assert graph(11) is last

@@ -1,5 +1,9 @@
 """Every function of the NumPy room through every sweep."""
 
+import contextlib
+import functools
+import warnings
+
 import numpy as np
 import pytest
 
@@ -191,10 +195,91 @@ def test_bad_options_raise(row, rng):
             call(row, options, **arguments)
 
 
+@cases_that_take("num_bins")
+def test_number_of_bins_is_bounded(row, case):
+    for number in (10**6 + 1, 10**15):  # Before the data are looked at.
+        with pytest.raises(ValueError, match=r"`num_bins` must be .* at most 1000000"):
+            call(row, {**case, "num_bins": number}, labels=[0, 1], probabilities=[7])
+
+
+EXTREME = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e-308)
+
+
+def extremes(array):
+    """Yields arrays with one and with many extreme entries."""
+    for value in EXTREME:
+        one = np.array(array, np.float64)
+        one.reshape(-1)[1] = value
+        yield one
+        yield np.full(array.shape, value) * (-1) ** np.arange(array.size).reshape(
+            array.shape
+        )
+
+
+def silently(function, *data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Of the variance of logp.
+        warnings.simplefilter("error", RuntimeWarning)
+        with contextlib.suppress(ValueError):
+            function(*data, **options)
+
+
 @every_row
-def test_text_is_a_type_error(row):
-    with pytest.raises(TypeError, match="labels"):
-        call(row, row.cases[0], labels=["a", "b"], probabilities=[[0.5, 0.5]] * 2)
+def test_no_warnings_of_extreme_numbers(row, rng):
+    arguments = row.data(rng, n=8).arguments(True)
+    arguments["logits"] = rng.normal(size=[8, 3])
+    for name, array in arguments.items():
+        given = dict(arguments)
+        del given["probabilities" if name == "logits" else "logits"]
+        for case in row.cases:
+            for extreme in extremes(array):
+                silently(call, row, case, **{**given, name: extreme})
+
+
+@pytest.mark.parametrize(
+    "row", catalogue.REAL_ROWS + catalogue.DETECTION_ROWS, ids=lambda row: row.name
+)
+def test_no_warnings_of_extreme_real_numbers(row, rng):
+    arguments = row.arguments(rng, (6,))
+    for name, array in arguments.items():
+        for case in row.cases:
+            for extreme in extremes(array):
+                silently(getattr(um, row.name), **{**arguments, name: extreme}, **case)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        *((name, [(8, 3)] * 2) for name in ("kl_divergence", "logit_kl_divergence")),
+        *((name, [(8, 3)] * 2) for name in ("lp_distance", "cosine_similarity")),
+        *((name, [(8, 3)] * 2) for name in ("disagreement", "knowledge_uncertainty")),
+        *((name, [(8, 4, 3)]) for name in ("model_uncertainty", "variation_ratio")),
+        *((name, [(8, 6)]) for name in ("negative_waic", "psis_loo")),
+        ("importance_sampling_cross_validation", [(8, 6)]),
+        *(
+            (f"regression.{name}", [(8,)] * 3)
+            for name in ("negative_log_likelihood", "evaluate_calibration", "ence")
+        ),
+    ],
+)
+def test_no_warnings_of_other_extreme_numbers(name, shapes, rng):
+    function = functools.reduce(getattr, name.split("."), um)
+    if name == "knowledge_uncertainty":
+        shapes = shapes[:1]
+    data = [rng.uniform(0.1, 1, shape) for shape in shapes]
+    for i, array in enumerate(data):
+        for extreme in extremes(array):
+            silently(function, *data[:i], extreme, *data[i + 1 :])
+
+
+@every_row
+def test_text_says_how_to_encode_it(row):
+    for text in (["a", "b"], np.array(["a", "b"], object), np.array([b"a", b"b"])):
+        with pytest.raises(ValueError, match=r"`labels`.*np\.unique\(labels") as raised:
+            call(row, row.cases[0], labels=text, probabilities=[[0.5, 0.5]] * 2)
+        assert "Received" in str(raised.value)
+    with pytest.raises(TypeError, match="`probabilities` must hold numbers"):
+        call(row, row.cases[0], labels=[0, 1], probabilities=[["a", "b"]] * 2)
 
 
 @every_row

@@ -214,7 +214,7 @@ def test_bad_data_raises(bad):
 
 
 def test_text_raises():
-    with pytest.raises(TypeError, match="`labels` must hold numbers"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         debiased_calibration_error(["cat"], [0.5])
 
 

@@ -65,7 +65,9 @@ def test_finds_the_optimum(classes, temperature, rng):
     values = [likelihood(t, labels, logits) for t in grid]
     assert least <= min(values) + 1e-15
     np.testing.assert_allclose(
-        um.negative_log_likelihood(labels, scaling.transform(logits)), least, rtol=1e-12
+        um.negative_log_likelihood(labels, logits=scaling.transform(logits)),
+        least,
+        rtol=1e-12,
     )
 
 
@@ -204,7 +206,7 @@ def test_bad_data_keep_the_temperature(message, labels, logits, rng):
     before = scaling.temperature
     for call in (scaling.fit, calibrated_negative_log_likelihood):
         with pytest.raises(ValueError, match=message):
-            call(labels, logits)
+            call(labels, logits=logits)
     assert scaling.temperature == before
     with pytest.raises(TypeError, match="`logits` must hold numbers"):
         scaling.fit([0, 1], [["a", "b"]] * 2)
@@ -330,12 +332,12 @@ def naive(labels, logits, folds=2, repeats=5, seed=0, weights=None):
 )
 def test_calibrated_likelihood_equals_a_loop(options, rng):
     labels, logits = network(rng, 203)
-    score = calibrated_negative_log_likelihood(labels, logits, **options)
+    score = calibrated_negative_log_likelihood(labels, logits=logits, **options)
     assert isinstance(score, float)
     np.testing.assert_allclose(score, naive(labels, logits, **options), rtol=1e-7)
     weights = rng.uniform(0.1, 2, 203)
     score = calibrated_negative_log_likelihood(
-        labels, logits, sample_weight=weights, **options
+        labels, logits=logits, sample_weight=weights, **options
     )
     expected = naive(labels, logits, weights=weights, **options)
     np.testing.assert_allclose(score, expected, rtol=1e-7)
@@ -355,16 +357,16 @@ def test_folds_are_balanced_and_random():
 
 def test_does_not_depend_on_the_scale_or_the_form(rng):
     labels, logits = network(rng)
-    expected = calibrated_negative_log_likelihood(labels, logits)
+    expected = calibrated_negative_log_likelihood(labels, logits=logits)
     for scale in (1e-6, 3.0, 1e6):
-        score = calibrated_negative_log_likelihood(labels, logits * scale)
+        score = calibrated_negative_log_likelihood(labels, logits=logits * scale)
         np.testing.assert_allclose(score, expected, rtol=1e-10)
     p = special.softmax(logits, axis=1)
     score = calibrated_negative_log_likelihood(labels, probabilities=p)
     np.testing.assert_allclose(score, expected, rtol=1e-10)
     binary = labels > 1
     margin = logits[:, 2] - logits[:, 0]
-    score = calibrated_negative_log_likelihood(binary, margin)
+    score = calibrated_negative_log_likelihood(binary, logits=margin)
     other = calibrated_negative_log_likelihood(
         binary, probabilities=special.expit(margin)
     )
@@ -374,19 +376,22 @@ def test_does_not_depend_on_the_scale_or_the_form(rng):
 def test_is_near_the_likelihood_at_the_best_temperature(rng):
     labels, logits = network(rng, 2000)
     scaling = TemperatureScaling().fit(labels, logits)
-    least = um.negative_log_likelihood(labels, scaling.transform(logits))
-    score = calibrated_negative_log_likelihood(labels, logits)
+    least = um.negative_log_likelihood(labels, logits=scaling.transform(logits))
+    score = calibrated_negative_log_likelihood(labels, logits=logits)
     assert least < score < least + 0.02
-    assert score < um.negative_log_likelihood(labels, logits) - 0.05
+    assert score < um.negative_log_likelihood(labels, logits=logits) - 0.05
 
 
 def test_examples_left_out(rng):
     labels, logits = network(rng)
     kept = (labels != 1) & (rng.uniform(size=500) < 0.7)
-    expected = calibrated_negative_log_likelihood(labels[kept], logits[kept])
+    expected = calibrated_negative_log_likelihood(labels[kept], logits=logits[kept])
     logits[~kept] = np.nan
     score = calibrated_negative_log_likelihood(
-        labels, logits, sample_weight=kept | (labels == 1), ignore_index=1
+        labels,
+        logits=logits,
+        sample_weight=kept | (labels == 1),
+        ignore_index=1,
     )
     np.testing.assert_allclose(score, expected, rtol=1e-12)
 
@@ -394,9 +399,9 @@ def test_examples_left_out(rng):
 def test_folds_without_a_best_temperature(rng):
     logits = np.array([[1.0, 0.0]] * 4)
     with pytest.raises(ValueError, match=r"without bound.* outside fold 0 of repeat"):
-        calibrated_negative_log_likelihood([0] * 4, logits)
+        calibrated_negative_log_likelihood([0] * 4, logits=logits)
     # All wrong: the temperature is infinite, the forecast uniform.
-    score = calibrated_negative_log_likelihood([1] * 4, logits)
+    score = calibrated_negative_log_likelihood([1] * 4, logits=logits)
     np.testing.assert_allclose(score, np.log(2), rtol=1e-14)
     with pytest.raises(ValueError, match="`probabilities` must be wrong about"):
         calibrated_negative_log_likelihood([0] * 4, probabilities=[[0.9, 0.1]] * 4)
@@ -405,7 +410,7 @@ def test_folds_without_a_best_temperature(rng):
 def test_impossible_labels_are_infinitely_unlikely(rng):
     labels, logits = network(rng)
     logits[7, labels[7]] = -np.inf
-    assert calibrated_negative_log_likelihood(labels, logits) == np.inf
+    assert calibrated_negative_log_likelihood(labels, logits=logits) == np.inf
     p = [[1.0, 0.0], [0.4, 0.6]] * 3
     assert calibrated_negative_log_likelihood([1, 0] * 3, probabilities=p) == np.inf
     with pytest.raises(ValueError, match="`probabilities` must be above 0 for one"):
@@ -421,7 +426,9 @@ def test_wrong_options(rng):
     ):
         for value in values:
             with pytest.raises(ValueError, match=f"`{name}` must be"):
-                calibrated_negative_log_likelihood(labels, logits, **{name: value})
+                calibrated_negative_log_likelihood(
+                    labels, logits=logits, **{name: value}
+                )
     with pytest.raises(ValueError, match="Exactly one of"):
         calibrated_negative_log_likelihood(labels)
     with pytest.raises(ValueError, match=r"`probabilities` must be in \[0, 1\]"):

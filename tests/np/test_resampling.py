@@ -890,7 +890,7 @@ def test_bad_arguments(arguments, message):
 
 
 def test_bad_types():
-    with pytest.raises(TypeError, match="`labels` must hold numbers"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         um.bootstrap(um.ece, labels=["a", "b"], probabilities=[0.2, 0.4])
     with pytest.raises(TypeError, match="`metric` must be a function"):
         um.bootstrap("ece", labels=[0, 1], probabilities=[0.2, 0.4])

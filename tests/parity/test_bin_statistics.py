@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -92,3 +93,35 @@ def test_statistics_by_hand(room):
     np.testing.assert_allclose(stats.counts, [[0, 0, 0, 2, 1]])
     np.testing.assert_allclose(stats.confidences, [[0, 0, 0, 0.75, 0.9]], rtol=1e-6)
     np.testing.assert_allclose(stats.accuracies, [[0, 0, 0, 0.5, 1.0]])
+
+
+BY_CLASS = {"max_prob": False, "class_conditional": True}
+
+
+def test_a_score_at_the_threshold_is_dropped():
+    def hits(room):
+        statistics = room.bin_statistics(
+            np.array([0, 1]),
+            np.array([[0.25, 0.75], [0.5, 0.5]]),
+            num_bins=2,
+            threshold=0.25,
+            **BY_CLASS,
+        )
+        return statistics.outcome_sums
+
+    for compiled in (
+        lambda: hits(um_np),
+        lambda: hits(um),
+        tf.function(lambda: hits(um)),
+        tf.function(lambda: hits(um), jit_compile=True),
+    ):
+        np.testing.assert_array_equal(compiled(), [[0, 0], [1, 0]])
+
+
+def test_confidences_of_zeros_are_not_negative(rng):
+    probabilities = rng.uniform(1 / 15, 1, [50, 40])
+    probabilities[::2] = 0  # In the first bin, by what the sums of all others leave.
+    statistics = um_np.bin_statistics(
+        np.arange(50) % 40, probabilities, num_bins=15, **BY_CLASS
+    )
+    assert np.all(statistics.score_sums >= 0)

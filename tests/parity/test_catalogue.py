@@ -182,8 +182,8 @@ def test_bad_shapes_raise_while_a_graph_is_built(row):
 @every_row
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bad_values_are_nan_in_a_graph(row, jit_compile):
-    def flat(arguments):
-        result = getattr(um, row.name)(**arguments, **row.cases[0])
+    def flat(arguments, options):
+        result = getattr(um, row.name)(**arguments, **options, **row.cases[0])
         if hasattr(result, "counts"):
             return tf.concat([result.counts, result.confidences, result.accuracies], 0)
         return tf.stack(tf.nest.flatten(result))
@@ -195,8 +195,61 @@ def test_bad_values_are_nan_in_a_graph(row, jit_compile):
         arguments, _ = catalogue.bad_data(bad)
         if (jit_compile or row.slow) and bad != "label nan":
             continue  # Compiling is slow; the graphs differ in nothing else.
-        tensors = {name: tf.constant(value) for name, value in arguments.items()}
-        assert np.all(np.isnan(function(tensors))), bad
+        options = {k: v for k, v in arguments.items() if isinstance(v, int)}
+        tensors = {k: tf.constant(v) for k, v in arguments.items() if k not in options}
+        assert np.all(np.isnan(function(tensors, options))), bad
+
+
+class Foreign:
+    """A tensor of another framework that does not convert to NumPy."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *args, **kwargs):
+        raise self.error
+
+
+@every_row
+def test_foreign_tensors_and_text_name_the_argument(row):
+    good = {"labels": [0, 1], "probabilities": [[0.5, 0.5]] * 2}
+    for error in (RuntimeError("call detach()"), TypeError("unsupported BFloat16")):
+        for name in good:
+            for value in (numpy_value, tensorflow_value):
+                with pytest.raises(TypeError, match=f"`{name}`.*{error.args[0][:6]}"):
+                    value(row, row.cases[0], **{**good, name: Foreign(error)})
+    for text in (["a", "b"], tf.constant(["a", "b"])):
+        with pytest.raises(ValueError, match=r"`labels`.*np\.unique"):
+            tensorflow_value(row, row.cases[0], **{**good, "labels": text})
+
+
+@every_row
+def test_sizes_that_are_static_in_some_arguments(row, rng):
+    arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
+    case = row.cases[0]
+    expected = numpy_value(row, case, **arguments)
+    for dynamic in ((0,), (1,), (0, 2)):
+        signature = [
+            tf.TensorSpec([None if i in dynamic else 6, *array.shape[1:]], array.dtype)
+            for i, array in enumerate(map(tf.constant, arguments.values()))
+        ]
+
+        @tf.function(input_signature=signature, autograph=False)
+        def function(labels, probabilities, sample_weight):
+            result = getattr(um, row.name)(
+                labels, probabilities, sample_weight=sample_weight, **case
+            )
+            if hasattr(result, "counts"):
+                return [result.counts, result.confidences, result.accuracies]
+            return result
+
+        result = function(*arguments.values())
+        if isinstance(result, list):
+            held = result[0] > 0
+            result = np.concatenate([part[held].numpy() for part in result])
+        else:
+            result = row.array(result)
+        assert_close(row, result, expected, atol=3e-7)
 
 
 @every_row

@@ -165,5 +165,5 @@ def test_bad_options_raise_while_the_graph_is_built():
         for call in (graph, graph.python_function):
             with pytest.raises(ValueError, match=f"`{name}` must be"):
                 call()
-    with pytest.raises(TypeError, match="`labels` must hold numbers"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         um.debiased_calibration_error(["cat"], [0.5])

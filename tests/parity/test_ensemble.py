@@ -566,6 +566,8 @@ def test_gradients_of_equal_and_zero_vectors_are_finite(name):
 # Bad input.
 
 GOOD = np.full([2, 3, 4], 0.25)
+# Three examples, of which each is as wrong as the others.
+CERTAINLY = np.random.default_rng(0).dirichlet(np.ones(4), [3, 3])
 PAIR = np.full([2, 4], 0.25)
 LABELS = np.array([0, 3])
 
@@ -606,6 +608,12 @@ BAD_VALUES = [
                 "aggregate": True,
             },
         )
+    ),
+    *((name, {"logits": CERTAINLY}) for name in SCORES),
+    *((name, {"probabilities": np.log(CERTAINLY)}) for name in SCORES),
+    *(
+        (name, {"labels": np.array([0, 1, 2]), "logits": CERTAINLY})
+        for name in CROSS_ENTROPIES
     ),
     ("knowledge_uncertainty", {"alphas": changed(PAIR, 0.0)}),
     ("knowledge_uncertainty", {"alphas": changed(PAIR, np.inf)}),

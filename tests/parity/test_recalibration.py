@@ -25,11 +25,14 @@ def fits(labels, logits, **options):
     return [room.TemperatureScaling().fit(labels, logits, **options) for room in ROOMS]
 
 
+def _likelihood(room, labels, logits=None, probabilities=None, **options):
+    return room.calibrated_negative_log_likelihood(
+        labels, probabilities, logits, **options
+    )
+
+
 def likelihoods(*data, **options):
-    return [
-        np.asarray(room.calibrated_negative_log_likelihood(*data, **options))
-        for room in ROOMS
-    ]
+    return [np.asarray(_likelihood(room, *data, **options)) for room in ROOMS]
 
 
 @every_dtype
@@ -118,7 +121,7 @@ def temperature(labels, logits, weights):
 
 def likelihood(labels, logits, weights):
     return tf_recalibration.calibrated_negative_log_likelihood(
-        labels, logits, sample_weight=weights
+        labels, logits=logits, sample_weight=weights
     )
 
 
@@ -143,7 +146,7 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
             scaling = np_recalibration.TemperatureScaling()
             return scaling.fit(labels, logits, sample_weight=weights).temperature
         return np_recalibration.calibrated_negative_log_likelihood(
-            labels, logits, sample_weight=weights
+            labels, logits=logits, sample_weight=weights
         )
 
     labels, logits = network(rng, 60, 3, dtype)
@@ -223,7 +226,7 @@ def test_same_messages(rng):
             scaling = room.TemperatureScaling().fit(labels, logits)
             before = scaling.temperature
             if method == "likelihood":
-                call = room.calibrated_negative_log_likelihood
+                call = functools.partial(_likelihood, room)
             else:
                 call = getattr(scaling, method)
             with pytest.raises(ValueError, match=r".") as raised:
@@ -267,6 +270,6 @@ def test_arguments_are_not_modified(rng):
     for room in ROOMS:
         scaling = room.TemperatureScaling().fit(labels, logits, sample_weight=weights)
         scaling.transform(logits)
-        room.calibrated_negative_log_likelihood(labels, logits, sample_weight=weights)
+        _likelihood(room, labels, logits, sample_weight=weights)
     for array, copy in zip((labels, logits, weights), copies, strict=True):
         np.testing.assert_array_equal(array, copy)

@@ -98,13 +98,13 @@ def test_single_scores_are_weighted_and_ignored_ones_are_zero(room, rng):
     options = {"sample_weight": weights, "ignore_index": -1}
     for name in ("brier_score", "negative_log_likelihood"):
         function = getattr(room, name)
-        scores = np.asarray(function(labels, logits, aggregate=False, **options))
+        scores = np.asarray(function(labels, logits=logits, aggregate=False, **options))
         assert scores.shape == (4, 5)
         assert scores[1, 2] == scores[2, 3] == 0
         kept = weights * (labels != -1)
-        mean = function(labels, logits, **options)
+        mean = function(labels, logits=logits, **options)
         np.testing.assert_allclose(scores.sum() / kept.sum(), mean, rtol=1e-6)
-        alone = function(labels[:1, 0], logits[:1, 0], aggregate=False)
+        alone = function(labels[:1, 0], logits=logits[:1, 0], aggregate=False)
         np.testing.assert_allclose(scores[0, 0], alone[0] * weights[0, 0], rtol=1e-6)
 
 
@@ -118,7 +118,7 @@ def test_scores_of_labels_that_are_all_ignored(room):
 
 @ROOMS
 def test_likelihood_where_probabilities_underflow(room):
-    score = room.negative_log_likelihood([1, 0], [[1000.0, 0.0], [1000.0, 0.0]], None)
+    score = room.negative_log_likelihood([1, 0], logits=[[1000.0, 0.0], [1000.0, 0.0]])
     np.testing.assert_allclose(score, 500.0)
     certain = {"labels": [0, 1], "probabilities": [[1.0, 0.0], [1.0, 0.0]]}
     scores = np.asarray(room.negative_log_likelihood(**certain, aggregate=False))
@@ -126,7 +126,7 @@ def test_likelihood_where_probabilities_underflow(room):
     assert float(room.negative_log_likelihood(**certain)) == np.inf
     weights = {"sample_weight": [1.0, 0.0]}
     assert float(room.negative_log_likelihood(**certain, **weights)) == 0.0
-    impossible = room.negative_log_likelihood([1], [[0.0, -np.inf]])
+    impossible = room.negative_log_likelihood([1], logits=[[0.0, -np.inf]])
     assert float(impossible) == np.inf
 
 
@@ -318,7 +318,7 @@ def test_means_of_many_float32_scores_do_not_drift():
         function = um.brier_score
         if jit_compile:
             function = tf.function(function, jit_compile=True)
-        np.testing.assert_allclose(function(labels, many), one, rtol=3e-7)
+        np.testing.assert_allclose(function(labels, logits=many), one, rtol=3e-7)
 
 
 def test_calls_as_users_of_the_old_package_write_them(rng):
@@ -338,3 +338,38 @@ def test_calls_as_users_of_the_old_package_write_them(rng):
     samples = tf.random.stateless_normal([2, 10], seed=[0, 1])
     crps = um.crps_score(labels=targets, predictive_samples=samples)
     assert crps.shape == [2]
+
+
+@ROOMS
+def test_scores_of_scikit_learn_take_probabilities(room):
+    from sklearn import datasets, linear_model, metrics
+
+    features, labels = datasets.load_iris(return_X_y=True)
+    model = linear_model.LogisticRegression(C=0.05).fit(features, labels)
+    p = model.predict_proba(features)
+    scorer = metrics.make_scorer(
+        room.brier_score,
+        response_method="predict_proba",
+        greater_is_better=False,
+        zero_based=True,
+    )
+    expected = np.mean(np.sum((p - np.eye(3)[labels]) ** 2, axis=1))
+    np.testing.assert_allclose(-scorer(model, features, labels), expected, rtol=1e-6)
+    for name in ("negative_log_likelihood", "calibrated_negative_log_likelihood"):
+        of_logits = getattr(room, name)(labels, logits=np.log(p))
+        np.testing.assert_allclose(getattr(room, name)(labels, p), of_logits, rtol=1e-6)
+    for name in ("brier_decomposition", "brier_decomposition_exact"):
+        parts = getattr(room, name)(labels, p)
+        assert tuple(parts) == tuple(getattr(room, name)(labels, probabilities=p))
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_weighted_means_in_float64_where_compiled(jit_compile, rng):
+    data = {
+        "labels": rng.integers(0, 3, 40),
+        "probabilities": rng.dirichlet(np.ones(3), 40),
+        "sample_weight": rng.uniform(size=40) ** 4,
+    }
+    compiled = tf.function(um.brier_score, jit_compile=jit_compile, autograph=False)
+    score = compiled(**{name: tf.constant(value) for name, value in data.items()})
+    np.testing.assert_allclose(score, um_np.brier_score(**data), rtol=1e-12)

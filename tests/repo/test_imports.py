@@ -67,6 +67,28 @@ def test_shared_files_need_only_the_standard_library(name):
         assert root in sys.stdlib_module_names or root == "uncertainty_metrics", module
 
 
+def test_imported_again_there_is_one_finder():
+    code = """
+import importlib, sys
+import uncertainty_metrics as um, uncertainty_metrics._registration
+importlib.reload(um)
+importlib.reload(um._registration).with_keras()
+for name in [name for name in sys.modules if name.startswith("uncertainty_metrics")]:
+    del sys.modules[name]
+import uncertainty_metrics
+ours = [type(finder).__name__ for finder in sys.meta_path].count("_AfterKeras")
+import keras.models
+left = [type(finder).__name__ for finder in sys.meta_path].count("_AfterKeras")
+assert "uncertainty_metrics.keras.losses" in sys.modules
+assert (ours, left) == (1, 0), (ours, left)
+"""
+    env = {**os.environ, "TF_USE_LEGACY_KERAS": "0"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=env
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+
+
 @pytest.mark.parametrize("room", ["numpy", "visualization", "report", ""])
 def test_no_tensorflow_outside_its_rooms(room):
     for path, parts in modules():

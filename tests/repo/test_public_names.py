@@ -143,10 +143,10 @@ def test_signature_of_the_general_function_is_pinned():
 
 def test_signatures_of_the_scoring_rules_are_pinned():
     for name, expected in {
-        "brier_score": ("labels", "logits", "probabilities", "aggregate"),
-        "negative_log_likelihood": ("labels", "logits", "probabilities", "aggregate"),
-        "brier_decomposition": ("labels", "logits", "probabilities"),
-        "brier_decomposition_exact": ("labels", "logits", "probabilities"),
+        "brier_score": ("labels", "probabilities", "logits", "aggregate"),
+        "negative_log_likelihood": ("labels", "probabilities", "logits", "aggregate"),
+        "brier_decomposition": ("labels", "probabilities", "logits"),
+        "brier_decomposition_exact": ("labels", "probabilities", "logits"),
         "crps_normal_score": ("labels", "means", "stddevs"),
         "crps_score": ("labels", "predictive_samples"),
         "pinball_loss": ("labels", "quantile_predictions", "quantiles"),

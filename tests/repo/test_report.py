@@ -1447,7 +1447,7 @@ BAD_NPZ = {
     "label too large": (changed("labels", 5, 3), "integers in [0, 3)"),
     "label too small": (changed("labels", 5, -1), "integers in [0, 3)"),
     "label a fraction": (changed("labels", 5, 0.5), "integers in [0, 3)"),
-    "text": ({**good(), "labels": np.array(["a"] * 60)}, "must hold numbers"),
+    "text": ({**good(), "labels": np.array(["a"] * 60)}, "must be numbers"),
     "no examples": ({"labels": np.ones(0), "logits": np.ones([0, 2])}, "at least one"),
     "weights": ({**good(), "sample_weight": -np.ones(60)}, "finite and >= 0"),
     "no weight": ({**good(), "sample_weight": np.zeros(60)}, "positive weight"),

@@ -144,21 +144,21 @@ CASES = [
     ),
     Case(
         "brier_score-logits",
-        lambda y, x: um.brier_score(y, x, aggregate=False),
+        lambda y, x: um.brier_score(y, logits=x, aggregate=False),
         reals([3]),
         [LOGITS],
         LABELS,
     ),
     Case(
         "brier_score-zero_based-logits",
-        lambda y, x: um.brier_score(y, x, aggregate=False, zero_based=True),
+        lambda y, x: um.brier_score(y, logits=x, aggregate=False, zero_based=True),
         reals([3]),
         [LOGITS],
         LABELS,
     ),
     Case(
         "brier_score-logits-of-class-1",
-        lambda y, x: um.brier_score(y, x, aggregate=False),
+        lambda y, x: um.brier_score(y, logits=x, aggregate=False),
         reals([]),
         [[-INF, -1e3, 1e3, 0, -1e3, 1e3]],
         (0, 1, 1, 0, *(0, 0, 0, 1, 1, 1)),
@@ -172,7 +172,7 @@ CASES = [
     ),
     Case(
         "negative_log_likelihood-logits",
-        lambda y, x: um.negative_log_likelihood(y, x, aggregate=False),
+        lambda y, x: um.negative_log_likelihood(y, logits=x, aggregate=False),
         reals([3]),
         [LOGITS],
         LABELS,
@@ -460,11 +460,12 @@ def test_brier_and_likelihood_by_hand():
     for certain in (1000.0, 1e30):
         logits = certain * (2 * np.array(p) - 1)
         (slopes,) = gradients_of(
-            lambda x: um.brier_score(labels, x, aggregate=False), logits
+            lambda x: um.brier_score(labels, logits=x, aggregate=False), logits
         )
         close(slopes, 0)
         (slopes,) = gradients_of(
-            lambda x: um.negative_log_likelihood(labels, x, aggregate=False), logits
+            lambda x: um.negative_log_likelihood(labels, logits=x, aggregate=False),
+            logits,
         )
         close(slopes, p - one_hot)
     (slopes,) = gradients_of(

@@ -5,22 +5,31 @@ The only file that knows which Keras is loaded.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Iterable
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _optional, _registration
-from uncertainty_metrics._state import MetricState, bounded_by, check_cells
+from uncertainty_metrics import _checks, _optional, _registration
+from uncertainty_metrics._state import (
+    MetricState,
+    bounded_by,
+    check_cells,
+    renewed_config,
+)
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
     import keras
+    from typing_extensions import Self
 else:
     # Says what to install; TensorFlow would not.
     _optional.dependency(_registration.family(), "uncertainty_metrics.keras")
@@ -130,15 +139,16 @@ def _add_batch(
     state: _State, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor
 ) -> None:
     """Adds the sums if they are valid, and a number of invalid batches."""
-
-    def guard(values):
-        return tf.where(valid, values, tf.zeros_like(values))
-
     sums = _sums.settled(sums)
-    steps = [(state.invalid, invalid), (state.units, guard(sums.units))]
+    units = tf.where(valid, sums.units, tf.zeros_like(sums.units))
+    steps = [(state.invalid, invalid), (state.units, units)]
     if sums.hi is not None:
         hi, lo = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
-        hi, lo = _sums.pair_steps(hi, lo, guard(sums.hi), guard(sums.lo))
+        # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
+        hi, lo = (
+            tf.where(valid, step, tf.constant(-0.0, step.dtype))
+            for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
+        )
         steps += [(state.hi, hi), (state.lo, lo)]
     for variable, value in steps:
         add(variable, value)
@@ -161,7 +171,6 @@ def _batch(
     return None, valid
 
 
-@functools.lru_cache(maxsize=256)
 def _graph(
     batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
 ) -> Callable[..., tuple[_sums.Sums | None, tf.Tensor]]:
@@ -171,23 +180,112 @@ def _graph(
     There is one for each shape of what belongs to an example, so that only the size of
     the batch varies from call to call.
     """
-    del shape
-    return tf.function(
-        functools.partial(_batch, functools.partial(batch_sums, *options)),
-        autograph=False,
-        reduce_retracing=True,
-    )
+    return _graphs(batch_sums, options)(shape)
+
+
+@functools.lru_cache(maxsize=256)
+def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., Any]:
+    """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
+
+    @functools.lru_cache(maxsize=8)
+    def graph(shape):
+        del shape
+        return tf.function(
+            functools.partial(_batch, functools.partial(batch_sums, *options)),
+            autograph=False,
+            reduce_retracing=True,
+        )
+
+    return graph
 
 
 def _given(valid: tf.Tensor, *sums: Any) -> tuple[_sums.Sums, tf.Tensor]:
     return _sums.Sums(*sums), valid
 
 
+def _assign(variables: list[Any], values: list[Any] | None) -> None:
+    """Assigns the values, or zeros."""
+    if values is None:
+        values = [tf.zeros(variable.shape, variable.dtype) for variable in variables]
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+
+
+@functools.lru_cache(maxsize=64)
+def _assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
+    """Returns `_assign` as one call, which no interrupt leaves half done."""
+    del shapes  # One graph for each: none is traced anew.
+    return tf.function(_assign, autograph=False)
+
+
+class _PartsName(str):
+    """The name of a metric whose result is a dict, equal to its keys too."""
+
+    def __new__(cls, name: str, directions: Mapping[str, str]) -> Self:
+        made = super().__new__(cls, name)
+        made._directions, made.direction = directions, None
+        return made
+
+    _directions: Mapping[str, str]
+    direction: str | None
+
+    def __eq__(self, other: object) -> bool:
+        self.direction = self._directions.get(str(other))
+        return self.direction is not None or super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self):
+        return str, (str(self),)
+
+
+def name_parts(metric: SumsMetric, directions: Mapping[str, str]) -> None:
+    """Lets Keras find the directions of a metric whose result is a dict.
+
+    Callbacks of Keras 3 in mode "auto" look for the metric whose name is what they
+    monitor, here a key of the dict, and at once for its `_direction`: it is that of the
+    key with which the name was compared last.
+
+    Args:
+      metric: its `_direction` is `part_direction`.
+      directions: "up" or "down", of the keys of which either is better.
+    """
+    if _IS_KERAS_3:
+        metric.name = _PartsName(metric.name, directions)
+
+
+def part_direction(metric: SumsMetric) -> str:
+    """Returns the direction of the part that is asked for; see `name_parts`."""
+    direction = getattr(metric.name, "direction", None)
+    if direction is None:
+        raise AttributeError("_direction")  # As where a metric has none.
+    return direction
+
+
+def _restored(
+    metric: type[SumsMetric], config: dict[str, Any], state: MetricState
+) -> SumsMetric:
+    """Returns a metric that was pickled or copied."""
+    restored = metric.from_config(config)
+    restored.set_state(state)
+    return restored
+
+
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
+    # "up" or "down", which is better: callbacks of Keras 3 in mode "auto" look for it.
+    # Where neither is there is none, and Keras says that a mode is needed.
+    _direction: Any
+
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
+        # Held while an eager call makes, changes or reads the state.
+        self._lock = threading.RLock()
+        self._told = 0  # The number of invalid batches that a warning told of.
         # A compiled update cannot raise; a batch it could not use makes the result NaN.
         self._invalid = self.add_weight(
             name="invalid", shape=(), initializer="zeros", dtype="int64"
@@ -196,6 +294,23 @@ class SumsMetric(keras.metrics.Metric):
         self._hi: Any = None
         self._lo: Any = None
         self._classes: int | None = None  # None while any number will do.
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns the metric of a `get_config`, one of an earlier version too."""
+        return cls(**renewed_config(config))
+
+    def __reduce__(self):
+        return _restored, (type(self), self.get_config(), self.get_state())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        function, arguments = self.__reduce__()
+        return memo.setdefault(id(self), function(*arguments))
+
+    def _alone(self) -> contextlib.AbstractContextManager[object]:
+        """Returns a context in which no other thread makes or changes the state."""
+        # Replicas take turns; waiting for each other inside of one would not end.
+        return contextlib.nullcontext() if tf.distribute.has_strategy() else self._lock
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch and returns the result, as `keras.metrics.Metric` does."""
@@ -266,21 +381,22 @@ class SumsMetric(keras.metrics.Metric):
           classes: what `_build` needs where there is no state yet.
           compiled: whether eager calls may be traced.
         """
-        state = self._plain_state()
-        eager = tf.executing_eagerly()
-        if eager and compiled:
-            sums, valid = _graph(batch_sums, options, shape)(state, _NONE, *data)
-        else:
-            sums, valid = batch_sums(*options, *data)
-        if eager and not valid:
-            explain()
-        if not self._has_sums and classes is not None:
-            self._build(classes)
-        invalid = tf.cast(~valid, tf.int64)
-        if sums is not None:
-            self._add_sums(sums, valid, invalid)
-        elif not valid:
-            add(self._invalid, invalid)
+        with self._alone():
+            state = self._plain_state()
+            eager = tf.executing_eagerly()
+            if eager and compiled:
+                sums, valid = _graph(batch_sums, options, shape)(state, _NONE, *data)
+            else:
+                sums, valid = batch_sums(*options, *data)
+            if eager and not valid:
+                explain()
+            if not self._has_sums and classes is not None:
+                self._build(classes)
+            invalid = tf.cast(~valid, tf.int64)
+            if sums is not None:
+                self._add_sums(sums, valid, invalid)
+            elif not valid:
+                add(self._invalid, invalid)
 
     def _add_sums(self, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor) -> None:
         state = self._plain_state()
@@ -291,10 +407,55 @@ class SumsMetric(keras.metrics.Metric):
             _graph(_given, (), shape)(state, invalid, valid, *sums)
 
     def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
-        """Returns the sums of all replicas and whether they can be trusted."""
-        invalid, units, hi, lo = map(read, self._state)
+        """Returns the sums of all replicas and whether they can be trusted; warns where
+        they cannot.
+        """
+        with self._alone():
+            invalid, units, hi, lo = map(read, self._state)
         few = tf.reduce_all(units[0] < _sums.MAX_COUNT)
+        if tf.executing_eagerly():
+            self._tell(int(invalid), bool(few))
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
+
+    def _read_valid(self) -> tf.Tensor:
+        """Returns `_read_sums`'s second where there are no sums yet."""
+        invalid = read(self._invalid)
+        if tf.executing_eagerly():
+            self._tell(int(invalid), True)
+        return invalid == 0
+
+    def _tell(self, invalid: int, few: bool) -> None:
+        """Warns, once for each number of invalid batches, why the result is NaN."""
+        told, self._told = self._told, invalid if few else -1
+        if self._told in (0, told):
+            return
+        if few:
+            batches = "1 batch" if invalid == 1 else f"{invalid} batches"
+            reason = (
+                f"a compiled update refused {batches}. The usual causes are "
+                f"{'; '.join(self._usual_causes())}. An eager update "
+                "(`compile(run_eagerly=True)`) says which value it was"
+            )
+        else:
+            reason = "more than 2^53 examples were added, which cannot be told apart"
+        warnings.warn(
+            f"The result of {type(self).__name__} {str(self.name)!r} is NaN until "
+            f"`reset_state`: {reason}.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def _usual_causes(self) -> list[str]:
+        """Returns why values may be wrong, as far as the options tell."""
+        config = self.get_config()
+        causes = []
+        if config.get("from_logits") is False:
+            causes.append("logits where probabilities belong (`from_logits=True`)")
+        if "ignore_index" in config:
+            causes.append("labels out of range (`ignore_index`)")
+        if "scale_transform" in config:
+            causes.append("scales that are not positive (`scale_transform`)")
+        return [*causes, "values that are NaN or infinite", "negative weights"]
 
     @property
     def _result_dtype(self) -> tf.DType:
@@ -302,19 +463,31 @@ class SumsMetric(keras.metrics.Metric):
 
     def reset_state(self) -> None:
         """Sets the state back to no examples."""
-        for variable in self.variables:
-            variable.assign(tf.zeros(variable.shape, variable.dtype))
+        with self._alone():
+            self._set_all(self.variables, None)
+
+    def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
+        """Assigns the values, or zeros: all or none where an interrupt may come."""
+        raw = [_raw(variable) for variable in variables]
+        if tf.executing_eagerly() and all(map(_is_plain, raw)):
+            shapes = tuple(tuple(variable.shape) for variable in raw)
+            _assign_graph(shapes)(raw, values)
+        else:
+            _assign(variables, None)
+            for variable, value in zip(variables, values or (), strict=bool(values)):
+                add(variable, value)  # On one of the replicas.
+        self._told = 0
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to others."""
-        arrays = {
-            name: np.array(tf.convert_to_tensor(variable))
-            for name, variable in self._state._asdict().items()
-            if variable is not None
-        }
-        return dataclasses.replace(
-            self._empty_state(), arrays=arrays, classes=self._classes
-        )
+        with self._alone():
+            arrays = {
+                name: np.array(tf.convert_to_tensor(variable))
+                for name, variable in self._state._asdict().items()
+                if self._has_sums or name == "invalid"
+            }
+            classes = self._classes
+        return dataclasses.replace(self._empty_state(), arrays=arrays, classes=classes)
 
     def set_state(self, state: MetricState) -> None:
         """Replaces the state by one of the same metric and options.
@@ -322,11 +495,21 @@ class SumsMetric(keras.metrics.Metric):
         Raises:
           ValueError: the metric, its options or its classes differ.
         """
-        self._check_state(state)
-        self.reset_state()
-        self._build_for(state)
-        for name, array in state.arrays.items():
-            add(getattr(self._state, name), tf.constant(array))
+        with self._alone():
+            self._build_for(state)
+            found = {
+                name: variable
+                for name, variable in self._state._asdict().items()
+                if variable is not None
+            }
+            # A state of no examples may have no sums.
+            values = [
+                tf.constant(
+                    state.arrays.get(name, np.zeros(variable.shape)), variable.dtype
+                )
+                for name, variable in found.items()
+            ]
+            self._set_all(list(found.values()), values)
 
     def merge_state(
         self, metrics: Iterable[keras.metrics.Metric | MetricState]
@@ -347,18 +530,25 @@ class SumsMetric(keras.metrics.Metric):
                     f"{metric!r}"
                 )
             total += metric.get_state() if isinstance(metric, SumsMetric) else metric
-        self._check_state(total)
-        self._build_for(total)
-        invalid, *sums = map(tf.constant, total.arrays.values())
-        if sums:
-            self._add_sums(_sums.Sums(*sums), tf.constant(True), invalid)
-        else:
-            add(self._invalid, invalid)
+        with self._alone():
+            self._build_for(total)
+            invalid, *sums = map(tf.constant, total.arrays.values())
+            if sums:
+                self._add_sums(_sums.Sums(*sums), tf.constant(True), invalid)
+            else:
+                add(self._invalid, invalid)
 
     def _build_for(self, state: MetricState) -> None:
-        if not self._has_sums and state.classes is not None:
+        """Makes the sums that the state has; raises ValueError unless it fits."""
+        self._check_state(state)
+        if self._has_sums:
+            return
+        if state.classes is not None:
             with bounded_by(state):
                 self._build(state.classes)
+            self._check_state(state)
+        elif "hi" in state.arrays:
+            raise _checks.error("classes", "known where there are sums", None)
 
     def _empty_state(self) -> MetricState:
         config = self.get_config()
@@ -441,6 +631,8 @@ class Loss(keras.losses.Loss):
             # Keras would cast text, objects and complex numbers to real ones.
             if not _inputs.is_distribution(value):
                 batch[name] = _any_number(_inputs.as_tensor(name, value))
+        if sample_weight is not None:
+            batch["sample_weight"] = _inputs.sane_weights(batch["sample_weight"])
         return super().__call__(**batch)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:

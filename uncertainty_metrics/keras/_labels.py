@@ -13,6 +13,13 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.tensorflow import _inputs
 
+# The options that say what `y_pred` holds.
+_OTHER = {
+    "for logits use `logits`": "for logits use `from_logits=True`",
+    "for probabilities use `probabilities`": (
+        "for probabilities use `from_logits=False`"
+    ),
+}
 # No class, and no index that anyone ignores.
 WRONG = tf.int32.min
 
@@ -179,4 +186,7 @@ def keras_names(predictions: str) -> Iterator[None]:
         yield
     except ValueError as wrong:
         message = str(wrong).replace("`labels`", "`y_true`")
-        raise ValueError(message.replace(f"`{predictions}`", "`y_pred`")) from None
+        message = message.replace(f"`{predictions}`", "`y_pred`")
+        for other in _OTHER.items():
+            message = message.replace(*other)
+        raise ValueError(message) from None

@@ -1,4 +1,4 @@
-"""The score of each example of a forecast of mean and variance, or a distribution.
+"""The score of each example of a forecast of mean and scale, or a distribution.
 
 They are scorers as `_scorers` describes them. The scores of a distribution are computed
 at once, NaN where there is none, and read by the scorer `Given`.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -37,13 +37,13 @@ def _call(distribution: Distribution, method: str, *arguments: tf.Tensor) -> tf.
 
 @dataclasses.dataclass(frozen=True)
 class _Forecast(_scorers.RealScorer):
-    """A score of means and variances; `y_pred` [..., 2]."""
+    """A score of means and scale parameters; `y_pred` [..., 2]."""
 
     def _axis(self):
-        return "2 (mean and variance)"
+        return "2 (mean and scale parameter)"
 
     def _check_size(self, size):
-        _scorers.check_last(size, 2, "mean and variance")
+        _scorers.check_last(size, 2, "mean and scale parameter")
 
     def of_distribution(self, distribution: Distribution, y: tf.Tensor) -> tf.Tensor:
         """Returns the scores of a distribution, NaN where there are none; of the shape
@@ -58,7 +58,7 @@ class _Forecast(_scorers.RealScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SquaredError(_Forecast):
-    """The square of label less mean; the variance may be anything."""
+    """The square of label less mean; the scale may be anything."""
 
     def _scores(self, labels, y_pred):
         errors = labels - y_pred[:, 0]
@@ -70,43 +70,30 @@ class SquaredError(_Forecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class _VarianceForecast(_Forecast):
-    variance_transform: str = "identity"
-
-    def __post_init__(self):
-        _checks.one_of(
-            "variance_transform", self.variance_transform, _scorers.SCALE_TRANSFORMS
-        )
-
-    def _explain(self, predictions):
-        bad = predictions[:, 1] <= 0
-        if self.variance_transform == "identity" and np.any(bad):
-            raise _checks.error(
-                "y_pred", "variances > 0", np_inputs.first(bad, predictions[:, 1])
-            )
+class _ScaleForecast(_scorers.NormalScorer, _Forecast):
+    zero: ClassVar[bool] = False
 
     def _scores(self, labels, y_pred):
-        mean, variances = tf.unstack(y_pred, axis=-1)
+        mean, parameter = tf.unstack(y_pred, axis=-1)
         errors = labels - mean
-        if self.variance_transform != "identity":
-            softplus = self.variance_transform == "softplus"
-            variances = (tf.nn.softplus if softplus else tf.exp)(variances)
-            tiny = np.finfo(variances.dtype.as_numpy_dtype).tiny
-            variances = tf.maximum(variances, tiny)  # They may underflow.
-        right = (variances > 0) & (variances < np.inf) & tf.math.is_finite(errors)
-        return self._score(errors, variances), right
+        scales = self._scale(parameter)
+        if self._raw_name is None:  # They may underflow.
+            tiny = np.finfo(scales.dtype.as_numpy_dtype).tiny
+            scales = tf.maximum(scales, math.sqrt(tiny))  # Its square is no 0.
+        right = (scales > 0) & (scales < np.inf) & tf.math.is_finite(errors)
+        return self._score(errors, scales), right
 
-    def _score(self, errors: tf.Tensor, variances: tf.Tensor) -> tf.Tensor:
-        """Returns the scores [N], any number where errors or variances are wrong."""
+    def _score(self, errors: tf.Tensor, scales: tf.Tensor) -> tf.Tensor:
+        """Returns the scores [N], any number where errors or scales are wrong."""
         raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
-class Deviation(_VarianceForecast):
+class Deviation(_ScaleForecast):
     """The standard deviation."""
 
-    def _score(self, errors, variances):
-        return tf.sqrt(variances)
+    def _score(self, errors, scales):
+        return scales
 
     def of_distribution(self, distribution, y):
         stddevs = tf.cast(_call(distribution, "stddev"), y.dtype)
@@ -114,7 +101,7 @@ class Deviation(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class Width(_VarianceForecast):
+class Width(_ScaleForecast):
     """The width of the central interval of one level."""
 
     level: float = 0.95
@@ -123,9 +110,9 @@ class Width(_VarianceForecast):
         super().__post_init__()
         object.__setattr__(self, "level", _checks.open_unit("level", self.level))
 
-    def _score(self, errors, variances):
+    def _score(self, errors, scales):
         (limit,) = np_regression.normal_limits([self.level])
-        return 2 * limit * tf.sqrt(variances)
+        return 2 * limit * scales
 
     def of_distribution(self, distribution, y):
         dtype = distribution.dtype if distribution.dtype.is_floating else y.dtype
@@ -138,12 +125,12 @@ class Width(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class NormalLikelihood(_VarianceForecast):
+class NormalLikelihood(_ScaleForecast):
     """The negative log-likelihood."""
 
-    def _score(self, errors, variances):
-        terms = tf.math.log(variances) + errors * (errors / variances)
-        return 0.5 * (math.log(2 * math.pi) + terms)
+    def _score(self, errors, scales):
+        z = errors / scales
+        return tf.math.log(scales) + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
 
     def of_distribution(self, distribution, y):
         y = tf.cast(y, distribution.dtype)
@@ -152,14 +139,14 @@ class NormalLikelihood(_VarianceForecast):
 
 
 @dataclasses.dataclass(frozen=True)
-class _Distance(_VarianceForecast):
+class _Distance(_ScaleForecast):
     """How many standard deviations the label is from the mean; for a distribution how
     far its PIT is from the middle, in [0, 1], or for a discrete one both ends of its
     PIT, less the middle, in [-1, 1].
     """
 
-    def _score(self, errors, variances):
-        return tf.abs(errors) / tf.sqrt(variances)
+    def _score(self, errors, scales):
+        return tf.abs(errors) / scales
 
     def of_distribution(self, distribution, y):
         ends, right = tf_regression.cdf_ends(distribution, y)
@@ -186,7 +173,7 @@ class Curve(_Distance):
 
     def __post_init__(self):
         super().__post_init__()
-        n_bins = _checks.positive_integer("n_bins", self.n_bins)
+        n_bins = _checks.bins("n_bins", self.n_bins)
         object.__setattr__(self, "n_bins", n_bins)
 
     @property

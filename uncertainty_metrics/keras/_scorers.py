@@ -22,7 +22,9 @@ from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.tensorflow import _inputs, scoring_rules
 
-SCALE_TRANSFORMS = ("softplus", "exp", "identity")
+SCALE_TRANSFORMS = ("softplus", "exp", "identity", "variance", "log_variance")
+# What saved metrics of predicted variances may name beside these: see `renewed_config`.
+_OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with
 # the inverse square of the scale.
 _MIN_SCALE = 1e-8
@@ -100,6 +102,12 @@ class ClassScorer:
         scores, right = self._scores(examples, targets)
         kept = None if examples.weights is None else examples.weights > 0
         return Scored(scores, right & examples.right & examples.usable, kept)
+
+    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+        """Says if logits are surely probabilities; `live` [N] says which count."""
+        if not self.from_logits:
+            return tf.constant(False)
+        return _inputs.are_probabilities(batch.predictions, live)
 
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
@@ -192,6 +200,10 @@ class RealScorer:
     def scores(self, batch: Batch) -> Scored:
         return Scored(*self._scores(batch.labels, batch.predictions))
 
+    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+        del batch, live
+        return tf.constant(False)
+
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
@@ -260,12 +272,25 @@ def as_normal(y_pred: Any) -> tuple[tf.Tensor, tf.Tensor] | None:
     )
 
 
+def _root(values: tf.Tensor) -> tf.Tensor:
+    """Returns the root, with a finite gradient at 0; negative values as they are."""
+    positive = values > 0
+    return tf.where(
+        positive, tf.sqrt(tf.where(positive, values, tf.ones_like(values))), values
+    )
+
+
 @dataclasses.dataclass(frozen=True)
-class _NormalScorer(RealScorer):
+class NormalScorer(RealScorer):
+    """A score of mean and scale parameter; `y_pred` [..., 2]."""
+
+    # Whether a scale may be 0.
+    zero: ClassVar[bool] = True
     scale_transform: str = "softplus"
 
     def __post_init__(self):
-        _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
+        if self.scale_transform != _OLD_TRANSFORM:
+            _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
 
     def _axis(self):
         return "2 (mean and scale parameter)"
@@ -273,22 +298,39 @@ class _NormalScorer(RealScorer):
     def _check_size(self, size):
         check_last(size, 2, "mean and scale parameter")
 
+    @property
+    def _raw_name(self) -> str | None:
+        """What the scale parameter is, if it may be wrong: the others are positive."""
+        names = {"identity": "scales", "variance": "variances"}
+        return names.get(self.scale_transform)
+
     def _explain(self, predictions):
-        if self.scale_transform == "identity":
-            np_rules.check_scales("y_pred", predictions[:, 1])
+        parameter = predictions[:, 1]
+        bad = parameter < 0 if self.zero else parameter <= 0
+        if self._raw_name is not None and np.any(bad):
+            expected = f"{self._raw_name} {'>=' if self.zero else '>'} 0"
+            raise _checks.error("y_pred", expected, np_inputs.first(bad, parameter))
+
+    def _scale(self, parameter: tf.Tensor) -> tf.Tensor:
+        """Returns the standard deviation."""
+        if self.scale_transform == "softplus":
+            return tf.nn.softplus(parameter)
+        if self.scale_transform == "exp":
+            return tf.exp(parameter)
+        if self.scale_transform == "variance":
+            return _root(parameter)
+        if self.scale_transform == "log_variance":
+            return tf.exp(parameter / 2)
+        if self.scale_transform == _OLD_TRANSFORM:
+            return _root(tf.nn.softplus(parameter))
+        return parameter
 
 
 @dataclasses.dataclass(frozen=True)
-class NormalCRPS(_NormalScorer):
+class NormalCRPS(NormalScorer):
     def _scores(self, labels, y_pred):
         mean, parameter = tf.unstack(y_pred, axis=-1)
-        transforms = {
-            "softplus": tf.nn.softplus,
-            "exp": tf.exp,
-            "identity": tf.identity,
-        }
-        scale = transforms[self.scale_transform](parameter)
-        return scoring_rules.normal_scores(labels, mean, scale)
+        return scoring_rules.normal_scores(labels, mean, self._scale(parameter))
 
 
 @tf.custom_gradient
@@ -303,18 +345,22 @@ def _floored(
 
 
 @dataclasses.dataclass(frozen=True)
-class GaussianNLL(_NormalScorer):
+class GaussianNLL(NormalScorer):
     def _log_scale(self, parameter: tf.Tensor) -> tf.Tensor:
         """Returns log(scale), not below the minimum but with the gradient it has."""
         if self.scale_transform == "identity":
             return tf.math.log(tf.maximum(parameter, _MIN_SCALE))
+        if self.scale_transform == "variance":
+            return tf.math.log(tf.maximum(parameter, _MIN_SCALE**2)) / 2
         log_scale = parameter
-        if self.scale_transform == "softplus":
+        if self.scale_transform in ("softplus", _OLD_TRANSFORM):
             # log(log(1 + e^x)) is x where e^x is lost beside 1.
             eps = np.finfo(parameter.dtype.as_numpy_dtype).eps
             small = parameter < math.log(eps)
             safe = tf.where(small, tf.zeros_like(parameter), parameter)
             log_scale = tf.where(small, parameter, tf.math.log(tf.nn.softplus(safe)))
+        if self.scale_transform in ("log_variance", _OLD_TRANSFORM):
+            log_scale /= 2
         return _floored(log_scale)
 
     def _scores(self, labels, y_pred):
@@ -325,7 +371,7 @@ class GaussianNLL(_NormalScorer):
         right = tf.math.is_finite(labels) & tf.reduce_all(
             tf.math.is_finite(y_pred), axis=-1
         )
-        if self.scale_transform == "identity":
+        if self._raw_name is not None:
             right &= parameter >= 0
         return scores, right
 

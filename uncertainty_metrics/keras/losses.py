@@ -2,7 +2,8 @@
 
 Each is the mean of a function of `uncertainty_metrics.tensorflow.scoring_rules` and
 takes `reduction`, `sample_weight` and masks as any Keras loss does. Wrong values raise
-ValueError in eager execution and make the loss NaN in a graph. An example that is
+ValueError in eager execution and make the loss NaN in a graph, but for probabilities
+that are passed as logits, which a graph takes for logits. An example that is
 weighted 0 must still be one that can be scored.
 """
 
@@ -43,7 +44,10 @@ class _ScoringLoss(_base.Loss):
         scores, right, kept = self._scorer.scores(batch)
         live = tf.ones_like(right) if kept is None else kept
         right |= ~live
-        if tf.executing_eagerly() and not tf.reduce_all(right):
+        # Of probabilities for logits a graph says nothing: NaN would end a training.
+        if tf.executing_eagerly() and (
+            not tf.reduce_all(right) or self._scorer.mistaken(batch, live)
+        ):
             self._scorer.explain(y_true, y_pred, live)
         scores = tf.where(right, scores, tf.constant(float("nan"), scores.dtype))
         if kept is None:
@@ -170,7 +174,8 @@ class CRPSNormalLoss(_NormalLoss):
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
-        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
@@ -216,7 +221,8 @@ class GaussianNLLLoss(_NormalLoss):
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
-        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.

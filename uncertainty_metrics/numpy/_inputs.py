@@ -11,6 +11,10 @@ import numpy as np
 from uncertainty_metrics import _checks
 
 ROW_SUM_TOLERANCE = 1e-3
+# Of all examples together: their sums of sums stay finite.
+MAX_WEIGHT = 1e300
+# So many rows show if logits are probabilities; more would take longer.
+FIRST_ROWS = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +51,36 @@ class Examples:
         return self.predictions
 
 
+def refuse_text(name: str) -> None:
+    """Raises the error for text: of labels one that says how to encode them."""
+    if name not in ("labels", "labels_predicted", "labels_true", "y_true"):
+        raise TypeError(f"`{name}` must hold numbers. Received: text")
+    encoded = f"np.unique({name}, return_inverse=True)[1]"
+    raise _checks.error(name, f"numbers; encode classes as `{encoded}` does", "text")
+
+
 def as_array(name: str, value: Any) -> np.ndarray:
-    """Converts to a numeric array; ragged lists are a ValueError, text a TypeError."""
+    """Converts to a numeric array.
+
+    Raises:
+      ValueError: a list is ragged, or labels are text.
+      TypeError: the type is another, or does not convert.
+    """
     if np.ma.is_masked(value):  # NumPy would drop the mask.
         raise _checks.error(name, "an array without masked entries", "some")
     try:
         array = np.asarray(value)
     except ValueError as ragged:
         raise _checks.error(name, "a rectangular array", str(ragged)) from None
+    except (RuntimeError, TypeError) as wrong:  # As tensors of other frameworks say.
+        raise TypeError(
+            f"`{name}` must convert to a NumPy array. Received: "
+            f"{type(value).__name__}, which says: {wrong}"
+        ) from None
+    if array.dtype.kind in "SUT" or (
+        array.dtype == object and isinstance(next(array.flat, None), str)
+    ):
+        refuse_text(name)
     if array.dtype == object:
         raise _checks.error(name, "a rectangular array of numbers", "objects")
     if array.dtype.kind == "V" and not is_floating(array):
@@ -173,6 +199,10 @@ def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
+    with np.errstate(over="ignore"):
+        total = np.sum(weights)
+    if total > MAX_WEIGHT:
+        raise _checks.error("sample_weight", f"of a sum up to {MAX_WEIGHT:g}", total)
     return weights
 
 
@@ -201,6 +231,46 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
         )
 
 
+def are_probabilities(
+    logits: np.ndarray, live: np.ndarray | None = None, name: str | None = None
+) -> bool:
+    """Says if the rows that begin logits [N, ..., K] are surely probabilities.
+
+    Real logits are not negative and sum to 1 by chance alone, so that a few rows tell.
+
+    Args:
+      logits: floating, as they were passed.
+      live: boolean [N], which of the rows count; None for all.
+      name: of the logits, to raise ValueError with instead of returning True.
+    """
+    rows = logits[:FIRST_ROWS]
+    if live is not None:
+        rows = rows[live[:FIRST_ROWS]]
+    rows = rows.reshape(-1, rows.shape[-1])
+    least, tolerance = probability_rows(rows.dtype.itemsize, rows.shape[-1])
+    if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
+        return False
+    rows = rows.astype(np.float64)
+    with np.errstate(over="ignore"):
+        close = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)
+    found = bool(close and np.any((rows > 0) & (rows < 1)))  # Not one-hot.
+    if found and name is not None:
+        raise _checks.error(
+            name,
+            "logits" + _checks.other(name),
+            "rows of numbers in [0, 1] that sum to 1",
+        )
+    return found
+
+
+def probability_rows(itemsize: int, classes: int) -> tuple[int, float]:
+    """Returns how many rows that sum to 1 are no accident, and what they may be off.
+
+    In 16 bits a row of logits sums to exactly 1 now and then.
+    """
+    return (8, min(classes, 16) * 2.0**-9) if itemsize < 4 else (2, 1e-5)
+
+
 def below_maximum(logits: np.ndarray) -> np.ndarray:
     """Returns float64 logits [N, K] less the largest of each row."""
     logits = logits.astype(np.float64)
@@ -226,7 +296,8 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         bad = ~((probabilities >= 0) & (probabilities <= limit))
     if np.any(bad):
-        raise _checks.error(name, "in [0, 1]", first(bad, probabilities))
+        expected = "in [0, 1]" + _checks.other(name)
+        raise _checks.error(name, expected, first(bad, probabilities))
     zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)
     return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
 
@@ -310,6 +381,7 @@ def examples(
         dropped = weights == 0
         ignored = dropped if ignored is None else ignored | dropped
     kept = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
+    passed = predictions
     if ignored is not None and np.any(ignored):
         if not (allow_none or np.any(kept)):
             raise _checks.error(
@@ -331,6 +403,7 @@ def examples(
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
         check_logits(predictions)
+        are_probabilities(passed, kept.reshape(-1), name)
     elif num_classes is None:
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)

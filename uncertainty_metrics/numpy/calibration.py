@@ -20,6 +20,7 @@ Arguments that all functions share:
   sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
     twice, weight 0 the example left out.
   ignore_index: examples with this label are left out.
+  num_bins: number of bins of each group, from 1 to 10^6.
   positive_class: for two classes, take P(class 1) as the score and `label == 1` as the
     outcome (the forecaster's convention) instead of the decision and its correctness.
 """
@@ -688,6 +689,10 @@ def compute_all_metrics(
       >>> len(errors), round(errors["even", True, False, "l1"], 6)
       (24, 0.15)
     """
+    specs = {
+        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        for key in _spec.grid()
+    }
     examples = _inputs.examples(
         labels,
         probabilities,
@@ -698,9 +703,8 @@ def compute_all_metrics(
         ignore_index=ignore_index,
     )
     errors = {}
-    for key in _spec.grid():
+    for key, spec in specs.items():
         if key.norm == _spec.NORMS[0]:  # The bins do not depend on the norm.
-            spec = CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
             statistics = _binning.bin_statistics(examples, spec)
         errors[key] = _binning.calibration_error(statistics, key.norm)
     return errors

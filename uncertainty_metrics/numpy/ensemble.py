@@ -244,6 +244,8 @@ def _scores(
         axis = check_members(name, predictions.shape, ensemble_axis)
         predictions = np.moveaxis(_checked(name, predictions), axis, -2)
     rows = predictions.reshape(-1, *predictions.shape[-2:])
+    if name == "logits":
+        _inputs.are_probabilities(rows, name=name)
     step = max(1, _BLOCK // rows[0].size)
     scores = np.concatenate(
         [score(_Members(name, rows[i : i + step])) for i in range(0, len(rows), step)],
@@ -937,6 +939,7 @@ def _aggregated(values: np.ndarray, aggregate: bool) -> float | np.ndarray:
     return float(np.mean(values)) if aggregate else values
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
 ) -> float | np.ndarray:
@@ -992,6 +995,7 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - part)) + (b - part)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def logit_kl_divergence(
     logits_1: ArrayLike, logits_2: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -1064,6 +1068,7 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return vectors / scale, scale
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def lp_distance(
     x: ArrayLike, y: ArrayLike, p: float = 1, *, aggregate: bool = True
 ) -> float | np.ndarray:

@@ -97,6 +97,7 @@ def _waic(logp: np.ndarray, waic_type: str) -> np.ndarray:
     return 2 * logp.mean(axis=1) - _log_mean_exp(logp)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _mean_and_sem(values: np.ndarray) -> tuple[Any, Any]:
     """Returns the mean of values [n, ...] over n, and its standard error."""
     n = len(values)
@@ -205,6 +206,7 @@ def _psis_loo(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return cut[:, 0] + numerator - denominator, k[:, 0]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _psis_loo_in_blocks(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the estimate and Pareto k of each instance, shape [n, ...] both."""
     rows = np.moveaxis(logp, 1, -1)
@@ -220,6 +222,7 @@ def _psis_loo_in_blocks(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return estimates, k
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _pointwise(logp: np.ndarray, criterion: str) -> tuple[np.ndarray, np.ndarray]:
     """Returns the criterion of each instance, and what tells where it is unreliable:
     Pareto k or the variance of logp; [n, ...] both.

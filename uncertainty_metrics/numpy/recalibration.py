@@ -108,7 +108,8 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
         return np.inf
     # The slope increases with beta from below 0 to above: Newton's steps, inside the
     # bracket that they leave, or a bisection where they are not fast.
-    beta = start or -slope / rows.mean(rows.variances)
+    # The variance of differences that are tiny beside the largest underflows.
+    beta = start or -slope / (rows.mean(rows.variances) or 1.0)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
         _, means, variances = _moments(rows.z, rows.possible, beta)
@@ -319,8 +320,8 @@ def _calibrated_likelihood(
 
 def calibrated_negative_log_likelihood(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     *,
     folds: int = 2,
     repeats: int = 5,
@@ -337,8 +338,9 @@ def calibrated_negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1], read as the logits `log p`.
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
+        `log p`.
+      logits: instead of `probabilities`.
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
       seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
@@ -356,9 +358,9 @@ def calibrated_negative_log_likelihood(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> labels = [0, 0, 0, 1] * 8
-      >>> score = um.calibrated_negative_log_likelihood(labels, [[4.0, 0.0]] * 32)
-      >>> doubled = um.calibrated_negative_log_likelihood(labels, [[8.0, 0.0]] * 32)
+      >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
+      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
+      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
       >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
       (True, True)
 

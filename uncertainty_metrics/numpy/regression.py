@@ -15,7 +15,7 @@ Arguments that the functions share:
     left out may hold anything, NaN too.
   sample_weight: finite and >= 0, broadcastable to the targets. Weight 2 is the example
     twice, weight 0 the example left out.
-  n_bins: number of levels of coverage, or of bins.
+  n_bins: number of levels of coverage, or of bins, up to 10^6.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ __getattr__, __dir__ = _lazy.attach(__name__, _PLOTS, __all__)
 
 def curve_levels(n_bins: int) -> np.ndarray:
     """Returns the levels of coverage of a calibration curve, [n_bins]."""
-    return np.linspace(0.1, 0.99, _checks.positive_integer("n_bins", n_bins))
+    return np.linspace(0.1, 0.99, _checks.bins("n_bins", n_bins))
 
 
 def normal_limits(levels: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -130,6 +130,7 @@ class _Forecasts(NamedTuple):
     weights: np.ndarray | None
 
     @property
+    @np.errstate(over="ignore")
     def z(self) -> np.ndarray:
         return self.errors / np.sqrt(self.variances)
 
@@ -221,10 +222,12 @@ def checked_forecasts(
     return _Forecasts(y - mean, _variances(name, given), weights)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     return float(np.average(values, weights=weights))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _likelihood(forecasts: _Forecasts) -> float:
     terms = np.log(forecasts.variances) + forecasts.z**2
     return 0.5 * (math.log(2 * math.pi) + _mean(terms, forecasts.weights))
@@ -684,7 +687,7 @@ def expected_normalized_calibration_error(
       Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
       Prediction in Regression Tasks.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
+    n_bins = _checks.bins("n_bins", n_bins)
     arguments = predictions, uncertainties, targets, mask, sample_weight, stddevs
     return _ence(*checked_forecasts(*arguments), n_bins)
 
@@ -692,6 +695,7 @@ def expected_normalized_calibration_error(
 ence = expected_normalized_calibration_error
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _ence(
     errors: np.ndarray, variances: np.ndarray, weights: np.ndarray | None, n_bins: int
 ) -> float:
@@ -709,6 +713,7 @@ def _ence(
     return _mean(np.abs(1 - np.sqrt(squares / variance)), mass)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def evaluate_calibration(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -1015,7 +1020,7 @@ def pit_histogram(
       Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
       Data.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
+    n_bins = _checks.bins("n_bins", n_bins)
     ends, weights = _pit_values(pit, mask, sample_weight)
     cells = [_binning.even_index(values, n_bins) for values in ends]
     if len(ends) == 1:

@@ -6,10 +6,10 @@ distribution. All of them are losses: smaller is better.
 Arguments that the scores of classifiers share:
 
   labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
-  logits: logarithms of the probabilities up to a constant, shape [..., K]; or [...] or
-    [..., 1], those of class 1 against class 0. -inf is probability 0.
-  probabilities: instead of `logits`, in [0, 1]; of class 1 where the class axis is
-    absent, read as `[1 - p, p]`.
+  probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], those of class 1,
+    read as `[1 - p, p]`.
+  logits: instead of `probabilities`, their logarithms up to a constant; of class 1
+    against class 0 where the class axis is absent. -inf is probability 0.
   aggregate: whether to return the mean over all examples (True) or a score for each.
   sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
     twice, weight 0 the example left out. Scores of single examples are multiplied by
@@ -59,7 +59,8 @@ def reduced(
 ) -> float | np.ndarray:
     """Returns the weighted mean of scores [N], or all of them, weighted."""
     if aggregate:
-        return float(np.average(scores, weights=examples.weights))
+        with np.errstate(over="ignore"):  # To inf, as some scores are.
+            return float(np.average(scores, weights=examples.weights))
     weighted = np.zeros(examples.kept.shape)
     weighted[examples.kept] = (
         scores if examples.weights is None else scores * examples.weights
@@ -69,8 +70,8 @@ def reduced(
 
 def brier_score(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     zero_based: bool = False,
@@ -83,8 +84,8 @@ def brier_score(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       aggregate: whether to return the mean instead of a score for each example.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
@@ -131,8 +132,8 @@ def brier_score(
 
 def negative_log_likelihood(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: ArrayLike | None = None,
@@ -142,9 +143,9 @@ def negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...]; the value keeps its precision where the
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
         probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -214,8 +215,8 @@ def _means_of_decisions(
 
 def brier_decomposition(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
@@ -235,8 +236,8 @@ def brier_decomposition(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -278,8 +279,8 @@ def brier_decomposition(
 
 def brier_decomposition_exact(
     labels: ArrayLike,
-    logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
@@ -297,8 +298,8 @@ def brier_decomposition_exact(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -426,6 +427,7 @@ def check_estimator(
         )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def crps_score(
     labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:
@@ -524,6 +526,7 @@ def pinball_loss(
     return np.maximum(levels * error, (levels - 1) * error)
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
 ) -> np.ndarray:
@@ -571,6 +574,7 @@ def interval_score(
     return upper - lower + 2 / alpha * outside
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def energy_score(
     labels: ArrayLike, predictive_samples: ArrayLike, *, estimator: str = "fair"
 ) -> np.ndarray:

@@ -45,6 +45,7 @@ class Examples:
       right: boolean [N], whether the labels of each example were. The range of the
         predictions is not in it; it is found where they are read.
       usable: boolean scalar, False if the weights were wrong, or all the labels.
+      mistaken: boolean scalar, True if logits are surely probabilities.
       from_logits: whether the predictions are logits.
       shape: int32 vector, the shape of the labels that were passed.
     """
@@ -55,6 +56,7 @@ class Examples:
     predicted: tf.Tensor | None
     right: tf.Tensor
     usable: tf.Tensor
+    mistaken: tf.Tensor
     from_logits: bool
     shape: tf.Tensor
 
@@ -70,7 +72,7 @@ class Examples:
     @property
     def valid(self) -> tf.Tensor:
         """Boolean scalar, False if an example of positive weight was wrong."""
-        return self.usable & live_rows(self.weights, self.right)
+        return self.usable & ~self.mistaken & live_rows(self.weights, self.right)
 
     @functools.cached_property
     def probabilities(self) -> tf.Tensor:
@@ -97,7 +99,7 @@ def _is_numeric(dtype: tf.DType) -> bool:
 
 
 def as_tensor(name: str, value: Any) -> tf.Tensor:
-    """Converts to a numeric tensor; ragged lists are a ValueError, text a TypeError."""
+    """Converts to a numeric tensor; raises what `as_array` of the NumPy twin raises."""
     if is_distribution(value):  # TensorFlow may convert it: to a random sample.
         raise TypeError(f"`{name}` must hold numbers. Received: {value}")
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
@@ -105,13 +107,18 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
     try:
         masked = np.ma.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
-    except (TypeError, ValueError, NotImplementedError, OverflowError):
+    except (
+        *(TypeError, ValueError, NotImplementedError, OverflowError),
+        RuntimeError,  # Of tensors of other frameworks.
+    ):
         tensor = None
     if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
         value = np_inputs.as_array(name, value)  # Its messages name the argument.
         if np_inputs.is_floating(value):  # Bytes in another order, or too many.
             value = np_inputs.native_floating(value)
         tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+    if tensor.dtype == tf.string:
+        np_inputs.refuse_text(name)
     if not _is_numeric(tensor.dtype):
         raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
     if tensor.shape.rank is None:
@@ -155,6 +162,21 @@ def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.T
     return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
 
 
+def sane_weights(weights: tf.Tensor) -> tf.Tensor:
+    """Returns floating weights, NaN inside a graph where they are not finite and >= 0.
+
+    Raises:
+      ValueError: one is not, in eager execution.
+    """
+    if not weights.dtype.is_floating:
+        weights = tf.cast(weights, tf.float32)
+    return nan_unless(
+        (weights >= 0) & (weights < np.inf),
+        weights,
+        lambda: np_inputs.sample_weights(weights, weights.shape),
+    )
+
+
 def weights_and_ignored(
     sample_weight: Any, labels: tf.Tensor, ignore_index: int | None, dtype: tf.DType
 ) -> tuple[tf.Tensor | None, tf.Tensor]:
@@ -166,12 +188,16 @@ def weights_and_ignored(
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
         each = (weights >= 0) & (weights < np.inf)
-        sane = tf.reduce_all(each)
         weights = tf.where(each, weights, tf.zeros_like(weights))
+        limit = min(np_inputs.MAX_WEIGHT, float(dtype.max))
+        sane = tf.reduce_all(each) & (tf.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
         wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
-        kept = tf.reshape(wide != tf.cast(ignore_index, wide.dtype), [-1])
+        kept = wide != tf.cast(ignore_index, wide.dtype)
+        if labels.dtype == tf.uint64:  # Numbers beyond int64 became negative.
+            kept |= wide < 0
+        kept = tf.reshape(kept, [-1])
         kept = tf.cast(kept, dtype)
         weights = kept if weights is None else weights * kept
     return weights, sane
@@ -223,7 +249,14 @@ def examples(
         )
         right &= right_decision
 
+    labels, predictions, weights, labels_predicted, right = of_one_length(
+        labels, predictions, weights, labels_predicted, right
+    )
+    mistaken = tf.constant(False)
     if name == "logits":
+        mistaken = are_probabilities(
+            predictions, None if weights is None else weights > 0
+        )
         predictions = tf.cast(predictions, dtype)
         if num_classes is None:
             predictions = tf.concat([tf.zeros_like(predictions), predictions], axis=-1)
@@ -238,9 +271,56 @@ def examples(
         labels_predicted,
         right,
         usable,
+        mistaken,
         name == "logits",
         dynamic_shape,
     )
+
+
+def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Tensor:
+    """Says if logits [N, ..., K] are surely probabilities, by the rule of the NumPy
+    twin; `live` [N] says which count.
+    """
+    if logits.shape[-1] == 1:
+        return tf.constant(False)
+    rows = logits[: np_inputs.FIRST_ROWS]
+    if live is not None:
+        live = live[: np_inputs.FIRST_ROWS]
+    if tf.executing_eagerly():  # As one operation, not twenty.
+        counted = None if live is None else live.numpy()
+        return tf.constant(np_inputs.are_probabilities(rows.numpy(), counted))
+    if live is None:
+        live = tf.ones(tf.shape(rows)[:1], tf.bool)
+    least, tolerance = np_inputs.probability_rows(logits.dtype.size, logits.shape[-1])
+    rows = tf.cast(rows, sum_dtype(rows))
+    members = tf.reduce_prod(tf.shape(rows)[1:-1])
+    rows = tf.reshape(rows, [-1, members, logits.shape[-1]])
+    each = (tf.reduce_min(rows, axis=-1) >= 0) & (
+        tf.abs(tf.reduce_sum(rows, axis=-1) - 1) <= tolerance
+    )
+    fractions = tf.reduce_any((rows > 0) & (rows < 1), axis=[1, 2])
+    return (
+        tf.reduce_all(tf.reduce_all(each, axis=1) | ~live)
+        & tf.reduce_any(fractions & live)
+        & (tf.reduce_sum(tf.cast(live, tf.int32)) * members >= least)
+    )
+
+
+def of_one_length(*tensors: tf.Tensor | None) -> list[Any]:
+    """Returns the tensors [n, ...], all with the static n that one of them has.
+
+    TensorFlow takes those of a static and of a dynamic n for tensors of any rank.
+    """
+    sizes = {t.shape[0] for t in tensors if t is not None} - {None}
+    if len(sizes) != 1:  # None is known, or the data themselves are wrong.
+        return list(tensors)
+    (size,) = sizes
+    return [
+        t
+        if t is None or t.shape[0] is not None
+        else tf.ensure_shape(t, [size, *t.shape[1:]])
+        for t in tensors
+    ]
 
 
 def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:

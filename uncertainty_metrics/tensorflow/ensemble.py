@@ -103,6 +103,12 @@ class Members:
             return ~tf.math.is_nan(tf.reduce_sum(self.probabilities, axis=[1, 2]))
         return tf.reduce_all(_usable(self.classes), axis=-1)
 
+    def mistaken(self, live: tf.Tensor | None = None) -> tf.Tensor:
+        """Says if logits are surely probabilities; `live` [N] says which count."""
+        if not self.from_logits:
+            return tf.constant(False)
+        return _inputs.are_probabilities(self.predictions, live)
+
     @property
     def count(self) -> tf.Tensor:
         """The number of members, in the precision of the arithmetic."""
@@ -123,7 +129,9 @@ def members_before_classes(name: str, predictions: tf.Tensor, axis: Any) -> tf.T
 
 
 def flat_members(predictions: tf.Tensor) -> tf.Tensor:
-    """Returns predictions [..., M, K] as [N, M, K]."""
+    """Returns predictions [..., M, K] as [N, M, K], floating."""
+    if not predictions.dtype.is_floating:
+        predictions = tf.cast(predictions, tf.float32)
     members, classes = predictions.shape[-2:]
     if members is None:
         members = tf.shape(predictions)[-2]
@@ -163,9 +171,9 @@ def _scores(
         predictions = predictions[..., None, :]
     else:
         predictions = members_before_classes(name, predictions, ensemble_axis)
-    scores, right = _in_blocks(
-        score, Members(flat_members(predictions), name == "logits")
-    )
+    members = Members(flat_members(predictions), name == "logits")
+    scores, right = _in_blocks(score, members)
+    right &= ~members.mistaken()
     shape = tf.shape(predictions)[:-2]
     if predictions.shape[:-2].is_fully_defined():
         shape = predictions.shape[:-2]

@@ -285,8 +285,8 @@ def _calibrated_likelihood(
 
 def calibrated_negative_log_likelihood(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     *,
     folds: int = 2,
     repeats: int = 5,
@@ -303,8 +303,9 @@ def calibrated_negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1], read as the logits `log p`.
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
+        `log p`.
+      logits: instead of `probabilities`.
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
       seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
@@ -324,9 +325,9 @@ def calibrated_negative_log_likelihood(
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> labels = [0, 0, 0, 1] * 8
-      >>> score = um.calibrated_negative_log_likelihood(labels, [[4.0, 0.0]] * 32)
-      >>> doubled = um.calibrated_negative_log_likelihood(labels, [[8.0, 0.0]] * 32)
+      >>> labels, logits = [0, 0, 0, 1] * 8, tf.tile([[4.0, 0.0]], [32, 1])
+      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
+      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
       >>> bool(abs(score - doubled) < 1e-6), bool(0.56 < score < 0.62)
       (True, True)
 
@@ -355,8 +356,8 @@ def calibrated_negative_log_likelihood(
         score,
         lambda: np_recalibration.calibrated_negative_log_likelihood(
             labels,
-            logits,
             probabilities,
+            logits,
             folds=folds,
             repeats=repeats,
             seed=seed,

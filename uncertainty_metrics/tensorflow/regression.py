@@ -694,7 +694,7 @@ def expected_normalized_calibration_error(
       Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
       Prediction in Regression Tasks.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
+    n_bins = _checks.bins("n_bins", n_bins)
     forecasts = _forecasts(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
@@ -1217,7 +1217,7 @@ def pit_histogram(
       Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
       Data.
     """
-    n_bins = _checks.positive_integer("n_bins", n_bins)
+    n_bins = _checks.bins("n_bins", n_bins)
     ends, weights, valid = _pit_values(pit, mask, sample_weight)
     dtype = _inputs.sum_dtype(ends[0])
     cells = [_binning.even_index(values, n_bins) for values in ends]

@@ -129,8 +129,8 @@ def likelihood_scores(
 
 def brier_score(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     zero_based: bool = False,
@@ -143,8 +143,8 @@ def brier_score(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       aggregate: whether to return the mean instead of a score for each example.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
@@ -190,15 +190,15 @@ def brier_score(
         *brier_scores(examples, zero_based),
         aggregate,
         lambda: np_rules.brier_score(
-            labels, logits, probabilities, aggregate, **options
+            labels, probabilities, logits, aggregate, **options
         ),
     )
 
 
 def negative_log_likelihood(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     aggregate: bool = True,
     *,
     sample_weight: TensorLike | None = None,
@@ -208,9 +208,9 @@ def negative_log_likelihood(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...]; the value keeps its precision where the
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
         probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -243,7 +243,7 @@ def negative_log_likelihood(
         *likelihood_scores(examples),
         aggregate,
         lambda: np_rules.negative_log_likelihood(
-            labels, logits, probabilities, aggregate, **options
+            labels, probabilities, logits, aggregate, **options
         ),
     )
 
@@ -365,8 +365,8 @@ def decomposition_parts(
 
 def _decomposition(
     labels: TensorLike,
-    logits: TensorLike | None,
     probabilities: TensorLike | None,
+    logits: TensorLike | None,
     sample_weight: TensorLike | None,
     ignore_index: int | None,
     exact: bool,
@@ -382,15 +382,15 @@ def _decomposition(
     totals = _inputs.nan_unless(
         valid,
         totals,
-        lambda: np_rules.brier_decomposition(labels, logits, probabilities, **options),
+        lambda: np_rules.brier_decomposition(labels, probabilities, logits, **options),
     )
     return decomposition_parts(totals, vertices)[exact]
 
 
 def brier_decomposition(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
@@ -410,8 +410,8 @@ def brier_decomposition(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -435,14 +435,14 @@ def brier_decomposition(
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
     return _decomposition(
-        labels, logits, probabilities, sample_weight, ignore_index, exact=False
+        labels, probabilities, logits, sample_weight, ignore_index, exact=False
     )
 
 
 def brier_decomposition_exact(
     labels: TensorLike,
-    logits: TensorLike | None = None,
     probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
     *,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
@@ -460,8 +460,8 @@ def brier_decomposition_exact(
 
     Args:
       labels: integers in [0, K), shape [...].
-      logits: shape [..., K], [..., 1] or [...].
-      probabilities: instead of `logits`, in [0, 1].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -489,7 +489,7 @@ def brier_decomposition_exact(
       Decomposition.
     """
     return _decomposition(
-        labels, logits, probabilities, sample_weight, ignore_index, exact=True
+        labels, probabilities, logits, sample_weight, ignore_index, exact=True
     )
 
 

@@ -191,7 +191,7 @@ def uncertainty_histogram(
       Uncertainty Estimation using Deep Ensembles.
     """
     checked = _checked(uncertainties)
-    num_bins = _checks.positive_integer("num_bins", num_bins)
+    num_bins = _checks.bins("num_bins", num_bins)
     _checks.boolean("density", density)
     ax, own = _series.axes(ax, 6, 4)
 

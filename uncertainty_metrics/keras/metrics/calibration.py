@@ -136,6 +136,7 @@ class GeneralCalibrationError(_base.SumsMetric):
       Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
+    _direction = "down"
     # Whether a last cell of the state counts the examples, which weights do not tell.
     _totals = False
 
@@ -257,10 +258,11 @@ class GeneralCalibrationError(_base.SumsMetric):
     def result(self) -> tf.Tensor:
         """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
         dtype = self._result_dtype
-        if not self._has_sums:
-            return tf.zeros([], dtype)
-        sums, valid = self._read_sums()
-        error = self._error(sums, dtype)
+        if self._has_sums:
+            sums, valid = self._read_sums()
+            error = self._error(sums, dtype)
+        else:
+            error, valid = tf.zeros([], dtype), self._read_valid()
         return tf.where(valid, error, tf.constant(float("nan"), dtype))
 
     def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:

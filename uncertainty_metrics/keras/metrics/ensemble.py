@@ -48,6 +48,10 @@ class _UncertaintyScorer:
             )
         return _scorers.Batch(tf.reshape(labels, [-1]), rows), labels
 
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+        del batch, live
+        return tf.constant(False)
+
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         rows, _ = self._rows(y_pred)
         with _labels.keras_names(self._name):
@@ -77,6 +81,9 @@ class _MembersScorer(_UncertaintyScorer):
     def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
         members = ensemble.Members(batch.predictions, self.from_logits)
         return _scorers.Scored(type(self).value(members), members.right)
+
+    def mistaken(self, batch, live):
+        return ensemble.Members(batch.predictions, self.from_logits).mistaken(live)
 
     def _rows(self, y_pred):
         if self.ensemble_axis is None:
@@ -178,6 +185,11 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
             type(self).value(members, examples.labels),
             members.right & examples.right & examples.usable,
             kept,
+        )
+
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+        return super().mistaken(
+            batch._replace(predictions=batch.predictions[:, 0]), live
         )
 
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
@@ -481,6 +493,8 @@ class _CrossEntropy(MeanScore):
     """A metric of the labels under the predictions of all members."""
 
     _scorer_type: type[_CrossEntropyScorer]
+
+    _direction = "down"
 
     def __init__(
         self,

@@ -244,6 +244,7 @@ class AURC(_SelectiveMetric):
       Neural Classifiers.
     """
 
+    _direction = "down"
     _function = "area_under_risk_coverage_curve"
 
     def _value(self, ranking):
@@ -281,6 +282,7 @@ class ExcessAURC(_SelectiveMetric):
       Neural Classifiers.
     """
 
+    _direction = "down"
     _function = "excess_aurc"
 
     def _value(self, ranking):
@@ -318,6 +320,7 @@ class AUGRC(_SelectiveMetric):
       Classification Systems.
     """
 
+    _direction = "down"
     _function = "augrc"
 
     def _value(self, ranking):
@@ -360,6 +363,7 @@ class CoverageAtRisk(_SelectiveMetric):
       Classification.
     """
 
+    _direction = "up"
     _function = "coverage_at_risk"
 
     def __init__(
@@ -425,6 +429,7 @@ class RiskAtCoverage(_SelectiveMetric):
       Classification.
     """
 
+    _direction = "down"
     _function = "risk_at_coverage"
 
     def __init__(
@@ -491,6 +496,7 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
       using Uncertainty Estimation.
     """
 
+    _direction = "up"
     _function = "oracle_collaborative_accuracy"
 
     def __init__(
@@ -618,6 +624,7 @@ class AUROC(_DetectionMetric):
       Operating Characteristic (ROC) Curve.
     """
 
+    _direction = "up"
     _function = "auroc"
 
     def _value(self, ranking):
@@ -662,6 +669,7 @@ class AUPR(_DetectionMetric):
       Curves.
     """
 
+    _direction = "up"
     _function = "aupr"
 
     def _value(self, ranking):
@@ -703,6 +711,7 @@ class FPRAtTPR(_DetectionMetric):
       Out-of-Distribution Examples in Neural Networks.
     """
 
+    _direction = "down"
     _function = "fpr_at_tpr"
 
     def __init__(
@@ -753,6 +762,8 @@ class Accuracy(MeanScore):
       >>> float(metric.result())
       0.75
     """
+
+    _direction = "up"
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
-"""Streaming calibration of predicted means and variances: the Keras metrics.
+"""Streaming calibration of predicted means and scales: the Keras metrics.
 
-`y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and variance
-[..., 2], or is a TFP distribution of scalar events, of the shape of the targets or of
-batch shape [], or what a TFP layer returns.
+`y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and scale
+parameter [..., 2], which `scale_transform` makes a standard deviation, as the losses
+do; or is a TFP distribution of scalar events, of the shape of the targets or of batch
+shape [], or what a TFP layer returns.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _ForecastMetric(ScoreMetric):
 
         Args:
           y_true: real targets, shape [...] or [..., 1].
-          y_pred: mean and variance, shape [..., 2], or a TFP distribution.
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
           sample_weight: finite and >= 0, broadcastable to the targets.
         """
         scorer = self._scorer
@@ -100,16 +101,18 @@ class ExpectedCalibrationError(_CoverageMetric):
       ECE = mean over p of |coverage of central intervals of level p - p|
 
     over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
-    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and variance
-    [..., 2], or it is a TFP distribution, whose CDF tells which intervals hold the
-    target; where that of a discrete one jumps, they hold a share of it.
+    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and scale
+    parameter [..., 2], which `scale_transform` makes the standard deviation, or it is a
+    TFP distribution, whose CDF tells which intervals hold the target; where that of a
+    discrete one jumps, they hold a share of it. Smaller is better.
 
     Args:
       n_bins: number of levels.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      variance_transform: how the second parameter x becomes the variance: "identity",
-        x > 0; "exp", e^x (x is the logarithm); or "softplus", log(1 + e^x).
+      scale_transform: how the second parameter x becomes the standard deviation, as in
+        the losses: "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance",
+        the root of x > 0; or "log_variance", e^(x / 2).
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -118,7 +121,9 @@ class ExpectedCalibrationError(_CoverageMetric):
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.regression.ExpectedCalibrationError(n_bins=3)
+      >>> metric = um.regression.ExpectedCalibrationError(
+      ...     n_bins=3, scale_transform="variance"
+      ... )
       >>> metric.update_state([1.0], [[0.0, 1.0]])
       >>> metric.update_state([1.0], [[0.0, 4.0]])
       >>> round(float(metric.result()), 6)
@@ -129,15 +134,17 @@ class ExpectedCalibrationError(_CoverageMetric):
       Calibrated Regression.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         n_bins: int = 10,
         name: str | None = "expected_calibration_error",
         dtype: Any = None,
         *,
-        variance_transform: str = "identity",
+        scale_transform: str = "softplus",
     ):
-        scorer = _regression_scorers.Curve(variance_transform, n_bins)
+        scorer = _regression_scorers.Curve(scale_transform, n_bins)
         super().__init__(scorer, name, dtype)
 
     def _value(self, coverage):
@@ -156,15 +163,15 @@ class IntervalCoverage(_CoverageMetric):
       level: probability of the intervals, in (0, 1).
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      variance_transform: how the second parameter x becomes the variance: "identity",
-        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+      scale_transform: "softplus", "exp", "identity", "variance" or "log_variance", as
+        for `ExpectedCalibrationError`.
 
     Raises:
       ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.regression.IntervalCoverage(level=0.95)
+      >>> metric = um.regression.IntervalCoverage(0.95, scale_transform="identity")
       >>> metric.update_state([1.9, 2.0], [[0.0, 1.0], [0.0, 1.0]])
       >>> float(metric.result())
       0.5
@@ -180,9 +187,9 @@ class IntervalCoverage(_CoverageMetric):
         name: str | None = "interval_coverage",
         dtype: Any = None,
         *,
-        variance_transform: str = "identity",
+        scale_transform: str = "softplus",
     ):
-        scorer = _regression_scorers.Coverage(variance_transform, level)
+        scorer = _regression_scorers.Coverage(scale_transform, level)
         super().__init__(scorer, name, dtype)
 
     def _value(self, coverage):
@@ -200,15 +207,15 @@ class IntervalWidth(_MeanMetric):
       level: probability of the intervals, in (0, 1).
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      variance_transform: how the second parameter x becomes the variance: "identity",
-        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+      scale_transform: "softplus", "exp", "identity", "variance" or "log_variance", as
+        for `ExpectedCalibrationError`.
 
     Raises:
       ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.regression.IntervalWidth(level=0.95)
+      >>> metric = um.regression.IntervalWidth(0.95, scale_transform="variance")
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> round(float(metric.result()), 5)
       5.87989
@@ -218,15 +225,17 @@ class IntervalWidth(_MeanMetric):
       Network-Based Prediction Intervals and New Advances.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         level: float = 0.95,
         name: str | None = "interval_width",
         dtype: Any = None,
         *,
-        variance_transform: str = "identity",
+        scale_transform: str = "softplus",
     ):
-        scorer = _regression_scorers.Width(variance_transform, level)
+        scorer = _regression_scorers.Width(scale_transform, level)
         super().__init__(scorer, name, dtype)
 
 
@@ -240,15 +249,15 @@ class Sharpness(_MeanMetric):
     Args:
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      variance_transform: how the second parameter x becomes the variance: "identity",
-        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+      scale_transform: "softplus", "exp", "identity", "variance" or "log_variance", as
+        for `ExpectedCalibrationError`.
 
     Raises:
       ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.regression.Sharpness()
+      >>> metric = um.regression.Sharpness(scale_transform="variance")
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> float(metric.result())
       1.5
@@ -258,14 +267,16 @@ class Sharpness(_MeanMetric):
       Sharpness.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         name: str | None = "sharpness",
         dtype: Any = None,
         *,
-        variance_transform: str = "identity",
+        scale_transform: str = "softplus",
     ):
-        scorer = _regression_scorers.Deviation(variance_transform)
+        scorer = _regression_scorers.Deviation(scale_transform)
         super().__init__(scorer, name, dtype)
 
 
@@ -282,16 +293,16 @@ class NegativeLogLikelihood(_MeanMetric):
     Args:
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      variance_transform: how the second parameter x becomes the variance: "identity",
-        x > 0; "exp", e^x; or "softplus", log(1 + e^x).
+      scale_transform: "softplus", "exp", "identity", "variance" or "log_variance", as
+        for `ExpectedCalibrationError`.
 
     Raises:
       ValueError: an argument is not as described; as for `ExpectedCalibrationError`.
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> metric = um.regression.NegativeLogLikelihood()
-      >>> metric.update_state([1.0], [[0.0, 1.0]])
+      >>> metric = um.regression.NegativeLogLikelihood(scale_transform="exp")
+      >>> metric.update_state([1.0], [[0.0, 0.0]])
       >>> round(float(metric.result()), 6)
       1.418939
 
@@ -299,14 +310,16 @@ class NegativeLogLikelihood(_MeanMetric):
       Good (1952), Rational Decisions.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         name: str | None = "negative_log_likelihood",
         dtype: Any = None,
         *,
-        variance_transform: str = "identity",
+        scale_transform: str = "softplus",
     ):
-        scorer = _regression_scorers.NormalLikelihood(variance_transform)
+        scorer = _regression_scorers.NormalLikelihood(scale_transform)
         super().__init__(scorer, name, dtype)
 
 
@@ -315,7 +328,7 @@ class RootMeanSquaredError(_MeanMetric):
     """Root mean squared error of the predicted means of all batches.
 
     `um.regression.root_mean_squared_error`; targets and predictions are those of
-    `ExpectedCalibrationError`, of which the variances are not looked at. In the unit of
+    `ExpectedCalibrationError`, of which the scales are not looked at. In the unit of
     the targets; smaller is better.
 
     Args:
@@ -332,6 +345,8 @@ class RootMeanSquaredError(_MeanMetric):
       >>> float(metric.result())
       5.0
     """
+
+    _direction = "down"
 
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None):
         super().__init__(_regression_scorers.SquaredError(), name, dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -45,7 +45,7 @@ def _batch_sums(
     if kept is not None:
         weights = tf.where(kept, weights, tf.zeros_like(weights))
     live = weights > 0
-    valid = usable & tf.reduce_all(right | ~live)
+    valid = usable & ~scorer.mistaken(batch, live) & tf.reduce_all(right | ~live)
     scores = tf.where(right & live, scores, tf.zeros_like(scores))
     return reduce(scorer, scores, weights), valid
 
@@ -162,6 +162,8 @@ class BrierScore(MeanScore):
       Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         from_logits: bool = False,
@@ -210,6 +212,8 @@ class NegativeLogLikelihood(MeanScore):
       Good (1952), Rational Decisions.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         from_logits: bool = False,
@@ -236,7 +240,8 @@ class CRPSNormal(MeanScore):
 
     Args:
       scale_transform: how the scale parameter x becomes the standard deviation:
-        "softplus", log(1 + e^x); "exp", e^x; or "identity", x >= 0.
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
 
@@ -255,6 +260,8 @@ class CRPSNormal(MeanScore):
       Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
       Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
+
+    _direction = "down"
 
     def __init__(
         self,
@@ -314,6 +321,8 @@ class CRPSSamples(MeanScore):
       Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
     """
 
+    _direction = "down"
+
     def __init__(
         self,
         estimator: str = "fair",
@@ -348,6 +357,8 @@ class Pinball(MeanScore):
     References:
       Koenker and Bassett (1978), Regression Quantiles.
     """
+
+    _direction = "down"
 
     def __init__(
         self,
@@ -385,6 +396,8 @@ class IntervalScore(MeanScore):
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
       Estimation.
     """
+
+    _direction = "down"
 
     def __init__(
         self,
@@ -431,6 +444,14 @@ class BrierDecomposition(_base.SumsMetric):
       and Jolliffe (2008), Two Extra Components in the Brier Score Decomposition.
     """
 
+    # What lowers the score is better; the uncertainty is that of the labels alone.
+    _directions: ClassVar[dict[str, str]] = {
+        "resolution": "up",
+        "reliability": "down",
+        "within_bin_variance": "down",
+        "within_bin_covariance": "up",
+    }
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -448,6 +469,7 @@ class BrierDecomposition(_base.SumsMetric):
         if num_classes is not None:
             num_classes = _checks.positive_integer("num_classes", num_classes)
         super().__init__(name=name, dtype=dtype)
+        _base.name_parts(self, self._directions)
         self.num_classes = num_classes
         self.from_logits = from_logits
         self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
@@ -455,6 +477,10 @@ class BrierDecomposition(_base.SumsMetric):
         self.sparse_labels = sparse_labels
         if num_classes is not None:
             self._build(num_classes)
+
+    @property
+    def _direction(self) -> str:
+        return _base.part_direction(self)
 
     def _build(self, num_classes: int) -> None:
         self._build_sums((2 * num_classes + 2, num_classes))
@@ -492,7 +518,7 @@ class BrierDecomposition(_base.SumsMetric):
         """Returns the parts by name; all 0.0 before the first batch."""
         dtype = self._result_dtype
         if not self._has_sums:
-            totals, valid = tf.zeros([4, 1], dtype), tf.constant(True)
+            totals, valid = tf.zeros([4, 1], dtype), self._read_valid()
         else:
             sums, valid = self._read_sums()
             totals = _sums.totals(sums, dtype)
@@ -507,6 +533,7 @@ class BrierDecomposition(_base.SumsMetric):
         """Returns the arguments of the constructor."""
         return {
             **super().get_config(),
+            "name": str(self.name),
             "num_classes": self.num_classes,
             "from_logits": self.from_logits,
             "ignore_index": self.ignore_index,

@@ -1,0 +1,216 @@
+"""Callbacks of Keras know which way the metrics are better, and why they are NaN."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+from tests.keras.streams import STREAMS, every_stream
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+keras_3 = pytest.mark.skipif(
+    not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
+)
+
+UP = {
+    *("AUROC", "AUPR", "Accuracy", "CoverageAtRisk", "OracleCollaborativeAccuracy"),
+}
+NEITHER = {
+    *("PredictiveEntropy", "ExpectedEntropy", "MutualInformation", "VariationRatio"),
+    *("EnsembleDisagreement", "MeanMemberUncertainty", "KnowledgeUncertainty"),
+    "regression.IntervalCoverage",
+}
+PARTS = {
+    "uncertainty": None,
+    "resolution": "up",
+    "reliability": "down",
+    "within_bin_variance": "down",
+    "within_bin_covariance": "up",
+}
+
+
+def direction(name):
+    return "up" if name in UP else None if name in NEITHER else "down"
+
+
+MONITORED = {
+    f"val_{name}": direction(name) for name in STREAMS if name != "BrierDecomposition"
+}
+MONITORED |= {part: PARTS[part] for part in PARTS}
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A model with every metric."""
+    model = keras.Sequential([keras.Input([3]), keras.layers.Softmax()])
+    metrics = [
+        STREAMS[name].make(name=name)
+        for name in STREAMS
+        if name != "BrierDecomposition"
+    ]
+    model.compile(metrics=[*metrics, um.BrierDecomposition(exact=True)])
+    for metrics in model.metrics:
+        if hasattr(metrics, "build"):
+            metrics.build(np.zeros([1], np.int32), np.zeros([1, 3], np.float32))
+    return model
+
+
+@keras_3
+@pytest.mark.parametrize(("monitor", "way"), MONITORED.items(), ids=MONITORED)
+def test_callbacks_find_the_direction(monitor, way, model, tmp_path):
+    for callback in (
+        keras.callbacks.EarlyStopping(monitor),
+        keras.callbacks.ModelCheckpoint(
+            tmp_path / "best.keras", monitor, save_best_only=True
+        ),
+    ):
+        callback.set_model(model)
+        if way is None:
+            with pytest.raises(ValueError, match=r"Pass `mode='max'`"):
+                callback._set_monitor_op()
+        else:
+            callback._set_monitor_op()
+            assert callback.monitor_op(1, 0) == (way == "up")
+
+
+@keras_3
+def test_the_name_of_parts_is_a_name():
+    metric = um.BrierDecomposition(name="parts")
+    assert metric.name == "parts" != metric.name + "s"
+    assert not hasattr(metric, "_direction")
+    assert metric.name == "reliability" != "uncertainty"
+    assert metric.name != "uncertainty"
+    assert {"parts": 1}[metric.name] == 1
+    again = pickle.loads(pickle.dumps(metric.name))
+    for name in (metric.get_config()["name"], again):
+        assert type(name) is str
+        assert name == "parts"
+
+
+@pytest.mark.parametrize(
+    "monitor",
+    # The logs of tf_keras hold a dict.
+    ["val_brier_score", *["val_resolution", "resolution"] * hasattr(keras, "ops")],
+)
+def test_fit_stops_and_saves(monitor, tmp_path):
+    model = keras.Sequential(
+        [keras.Input([3]), keras.layers.Dense(3, activation="softmax")]
+    )
+    decomposition = um.BrierDecomposition(num_classes=3)
+    model.compile("sgd", um.BrierLoss(), metrics=[um.BrierScore(), decomposition])
+    data = np.eye(3, dtype=np.float32), np.arange(3)
+    path = str(tmp_path / "best.keras")
+    callbacks = [
+        keras.callbacks.EarlyStopping(monitor, patience=5),
+        keras.callbacks.ModelCheckpoint(path, monitor, save_best_only=True),
+    ]
+    model.fit(*data, epochs=2, validation_data=data, callbacks=callbacks, verbose=0)
+    keras.models.load_model(path)
+
+
+# A batch that a compiled update refused.
+
+
+def told(function):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = function()
+    return value, [str(w.message) for w in caught if w.category is RuntimeWarning]
+
+
+def refuse(metric, *batches):
+    @tf.function
+    def update(*batch):
+        metric.update_state(*batch)
+
+    for batch in batches:
+        update(*map(tf.constant, batch))
+
+
+@every_stream
+def test_the_result_says_why_it_is_nan(stream, rng):
+    metric = stream.make()
+    data = stream.data(rng)
+    y_pred = np.where(
+        np.arange(40).reshape(-1, *[1] * (data.predictions.ndim - 1)),
+        data.predictions,
+        np.nan,
+    )
+    batch = data.labels, np.float32(y_pred)
+    refuse(metric, batch, batch)
+    result, (message,) = told(metric.result)
+    assert np.all(np.isnan([float(part) for part in tf.nest.flatten(result)]))
+    options = metric.get_config()
+    for word, given in {
+        "2 batches": True,
+        f"{type(metric).__name__} {stream.make().name!r}": True,
+        "from_logits=True": options.get("from_logits") is False,
+        "labels out of range": "ignore_index" in options,
+        "scale_transform": "scale_transform" in options,
+        "NaN": True,
+    }.items():
+        assert (word in message) == given, word
+    assert told(metric.result)[1] == []  # Once.
+    refuse(metric, batch)
+    assert "3 batches" in told(metric.result)[1][0]
+    metric.reset_state()
+    assert told(metric.result)[1] == []
+    refuse(metric, batch)
+    assert "1 batch." in told(metric.result)[1][0]  # In every epoch.
+
+
+def test_a_copied_state_says_it_too():
+    metric = um.StaticCalibrationError()
+    state = metric.get_state()
+    refuse(metric, ([0], np.float32([[3, -1, -1]])))
+    unbuilt = um.StaticCalibrationError()
+    unbuilt.set_state(type(state)(state.metric, state.config, {"invalid": np.array(2)}))
+    for found, batches in ((metric, "1 batch"), (unbuilt, "2 batches")):
+        result, (message,) = told(found.result)
+        assert np.isnan(result)
+        assert batches in message
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_every_epoch_says_it(run_eagerly):
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(3)])
+    metrics = [um.ExpectedCalibrationError(), um.BrierDecomposition(num_classes=3)]
+    model.compile(
+        "sgd", um.BrierLoss(from_logits=True), metrics=metrics, run_eagerly=run_eagerly
+    )
+    features, labels = 9 * np.eye(3, dtype=np.float32), np.arange(3)
+
+    def fit():
+        model.fit(features, labels, batch_size=1, epochs=2, verbose=0)
+
+    def evaluate():
+        model.evaluate(features, labels, batch_size=1, verbose=0)
+
+    if run_eagerly:
+        with pytest.raises(ValueError, match="y_pred"):
+            fit()
+        return
+    for function, epochs in ((fit, 2), (evaluate, 1)):
+        messages = told(function)[1]
+        assert len(messages) == epochs * len(metrics)
+        assert all("3 batches" in message for message in messages)
+
+
+def test_a_metric_reads_a_model_as_its_loss_does(rng):
+    model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2)])
+    model.compile(
+        loss=um.GaussianNLLLoss(),
+        metrics=[
+            um.regression.NegativeLogLikelihood(name="nll"),
+            um.regression.IntervalCoverage(),
+            um.CRPSNormal(),
+        ],
+    )
+    data = rng.normal(size=[40, 3]), rng.normal(size=40)
+    logs, messages = told(lambda: model.evaluate(*data, verbose=0, return_dict=True))
+    assert messages == []
+    np.testing.assert_allclose(logs["nll"], logs["loss"], rtol=1e-5)
