@@ -6,6 +6,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests.keras.streams import STREAMS
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
@@ -41,6 +42,34 @@ def test_decomposition_of_other_classes_raises():
     third.update_state([0], [[0.5, 0.25, 0.25]])
     with pytest.raises(ValueError, match="classes"):
         fresh.merge_state([third])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("CRPSNormal", "CRPSSamples", "IntervalScore", "Pinball"),
+        *(name for name in STREAMS if name.startswith("regression.")),
+    ],
+)
+def test_a_last_axis_that_only_the_graph_sees(name, rng):
+    stream = STREAMS[name]
+    data = stream.data(rng)
+    y_true, y_pred = data.labels, data.predictions
+    metric, compiled = stream.make(dtype="float64"), stream.make(dtype="float64")
+    metric.update_state(y_true, y_pred)
+    update = tf.function(
+        lambda *batch: compiled.update_state(*batch),
+        [
+            tf.TensorSpec([None], tf.as_dtype(y_true.dtype)),
+            tf.TensorSpec([None, None], tf.as_dtype(y_pred.dtype)),
+        ],
+    )
+    update(y_true, y_pred)
+    np.testing.assert_allclose(compiled.result(), metric.result(), rtol=1e-12)
+    if name != "CRPSSamples":
+        for wrong in (np.repeat(y_pred, 2, axis=1), y_pred[:, :1]):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\?,\d\]"):
+                update(y_true, wrong)
 
 
 def test_the_parts_are_logged_by_their_names(rng):

@@ -503,6 +503,40 @@ def test_a_state_that_is_not_of_its_metric_raises(rng):
         dataclasses.replace(state, config={"num_bin": 3}).to_metric()
 
 
+@pytest.mark.parametrize(
+    ("metric", "config", "classes"),
+    [
+        ("StaticCalibrationError", {}, 10**12),
+        ("StaticCalibrationError", {"num_classes": 10**12}, 10**12),
+        ("StaticCalibrationError", {"num_classes": 10**12}, None),
+        ("AdaptiveCalibrationError", {"num_classes": 10**400}, None),
+        ("StaticCalibrationError", {"num_bins": 10**6, "num_classes": 10**6}, 10**6),
+        ("BrierDecomposition", {}, 10**6),
+    ],
+)
+@pytest.mark.parametrize("empty", [False, True])
+def test_options_take_no_more_memory_than_the_arrays(metric, config, classes, empty):
+    size = 0 if empty else 3
+    arrays = {
+        "invalid": np.zeros([], np.int64),
+        "units": np.zeros([4, size], np.int64),
+        "hi": np.zeros([3, size], np.float32),
+        "lo": np.zeros([3, size], np.float32),
+    }
+    if empty:
+        del arrays["units"], arrays["hi"], arrays["lo"]
+    state = MetricState(metric, config, arrays, classes)
+    with pytest.raises(
+        ValueError, match=rf"`arrays` must .*Received: {3 * size} cells"
+    ):
+        state.to_metric()
+    if not config:
+        metric = getattr(um, metric)()
+        state = dataclasses.replace(state, config=metric.get_state().config)
+        with pytest.raises(ValueError, match=r"`arrays` must .*Received"):
+            metric.set_state(state)
+
+
 def test_states_need_no_tensorflow(rng, tmp_path):
     state = filled(rng)
     state.save(tmp_path / "state")

@@ -659,6 +659,16 @@ def test_difference_may_be_of_different_arguments(rng):
     np.testing.assert_allclose(both, 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**400, 2.0**1000])
+def test_intervals_have_the_unit_of_the_metric(scale, rng):
+    # Cubes of the gaps would be 0 or infinite, and the level with them.
+    values = rng.exponential(size=40)
+    options = {"metric": lambda values: values.mean(), "seed": 0, "num_resamples": 100}
+    interval = um.bootstrap(values=values, **options)
+    scaled = um.bootstrap(values=values * scale, **options)
+    np.testing.assert_allclose(np.divide(scaled, scale), interval, rtol=1e-12)
+
+
 def test_structure_is_that_of_the_metric(rng):
     x = rng.normal(size=(N, 2))
 

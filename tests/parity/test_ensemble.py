@@ -306,6 +306,19 @@ def test_other_types(name, make, rng):
         )
 
 
+@pytest.mark.parametrize(
+    "name", ["logit_kl_divergence", "disagreement", "kl_divergence"]
+)
+@pytest.mark.parametrize("shapes", [([6, 3], [None, None]), ([None, 3], [6, None])])
+def test_sizes_that_one_of_two_tells(name, shapes, rng):
+    first, second = rng.dirichlet(np.ones(3), [2, 6]).astype(np.float32)
+    function = getattr(um, name)
+    run = tf.function(
+        lambda *pair: function(*pair), [tf.TensorSpec(shape) for shape in shapes]
+    )
+    np.testing.assert_array_equal(run(first, second), function(first, second))
+
+
 def test_members_that_only_the_graph_sees(rng):
     z = logits(rng, np.float32)
     signature = [tf.TensorSpec([None, None, 4])]

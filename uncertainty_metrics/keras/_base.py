@@ -19,7 +19,12 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional, _registration
-from uncertainty_metrics.numpy._state import MetricState, renewed_config
+from uncertainty_metrics.numpy._state import (
+    MetricState,
+    bounded_by,
+    check_cells,
+    renewed_config,
+)
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
@@ -324,6 +329,7 @@ class SumsMetric(keras.metrics.Metric):
         `shape` is that of the sums; with `scores` the second of its three rows has two
         rows of units.
         """
+        check_cells(shape)
         for name, rows, dtype in (
             ("units", shape[0] + scores, "int64"),
             ("hi", shape[0], "float32"),
@@ -538,7 +544,8 @@ class SumsMetric(keras.metrics.Metric):
         if self._has_sums:
             return
         if state.classes is not None:
-            self._build(state.classes)
+            with bounded_by(state):
+                self._build(state.classes)
             self._check_state(state)
         elif "hi" in state.arrays:
             raise _checks.error("classes", "known where there are sums", None)

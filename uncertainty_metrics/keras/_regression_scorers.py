@@ -202,6 +202,10 @@ class Given(_scorers.RealScorer):
 
     limits: tuple[float, ...] = ()
 
+    @property
+    def _size(self):
+        return None
+
     def _axis(self):
         return "1 (score)"
 

@@ -175,12 +175,22 @@ class RealScorer:
 
     compiled: ClassVar[bool] = True
 
+    @property
+    def _size(self) -> int | None:
+        """The size of the last axis of `y_pred`, which a graph need not tell; None if
+        any will do.
+        """
+        return 2
+
     def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         y_pred = self._with_axis(y_pred)
         _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
         size = y_pred.shape[-1]
         self._check_size(size)
+        if size is None and self._size is not None:
+            size = self._size
+            y_pred = tf.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
         y_pred = tf.cast(y_pred, _inputs.predictions_dtype(y_pred))
         labels = tf.reshape(tf.cast(y_true, y_pred.dtype), tf.shape(y_pred)[:-1])
         columns = tf.shape(y_pred)[-1] if size is None else size
@@ -375,6 +385,10 @@ class SampleCRPS(RealScorer):
     def __post_init__(self):
         np_rules.check_estimator(self.estimator, np_rules.CRPS_ESTIMATORS, None)
 
+    @property
+    def _size(self):
+        return None
+
     def _axis(self):
         return "samples"
 
@@ -403,6 +417,10 @@ class MeanPinball(RealScorer):
         levels = _checks.levels("quantiles", self.quantiles)
         levels = levels if isinstance(levels, tuple) else (levels,)
         object.__setattr__(self, "quantiles", levels)
+
+    @property
+    def _size(self):
+        return len(self.quantiles)
 
     def _axis(self):
         return "quantiles"

@@ -6,13 +6,15 @@ NumPy only: states of other processes merge without TensorFlow.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import dataclasses
 import importlib
 import io
 import json
+import math
 import os
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +39,8 @@ DTYPES: dict[str, np.dtype] = {
 _MAX_COUNT = 2**62
 # Bytes of the header: many megabytes of JSON may become gigabytes of lists.
 _MAX_HEADER = 2**22
+# Cells that any metric may have, whatever its state: 16 MB.
+_FEW_CELLS = 2**20
 
 
 # What `variance_transform` was, before `scale_transform` replaced it.
@@ -164,6 +168,31 @@ def _add_pairs(
         # A sum that is infinite has lost nothing.
         lo = np.where(np.isfinite(hi), total - hi, 0.0).astype(np.float32)
     return {"hi": hi, "lo": lo}
+
+
+# The cells of the state for which a metric is made: its options and classes may come
+# from a file that claims any number.
+_cells: contextvars.ContextVar[float] = contextvars.ContextVar("_cells", default=np.inf)
+
+
+def check_cells(shape: tuple[int, ...]) -> None:
+    """Raises ValueError if a metric needs far more cells than its state has."""
+    if math.prod(shape) > max(_cells.get(), _FEW_CELLS):
+        raise _checks.error(
+            "arrays",
+            f"of the shape that the options and classes ask for, {list(shape)}",
+            f"{_cells.get()} cells",
+        )
+
+
+@contextlib.contextmanager
+def bounded_by(state: MetricState) -> Iterator[None]:
+    """Refuses metrics that have far more cells than the state."""
+    token = _cells.set(state.arrays["hi"].size if "hi" in state.arrays else 0)
+    try:
+        yield
+    finally:
+        _cells.reset(token)
 
 
 def _opened(path: str | os.PathLike[str] | IO[bytes], mode: str) -> Any:
@@ -392,10 +421,13 @@ class MetricState:
 
         Raises:
           ValueError: there is no such metric, or it has no such options or state.
+            Options and classes that ask for far more memory than the arrays are refused
+            before it is taken.
           TypeError: the metric has no option of such a name.
         """
         options = {"dtype": dtype} if name is None else {"name": name, "dtype": dtype}
-        metric = self._metric_class()(**self.config, **options)
+        with bounded_by(self):
+            metric = self._metric_class()(**self.config, **options)
         # Options that are newer than the state have their defaults.
         config = metric.get_state().config
         metric.set_state(dataclasses.replace(self, config=config))

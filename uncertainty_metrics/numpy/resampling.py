@@ -72,11 +72,19 @@ def _leaving_out(rng: np.random.Generator, n: int) -> Iterator[np.ndarray]:
         yield times
 
 
+def _scaled(values: np.ndarray) -> np.ndarray:
+    """Returns values [B, S], those of each column divided by the largest size."""
+    top = np.nanmax(np.abs(values), axis=0, initial=0.0)
+    return values / np.where(top > 0, top, 1.0)
+
+
 def _acceleration(jackknife: np.ndarray) -> np.ndarray:
     """Returns how fast the standard error changes with the metric, [S], for its values
     [groups, S] without each of the groups.
     """
-    gaps = np.nanmean(jackknife, axis=0) - jackknife
+    # It has no unit, but cubes overflow, and so may the mean.
+    jackknife = _scaled(jackknife)
+    gaps = _scaled(np.nanmean(jackknife, axis=0) - jackknife)
     squares = np.nansum(gaps**2, axis=0)
     cubes = np.nansum(gaps**3, axis=0)
     return cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)

@@ -40,7 +40,7 @@ _BITS = (4, 10)
 
 def default_bits(num_groups: int) -> int:
     """Returns the log2 of the cells per octave for a number of groups."""
-    bits = int(np.log2(_BUDGET / (_OCTAVES * num_groups)))
+    bits = int(np.log2(max(_BUDGET / (_OCTAVES * num_groups), 1)))
     return int(np.clip(bits, *_BITS))
 
 

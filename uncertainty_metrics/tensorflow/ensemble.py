@@ -864,7 +864,8 @@ def _two_of_a_kind(
     np_ensemble.check_shape(names[0], tensors[0].shape, **least)
     np_ensemble.check_same(names[0], tensors[0].shape, names[1], tensors[1].shape)
     dtype = _inputs.predictions_dtype(*tensors)
-    return [tf.cast(tensor, dtype) for tensor in tensors]
+    shape = tensors[0].shape.merge_with(tensors[1].shape)
+    return [tf.cast(tf.ensure_shape(tensor, shape), dtype) for tensor in tensors]
 
 
 _LOGITS = ("logits_1", "logits_2")
