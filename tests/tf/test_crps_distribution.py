@@ -508,6 +508,24 @@ def mixtures(weights, components, dtype=tf.float64):
         yield tfd.MixtureSameFamily(categorical, family)
 
 
+def nested(mixture):
+    batch = tfd.BatchBroadcast(mixture, [2])
+    return tfd.MixtureSameFamily(tfd.Categorical(probs=double([0.3, 0.7])), batch)
+
+
+# What leaves a mixture as it is but for a factor.
+WRAPPERS = [
+    (
+        lambda mixture: tfb.Chain([tfb.Scale(double(-2.0)), tfb.Shift(double(0.0))])(
+            mixture
+        ),
+        -2,
+    ),
+    (lambda mixture: tfd.BatchReshape(tfd.Independent(mixture), [1]), 1),
+    (nested, 1),
+]
+
+
 def mixed_reference(weights, components, labels):
     frozen = [FROZEN[name](*parameters) for name, parameters in components]
 
@@ -521,12 +539,15 @@ def mixed_reference(weights, components, labels):
 
 
 @pytest.mark.parametrize(
-    ("weights", "components"),
-    MIXTURES,
+    ("weights", "components", "wrapper", "factor"),
+    [
+        (*mixture, *(WRAPPERS[i] if i < 3 else (None, 1)))
+        for i, mixture in enumerate(MIXTURES)
+    ],
     ids=[f"{i}-{components[0][0]}" for i, (_, components) in enumerate(MIXTURES)],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in exp")
-def test_mixtures_equal_the_integral(weights, components):
+def test_mixtures_equal_the_integral(weights, components, wrapper, factor):
     centres = [FROZEN[name](*p).ppf([0.1, 0.5, 0.99]) for name, p in components]
     labels = np.unique([*np.ravel(centres[:3]), -1e6, -1.0, 0.0, 3.0, 1e7])
     labels = labels.astype(np.float32)
@@ -534,6 +555,9 @@ def test_mixtures_equal_the_integral(weights, components):
     for distribution in mixtures(weights, components):
         scores = crps_distribution(labels, distribution)
         np.testing.assert_allclose(scores, expected, rtol=2e-8)
+    if wrapper:
+        scores = crps_distribution(labels * factor, wrapper(distribution))
+        np.testing.assert_allclose(scores / abs(factor), expected, rtol=2e-8)
     *_, distribution = mixtures(weights, components, tf.float32)
     scores = crps_distribution(labels, distribution)
     # As far as TFP's own CDF is accurate.
@@ -572,6 +596,17 @@ def test_mixtures_compile_and_have_gradients():
     compiled = tf.function(score.python_function, jit_compile=True)(*inputs)
     np.testing.assert_allclose(compiled[0], total, rtol=1e-12)
     np.testing.assert_allclose(compiled[1], [by_logits, by_loc], rtol=1e-9)
+
+
+def test_a_curve_of_a_mixture():
+    labels = np.array([-1.0, 1e-5, 1.0, 40.0, 1e3, 2e4, 1e9])
+    weights, parameters = [0.3, 0.7], [(0, 3), (5, 0.01)]
+    normal = named("Normal", zip(*parameters, strict=True))
+    normals = tfd.MixtureSameFamily(tfd.Categorical(probs=double(weights)), normal)
+    components = [("LogNormal", p) for p in parameters]
+    scores = crps_distribution(labels, tfb.Exp()(normals))
+    expected = mixed_reference(weights, components, labels)
+    np.testing.assert_allclose(scores, expected, rtol=2e-8)
 
 
 def test_mixtures_need_the_support_of_each_component():

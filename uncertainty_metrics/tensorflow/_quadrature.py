@@ -90,16 +90,36 @@ class _Cdf:
       upper: upper end of the support, or inf.
       below: the function P(X <= z).
       above: the function P(X > z).
-      marks: the function of the labels that returns the points [L, ...] at which to
-        split the integrals, and the distances [L, ...] from them at which the CDF
-        begins to change; None where there is no need to split.
+      marks: the function of the labels and of `_marks` that returns the points
+        [L, ...] at which to split the integrals, and the distances [L, ...] from them
+        at which the CDF begins to change; None where there is no need to split.
     """
 
     lower: tf.Tensor
     upper: tf.Tensor
     below: Callable[[tf.Tensor], tf.Tensor]
     above: Callable[[tf.Tensor], tf.Tensor]
-    marks: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]] | None = None
+    marks: Callable[[tf.Tensor, _Leaf], list[tf.Tensor]] | None = None
+
+
+_Leaf = Callable[[_Cdf, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+
+
+def _is_a(distribution: Distribution, name: str) -> bool:
+    """Says if the distribution is of that class of TFP, with the CDF that TFP has."""
+    _optional.dependency("tensorflow_probability")
+    kind = type(distribution)
+    # Without static parameters TFP makes objects of a base with an underscore.
+    return any(base.__name__.lstrip("_") == name for base in kind.__mro__) and (
+        getattr(kind, "_cdf", kind).__module__.startswith("tensorflow_probability")
+    )
+
+
+def bare(distribution: Distribution) -> Distribution:
+    """Returns what is inside of wrappers that only broadcast the batch, or nothing."""
+    while _is_a(distribution, "Independent") or _is_a(distribution, "BatchBroadcast"):
+        distribution = distribution.distribution
+    return distribution
 
 
 def _event_bijector(distribution: Distribution) -> Any:
@@ -123,6 +143,7 @@ def _mixture_parts(
 
 def is_discrete(distribution: Distribution) -> bool:
     """Says if the distribution is one of integers."""
+    distribution = bare(distribution)
     if not distribution.dtype.is_floating:
         return True
     parts = _mixture_parts(distribution)
@@ -137,7 +158,7 @@ def is_discrete(distribution: Distribution) -> bool:
     inner = getattr(distribution, "distribution", None)
     return (
         inner is None
-        or _is_quantized(distribution)
+        or _is_a(distribution, "QuantizedDistribution")
         or not hasattr(inner, "cdf")
         or is_discrete(inner)
     )
@@ -156,14 +177,6 @@ def _integer_atoms(distribution: Distribution) -> tf.Tensor:
         return tf.constant(True)
     atoms = [tf.convert_to_tensor(c.loc) for c in parts[1] if _is_atom(c)]
     return tf.reduce_all([tf.reduce_all(atom == tf.round(atom)) for atom in atoms])
-
-
-def _is_quantized(distribution: Distribution) -> bool:
-    tfp = _optional.dependency("tensorflow_probability")
-
-    quantized = tfp.distributions.QuantizedDistribution
-    bases = {base for base in quantized.__mro__ if "Quantized" in base.__name__}
-    return isinstance(distribution, tuple(bases))
 
 
 def _support(
@@ -198,10 +211,34 @@ def call_method(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Ten
 
 
 def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
+    distribution = bare(distribution)
     parts = _mixture_parts(distribution)
     if parts is not None:
         return _mixture_cdf(*parts, dtype)
+    if _is_a(distribution, "BatchReshape"):
+        return _reshaped_cdf(distribution, dtype)
+    if _is_a(distribution, "TransformedDistribution"):
+        inner = cdf_and_survival(distribution.distribution, dtype)
+        if inner.marks is not None:
+            return _transformed_cdf(distribution, inner, dtype)
     lower, upper = _support(distribution, dtype)
+    return _within(
+        lower,
+        upper,
+        lambda z: call_method(distribution, "cdf", z),
+        lambda z: call_method(distribution, "survival_function", z),
+    )
+
+
+def _within(
+    lower: tf.Tensor,
+    upper: tf.Tensor,
+    below: Callable[[tf.Tensor], tf.Tensor],
+    above: Callable[[tf.Tensor], tf.Tensor],
+    marks: Any = None,
+) -> _Cdf:
+    """Returns a CDF that is only asked inside of the support."""
+    dtype = lower.dtype
     # A point of the support for the calls whose result is thrown away.
     one = tf.ones([], dtype)
     middle = lower + 0.5 * (upper - lower)
@@ -211,19 +248,104 @@ def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
     some = tf.where(tf.math.is_finite(lower + upper), middle, some)
 
     # TFP gives NaN or worse (Weibull: a positive number) outside of the support.
-    def masked(z, method, left, right):
+    def masked(z, function, left, right):
         inside = (z > lower) & (z < upper)
-        value = call_method(distribution, method, tf.where(inside, z, some))
-        value = tf.cast(value, dtype)
+        value = tf.cast(function(tf.where(inside, z, some)), dtype)
         ends = tf.where(z >= upper, tf.constant(right, dtype), tf.constant(left, dtype))
         return tf.where(inside, value, ends)
 
     return _Cdf(
         lower,
         upper,
-        lambda z: masked(z, "cdf", 0.0, 1.0),
-        lambda z: masked(z, "survival_function", 1.0, 0.0),
+        lambda z: masked(z, below, 0.0, 1.0),
+        lambda z: masked(z, above, 1.0, 0.0),
+        marks,
     )
+
+
+def _transformed_cdf(distribution: Distribution, inner: _Cdf, dtype: tf.DType) -> _Cdf:
+    """Returns the CDF of a monotone function of what has marks."""
+    bijector = distribution.bijector
+    if not bijector._is_injective:  # So says TFP too, with a message.
+        call_method(distribution, "cdf", tf.zeros([], dtype))
+    rises = bijector._internal_is_increasing()
+
+    def forward(x):
+        return tf.stop_gradient(tf.cast(bijector.forward(x), dtype))
+
+    def side(z, one, other):
+        x = bijector.inverse(z)
+        some = tf.zeros_like(x) + tf.clip_by_value(
+            tf.zeros([], dtype), inner.lower, inner.upper
+        )
+        first = one(tf.where(rises, x, some))
+        return tf.where(rises, first, other(tf.where(rises, some, x)))
+
+    def marks(like, leaf):
+        points, scales = inner.marks(like, leaf)
+        moved = forward(points)
+        # The closer of the two, for it may be a curve.
+        steps = [tf.abs(forward(points + s) - moved) for s in (-scales, scales)]
+        far = 2.0**120 * tf.ones_like(moved)
+        steps = [tf.where(tf.math.is_finite(s) & (s > 0), s, far) for s in steps]
+        return [moved, tf.minimum(*steps)]
+
+    ends = [forward(end) for end in (inner.lower, inner.upper)]
+    lower, upper = tf.minimum(*ends), tf.maximum(*ends)
+    infinity = tf.constant(np.inf, dtype)
+    return _within(
+        tf.where(tf.math.is_nan(lower), -infinity, lower),
+        tf.where(tf.math.is_nan(upper), infinity, upper),
+        lambda z: side(z, inner.below, inner.above),
+        lambda z: side(z, inner.above, inner.below),
+        marks,
+    )
+
+
+def _reshaped_cdf(distribution: Distribution, dtype: tf.DType) -> _Cdf:
+    """Returns the CDF of a batch of another shape, which broadcasts as others do."""
+    cdf = cdf_and_survival(distribution.distribution, dtype)
+    inside = distribution.distribution.batch_shape_tensor()
+    batch = distribution.batch_shape_tensor()
+    sizes = distribution.batch_shape
+
+    def there(z):
+        z = tf.broadcast_to(z, tf.broadcast_dynamic_shape(tf.shape(z), batch))
+        axes = range(z.shape.rank)
+        lead = z.shape.rank - sizes.rank
+        # Where the batch is stretched the axis belongs to the labels.
+        kept = [axis for axis in axes[lead:] if sizes[axis - lead] != 1]
+        order = [*[axis for axis in axes if axis not in kept], *kept]
+        z = tf.transpose(z, order)
+        shape = tf.shape(z)
+        outer = shape[: len(order) - len(kept)]
+        z = tf.reshape(z, tf.concat([outer, inside], axis=0))
+
+        def back(x):
+            extra = x.shape.rank - z.shape.rank
+            x = tf.reshape(x, tf.concat([tf.shape(x)[:extra], shape], axis=0))
+            inverse = [extra + int(axis) for axis in np.argsort(order)]
+            return tf.transpose(x, [*range(extra), *inverse])
+
+        return z, back
+
+    def below(z):
+        z, back = there(z)
+        return back(cdf.below(z))
+
+    def above(z):
+        z, back = there(z)
+        return back(cdf.above(z))
+
+    def marks(like, leaf):
+        like, back = there(like)
+        return [back(x) for x in _marks_of(cdf, like, leaf)]
+
+    lower, upper = [
+        tf.reshape(tf.broadcast_to(end, inside), batch)
+        for end in (cdf.lower, cdf.upper)
+    ]
+    return _Cdf(lower, upper, below, above, marks if cdf.marks else None)
 
 
 def _mixture_cdf(
@@ -245,8 +367,8 @@ def _mixture_cdf(
                 weights[..., k] * getattr(cdf, side)(z) for k, cdf in enumerate(cdfs)
             )
 
-        def marks(like):
-            all_marks = [_marks_of(cdf, like) for cdf in cdfs]
+        def marks(like, leaf):
+            all_marks = [_marks_of(cdf, like, leaf) for cdf in cdfs]
             return [tf.concat(x, axis=0) for x in zip(*all_marks, strict=True)]
 
     else:
@@ -261,9 +383,9 @@ def _mixture_cdf(
                 weights * getattr(cdf, side)(z[..., tf.newaxis]), axis=-1
             )
 
-        def marks(like):
+        def marks(like, leaf):
             full = like[..., tf.newaxis] + tf.zeros_like(weights)
-            return [_last_axis_first(x) for x in _marks_of(cdf, full)]
+            return [_last_axis_first(x) for x in _marks_of(cdf, full, leaf)]
 
     return _Cdf(
         lower, upper, lambda z: mixed(z, "below"), lambda z: mixed(z, "above"), marks
@@ -277,8 +399,8 @@ def _last_axis_first(marks: tf.Tensor) -> tf.Tensor:
     return tf.reshape(marks, tf.concat([[-1], tf.shape(marks)[2:]], axis=0))
 
 
-def _marks_of(cdf: _Cdf, like: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return _marks(cdf, like) if cdf.marks is None else cdf.marks(like)
+def _marks_of(cdf: _Cdf, like: tf.Tensor, leaf: _Leaf) -> list[tf.Tensor]:
+    return list(leaf(cdf, like) if cdf.marks is None else cdf.marks(like, leaf))
 
 
 def _first_true(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -493,7 +615,7 @@ def _continuous_in_pieces(
     """
     dtype = fixed.dtype
     median = _first(lambda z: cdf.below(z) >= 0.5, fixed)[1]
-    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed)]
+    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed, _marks)]
     lower, upper = tf.reduce_min(points, axis=0), tf.reduce_max(points, axis=0)
     within = tf.clip_by_value(fixed, lower, upper)
     edges = tf.concat([points, median[tf.newaxis], within[tf.newaxis]], axis=0)

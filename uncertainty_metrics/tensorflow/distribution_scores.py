@@ -177,6 +177,7 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
 
 def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the scores and whether each can be relied on."""
+    distribution = _quadrature.bare(distribution)
     closed_form = _closed_form_crps.lookup(distribution)
     if closed_form is not None:
         result = closed_form(y, distribution)
