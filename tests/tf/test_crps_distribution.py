@@ -705,6 +705,27 @@ def test_sums_over_integers():
     )
 
 
+@pytest.mark.parametrize("rates", [(3.0, 10.0), (10.0, 1e5)])
+def test_mixtures_of_integers_equal_the_sum(rates):
+    labels, weights = np.array([-5, 9.5, 1.0003e5]), [0.3, 0.7]
+    frozen = [st.poisson(rate) for rate in rates]
+    cdf, sf = [
+        lambda k, side=side: sum(
+            w * getattr(part, side)(k) for w, part in zip(weights, frozen, strict=True)
+        )
+        for side in ("cdf", "sf")
+    ]
+    expected = [sum_of_cells(cdf, sf, y, 120_000) for y in labels]
+    categorical = tfd.Categorical(probs=double(weights))
+    family = tfd.MixtureSameFamily(categorical, tfd.Poisson(double(rates)))
+    parts = tfd.Mixture(categorical, [tfd.Poisson(double(rate)) for rate in rates])
+    for mixture in (family, parts):
+        scores = crps_distribution(labels, mixture)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="too wide for a sum over integers"):
+        crps_distribution(labels, tfd.Binomial(double(1e9), probs=double(0.3)))
+
+
 def test_sum_over_integers_has_gradients():
     labels, p = double([-1.0, 2.0, 5.5, 30.0]), tf.fill([4], double(0.3))
     with tf.GradientTape() as tape:

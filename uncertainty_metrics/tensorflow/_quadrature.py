@@ -50,8 +50,10 @@ _NEAR = 40.0
 ERROR_LIMIT = 1e-2
 # A CDF is refused where it leaves [0, 1] or falls by more than this.
 CDF_TOLERANCE = 1e-2
-# Integers on which the CDF of a discrete distribution is summed.
+# Integers on which the CDF of a discrete distribution, or component, is summed; eager
+# execution takes the larger number where the first is too small.
 NUM_INTEGERS = 2048
+_MANY_INTEGERS = 2**16
 # Integers beyond these cannot be told apart in float32.
 _LARGEST_INTEGER = 2**24
 
@@ -749,10 +751,56 @@ def _tail(
     return tf.where(positive, tail, tf.zeros_like(tail)), _is_monotone(fixed)
 
 
+def _integer_marks(
+    cdf: _Cdf, like: tf.Tensor, count: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns integers around the median; and 1 if they are too few, NaN if invalid."""
+    _, median = _first_reached(
+        lambda k: cdf.below(k) >= 0.5,
+        like,
+        2.0 ** np.arange(25),
+        25,
+        lambda k: tf.floor(0.5 * k),
+    )
+    half = count // 2
+    offsets = _special.along_new_axis(np.arange(half, dtype=np.float64), like)
+    left, right = median - 1 - offsets, median + offsets  # Away from the median.
+    left_tail, left_valid = _tail(cdf.below, left, median)
+    right_tail, right_valid = _tail(cdf.above, right, median)
+    a = tf.reduce_sum(left_tail**2 + right_tail**2, axis=0)
+    # If the tails fall like a power, this is the order of their sum.
+    rest = half * (tf.abs(left_tail[-1]) + tf.abs(right_tail[-1]))
+    wide = rest > _PRECISION[like.dtype].sum_tail * a
+    wide |= tf.abs(median) >= _LARGEST_INTEGER - half
+    nan = tf.constant(np.nan, like.dtype)
+    wrong = tf.where(left_valid & right_valid, tf.cast(wide, like.dtype), nan)
+    return tf.concat([left[::-1], right], axis=0), wrong[tf.newaxis]
+
+
 def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score by a sum over integers, and whether it can be relied on."""
+    """Returns the score by a sum over integers, and whether it can be relied on.
+
+    Each component has its own integers; between them the CDF is constant.
+    """
+    score, wrong = _sum(y, distribution, NUM_INTEGERS)
+    if tf.executing_eagerly() and tf.reduce_any(wrong == 1):
+        score, wrong = _sum(y, distribution, _MANY_INTEGERS)
+        if tf.reduce_any(wrong == 1):
+            raise _checks.error(
+                "distribution",
+                f"narrower: all but a negligible part within {_MANY_INTEGERS} integers "
+                f"around its median, or that of each component, between "
+                f"-{_LARGEST_INTEGER} and {_LARGEST_INTEGER}",
+                f"{type(distribution).__name__}, too wide for a sum over integers",
+            )
+    return score, (wrong == 0) & _integer_atoms(distribution)
+
+
+def _sum(
+    y: tf.Tensor, distribution: Distribution, count: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the score, and 0, or what is wrong: see `_integer_marks`."""
     dtype = y.dtype
-    precision = _PRECISION[dtype]
     fixed = tf.stop_gradient(y)
 
     def below(k):
@@ -761,31 +809,40 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
     def above(k):
         return tf.cast(call_method(distribution, "survival_function", k), dtype)
 
-    _, median = _first_reached(
-        lambda k: below(k) >= 0.5,
-        fixed,
-        2.0 ** np.arange(25),
-        25,
-        lambda k: tf.floor(0.5 * k),
+    parts = _mixture_parts(distribution)
+    if parts is None:
+        infinity = tf.constant(np.inf, dtype)
+        cdf = _Cdf(-infinity, infinity, below, above)
+    else:
+        cdf = _mixture_cdf(*parts, dtype)
+
+    def leaf(part, like):
+        return _integer_marks(part, like, count)
+
+    points, wrong = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed, leaf)]
+    if parts is not None:
+        points = tf.sort(points, axis=0)
+    index, _ = _first_true(cdf.below(points) >= 0.5)
+    position = tf.range(tf.shape(points)[0])
+    position = tf.reshape(position, [-1] + [1] * y.shape.rank)
+    is_right = position >= index
+    median = tf.reduce_min(
+        tf.where(is_right, points, tf.constant(np.inf, dtype)), axis=0
     )
-    half = NUM_INTEGERS // 2
-    offsets = _special.along_new_axis(np.arange(half, dtype=np.float64), y)
-    left, right = median - 1 - offsets, median + offsets  # Away from the median.
-    left_tail, left_valid = _tail(below, left, median)
-    right_tail, right_valid = _tail(above, right, median)
-    valid = left_valid & right_valid
-    a = tf.reduce_sum(left_tail**2 + right_tail**2, axis=0)
+    ends = tf.concat([points[1:], points[-1:] + 1], axis=0)
+    some = tf.broadcast_to(median, tf.shape(points))
+    left_tail, _ = _tail(cdf.below, tf.where(is_right, some, points), median)
+    right_tail, _ = _tail(cdf.above, tf.where(is_right, points, some), median)
+    zero, nan = tf.zeros_like(points), tf.constant(np.nan, dtype)
+    width = ends - points
+    a = tf.where(is_right, right_tail, left_tail) ** 2 * width
+    # The parts of the cells between the median and y.
+    right_part = tf.clip_by_value(fixed - points, zero, width)
+    left_part = tf.clip_by_value(ends - fixed, zero, width)
+    b = tf.where(is_right, right_part * right_tail, left_part * left_tail)
+    score = tf.reduce_sum(a - 2 * b, axis=0) + tf.abs(fixed - median)
 
-    # The parts of the cells [k, k + 1) between the median and y.
-    right_part = tf.clip_by_value(fixed - right, 0, 1)
-    left_part = tf.clip_by_value(left + 1 - fixed, 0, 1)
-    b = tf.reduce_sum(right_part * right_tail + left_part * left_tail, axis=0)
-    score = a + tf.abs(fixed - median) - 2 * b
-
-    # If the tails fall like a power, this is the order of their sum.
-    rest = half * (tf.abs(left_tail[-1]) + tf.abs(right_tail[-1]))
-    valid &= rest <= precision.sum_tail * a
-    valid &= _integer_atoms(distribution)
-    valid &= tf.abs(median) < _LARGEST_INTEGER - half
-    cell = tf.clip_by_value(tf.floor(fixed), median - half, median + half - 1)
-    return _with_slope(score, y, 2 * below(cell) - 1), valid
+    cell = tf.clip_by_value(tf.floor(fixed), points[0], points[-1])
+    score = _with_slope(score, y, 2 * below(cell) - 1)
+    worst = tf.reduce_max(wrong, axis=0)
+    return score, tf.where(tf.reduce_any(tf.math.is_nan(wrong), axis=0), nan, worst)
