@@ -803,24 +803,22 @@ def _sum(
     dtype = y.dtype
     fixed = tf.stop_gradient(y)
 
-    def below(k):
-        return tf.cast(call_method(distribution, "cdf", k), dtype)
-
-    def above(k):
-        return tf.cast(call_method(distribution, "survival_function", k), dtype)
-
-    parts = _mixture_parts(distribution)
-    if parts is None:
-        infinity = tf.constant(np.inf, dtype)
-        cdf = _Cdf(-infinity, infinity, below, above)
+    if _mixture_parts(distribution) or _is_a(distribution, "BatchReshape"):
+        cdf = cdf_and_survival(distribution, dtype)
     else:
-        cdf = _mixture_cdf(*parts, dtype)
+        infinity = tf.constant(np.inf, dtype)
+        cdf = _Cdf(
+            -infinity,
+            infinity,
+            lambda k: tf.cast(call_method(distribution, "cdf", k), dtype),
+            lambda k: tf.cast(call_method(distribution, "survival_function", k), dtype),
+        )
 
     def leaf(part, like):
         return _integer_marks(part, like, count)
 
     points, wrong = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed, leaf)]
-    if parts is not None:
+    if cdf.marks is not None:
         points = tf.sort(points, axis=0)
     index, _ = _first_true(cdf.below(points) >= 0.5)
     position = tf.range(tf.shape(points)[0])
@@ -843,6 +841,6 @@ def _sum(
     score = tf.reduce_sum(a - 2 * b, axis=0) + tf.abs(fixed - median)
 
     cell = tf.clip_by_value(tf.floor(fixed), points[0], points[-1])
-    score = _with_slope(score, y, 2 * below(cell) - 1)
+    score = _with_slope(score, y, 2 * cdf.below(cell) - 1)
     worst = tf.reduce_max(wrong, axis=0)
     return score, tf.where(tf.reduce_any(tf.math.is_nan(wrong), axis=0), nan, worst)
