@@ -782,6 +782,14 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
 
     Each component has its own integers; between them the CDF is constant.
     """
+    if _is_a(distribution, "TransformedDistribution") and not (
+        type(distribution.bijector).__name__.lstrip("_") == "Shift"
+    ):
+        raise _checks.error(
+            "distribution",
+            "no function but a shift of a distribution of integers",
+            f"{type(distribution).__name__} by {distribution.bijector.name}",
+        )
     score, wrong = _sum(y, distribution, NUM_INTEGERS)
     if tf.executing_eagerly() and tf.reduce_any(wrong == 1):
         score, wrong = _sum(y, distribution, _MANY_INTEGERS)
