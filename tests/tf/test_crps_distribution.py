@@ -508,6 +508,24 @@ def mixtures(weights, components, dtype=tf.float64):
         yield tfd.MixtureSameFamily(categorical, family)
 
 
+def nested(mixture):
+    batch = tfd.BatchBroadcast(mixture, [2])
+    return tfd.MixtureSameFamily(tfd.Categorical(probs=double([0.3, 0.7])), batch)
+
+
+# What leaves a mixture as it is but for a factor.
+WRAPPERS = [
+    (
+        lambda mixture: tfb.Chain([tfb.Scale(double(-2.0)), tfb.Shift(double(0.0))])(
+            mixture
+        ),
+        -2,
+    ),
+    (lambda mixture: tfd.BatchReshape(tfd.Independent(mixture), [1]), 1),
+    (nested, 1),
+]
+
+
 def mixed_reference(weights, components, labels):
     frozen = [FROZEN[name](*parameters) for name, parameters in components]
 
@@ -521,12 +539,15 @@ def mixed_reference(weights, components, labels):
 
 
 @pytest.mark.parametrize(
-    ("weights", "components"),
-    MIXTURES,
+    ("weights", "components", "wrapper", "factor"),
+    [
+        (*mixture, *(WRAPPERS[i] if i < 3 else (None, 1)))
+        for i, mixture in enumerate(MIXTURES)
+    ],
     ids=[f"{i}-{components[0][0]}" for i, (_, components) in enumerate(MIXTURES)],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in exp")
-def test_mixtures_equal_the_integral(weights, components):
+def test_mixtures_equal_the_integral(weights, components, wrapper, factor):
     centres = [FROZEN[name](*p).ppf([0.1, 0.5, 0.99]) for name, p in components]
     labels = np.unique([*np.ravel(centres[:3]), -1e6, -1.0, 0.0, 3.0, 1e7])
     labels = labels.astype(np.float32)
@@ -534,6 +555,9 @@ def test_mixtures_equal_the_integral(weights, components):
     for distribution in mixtures(weights, components):
         scores = crps_distribution(labels, distribution)
         np.testing.assert_allclose(scores, expected, rtol=2e-8)
+    if wrapper:
+        scores = crps_distribution(labels * factor, wrapper(distribution))
+        np.testing.assert_allclose(scores / abs(factor), expected, rtol=2e-8)
     *_, distribution = mixtures(weights, components, tf.float32)
     scores = crps_distribution(labels, distribution)
     # As far as TFP's own CDF is accurate.
@@ -572,6 +596,17 @@ def test_mixtures_compile_and_have_gradients():
     compiled = tf.function(score.python_function, jit_compile=True)(*inputs)
     np.testing.assert_allclose(compiled[0], total, rtol=1e-12)
     np.testing.assert_allclose(compiled[1], [by_logits, by_loc], rtol=1e-9)
+
+
+def test_a_curve_of_a_mixture():
+    labels = np.array([-1.0, 1e-5, 1.0, 40.0, 1e3, 2e4, 1e9])
+    weights, parameters = [0.3, 0.7], [(0, 3), (5, 0.01)]
+    normal = named("Normal", zip(*parameters, strict=True))
+    normals = tfd.MixtureSameFamily(tfd.Categorical(probs=double(weights)), normal)
+    components = [("LogNormal", p) for p in parameters]
+    scores = crps_distribution(labels, tfb.Exp()(normals))
+    expected = mixed_reference(weights, components, labels)
+    np.testing.assert_allclose(scores, expected, rtol=2e-8)
 
 
 def test_mixtures_need_the_support_of_each_component():
@@ -668,6 +703,27 @@ def test_sums_over_integers():
         crps_distribution(REALS, categorical),
         rtol=1e-5,
     )
+
+
+@pytest.mark.parametrize("rates", [(3.0, 10.0), (10.0, 1e5)])
+def test_mixtures_of_integers_equal_the_sum(rates):
+    labels, weights = np.array([-5, 9.5, 1.0003e5]), [0.3, 0.7]
+    frozen = [st.poisson(rate) for rate in rates]
+    cdf, sf = [
+        lambda k, side=side: sum(
+            w * getattr(part, side)(k) for w, part in zip(weights, frozen, strict=True)
+        )
+        for side in ("cdf", "sf")
+    ]
+    expected = [sum_of_cells(cdf, sf, y, 120_000) for y in labels]
+    categorical = tfd.Categorical(probs=double(weights))
+    family = tfd.MixtureSameFamily(categorical, tfd.Poisson(double(rates)))
+    parts = tfd.Mixture(categorical, [tfd.Poisson(double(rate)) for rate in rates])
+    for mixture in (family, parts):
+        scores = crps_distribution(labels, mixture)
+        np.testing.assert_allclose(scores, expected, rtol=1e-9)
+    with pytest.raises(ValueError, match="too wide for a sum over integers"):
+        crps_distribution(labels, tfd.Binomial(double(1e9), probs=double(0.3)))
 
 
 def test_sum_over_integers_has_gradients():

@@ -50,8 +50,10 @@ _NEAR = 40.0
 ERROR_LIMIT = 1e-2
 # A CDF is refused where it leaves [0, 1] or falls by more than this.
 CDF_TOLERANCE = 1e-2
-# Integers on which the CDF of a discrete distribution is summed.
+# Integers on which the CDF of a discrete distribution, or component, is summed; eager
+# execution takes the larger number where the first is too small.
 NUM_INTEGERS = 2048
+_MANY_INTEGERS = 2**16
 # Integers beyond these cannot be told apart in float32.
 _LARGEST_INTEGER = 2**24
 
@@ -90,16 +92,36 @@ class _Cdf:
       upper: upper end of the support, or inf.
       below: the function P(X <= z).
       above: the function P(X > z).
-      marks: the function of the labels that returns the points [L, ...] at which to
-        split the integrals, and the distances [L, ...] from them at which the CDF
-        begins to change; None where there is no need to split.
+      marks: the function of the labels and of `_marks` that returns the points
+        [L, ...] at which to split the integrals, and the distances [L, ...] from them
+        at which the CDF begins to change; None where there is no need to split.
     """
 
     lower: tf.Tensor
     upper: tf.Tensor
     below: Callable[[tf.Tensor], tf.Tensor]
     above: Callable[[tf.Tensor], tf.Tensor]
-    marks: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]] | None = None
+    marks: Callable[[tf.Tensor, _Leaf], list[tf.Tensor]] | None = None
+
+
+_Leaf = Callable[[_Cdf, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+
+
+def _is_a(distribution: Distribution, name: str) -> bool:
+    """Says if the distribution is of that class of TFP, with the CDF that TFP has."""
+    _optional.require("tensorflow_probability")
+    kind = type(distribution)
+    # Without static parameters TFP makes objects of a base with an underscore.
+    return any(base.__name__.lstrip("_") == name for base in kind.__mro__) and (
+        getattr(kind, "_cdf", kind).__module__.startswith("tensorflow_probability")
+    )
+
+
+def bare(distribution: Distribution) -> Distribution:
+    """Returns what is inside of wrappers that only broadcast the batch, or nothing."""
+    while _is_a(distribution, "Independent") or _is_a(distribution, "BatchBroadcast"):
+        distribution = distribution.distribution
+    return distribution
 
 
 def _event_bijector(distribution: Distribution) -> Any:
@@ -123,6 +145,7 @@ def _mixture_parts(
 
 def is_discrete(distribution: Distribution) -> bool:
     """Says if the distribution is one of integers."""
+    distribution = bare(distribution)
     if not distribution.dtype.is_floating:
         return True
     parts = _mixture_parts(distribution)
@@ -137,7 +160,7 @@ def is_discrete(distribution: Distribution) -> bool:
     inner = getattr(distribution, "distribution", None)
     return (
         inner is None
-        or _is_quantized(distribution)
+        or _is_a(distribution, "QuantizedDistribution")
         or not hasattr(inner, "cdf")
         or is_discrete(inner)
     )
@@ -156,14 +179,6 @@ def _integer_atoms(distribution: Distribution) -> tf.Tensor:
         return tf.constant(True)
     atoms = [tf.convert_to_tensor(c.loc) for c in parts[1] if _is_atom(c)]
     return tf.reduce_all([tf.reduce_all(atom == tf.round(atom)) for atom in atoms])
-
-
-def _is_quantized(distribution: Distribution) -> bool:
-    tfp = _optional.require("tensorflow_probability")
-
-    quantized = tfp.distributions.QuantizedDistribution
-    bases = {base for base in quantized.__mro__ if "Quantized" in base.__name__}
-    return isinstance(distribution, tuple(bases))
 
 
 def _support(
@@ -198,10 +213,34 @@ def call_method(distribution: Distribution, method: str, z: tf.Tensor) -> tf.Ten
 
 
 def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
+    distribution = bare(distribution)
     parts = _mixture_parts(distribution)
     if parts is not None:
         return _mixture_cdf(*parts, dtype)
+    if _is_a(distribution, "BatchReshape"):
+        return _reshaped_cdf(distribution, dtype)
+    if _is_a(distribution, "TransformedDistribution"):
+        inner = cdf_and_survival(distribution.distribution, dtype)
+        if inner.marks is not None:
+            return _transformed_cdf(distribution, inner, dtype)
     lower, upper = _support(distribution, dtype)
+    return _within(
+        lower,
+        upper,
+        lambda z: call_method(distribution, "cdf", z),
+        lambda z: call_method(distribution, "survival_function", z),
+    )
+
+
+def _within(
+    lower: tf.Tensor,
+    upper: tf.Tensor,
+    below: Callable[[tf.Tensor], tf.Tensor],
+    above: Callable[[tf.Tensor], tf.Tensor],
+    marks: Any = None,
+) -> _Cdf:
+    """Returns a CDF that is only asked inside of the support."""
+    dtype = lower.dtype
     # A point of the support for the calls whose result is thrown away.
     one = tf.ones([], dtype)
     middle = lower + 0.5 * (upper - lower)
@@ -211,19 +250,104 @@ def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
     some = tf.where(tf.math.is_finite(lower + upper), middle, some)
 
     # TFP gives NaN or worse (Weibull: a positive number) outside of the support.
-    def masked(z, method, left, right):
+    def masked(z, function, left, right):
         inside = (z > lower) & (z < upper)
-        value = call_method(distribution, method, tf.where(inside, z, some))
-        value = tf.cast(value, dtype)
+        value = tf.cast(function(tf.where(inside, z, some)), dtype)
         ends = tf.where(z >= upper, tf.constant(right, dtype), tf.constant(left, dtype))
         return tf.where(inside, value, ends)
 
     return _Cdf(
         lower,
         upper,
-        lambda z: masked(z, "cdf", 0.0, 1.0),
-        lambda z: masked(z, "survival_function", 1.0, 0.0),
+        lambda z: masked(z, below, 0.0, 1.0),
+        lambda z: masked(z, above, 1.0, 0.0),
+        marks,
     )
+
+
+def _transformed_cdf(distribution: Distribution, inner: _Cdf, dtype: tf.DType) -> _Cdf:
+    """Returns the CDF of a monotone function of what has marks."""
+    bijector = distribution.bijector
+    if not bijector._is_injective:  # So says TFP too, with a message.
+        call_method(distribution, "cdf", tf.zeros([], dtype))
+    rises = bijector._internal_is_increasing()
+
+    def forward(x):
+        return tf.stop_gradient(tf.cast(bijector.forward(x), dtype))
+
+    def side(z, one, other):
+        x = bijector.inverse(z)
+        some = tf.zeros_like(x) + tf.clip_by_value(
+            tf.zeros([], dtype), inner.lower, inner.upper
+        )
+        first = one(tf.where(rises, x, some))
+        return tf.where(rises, first, other(tf.where(rises, some, x)))
+
+    def marks(like, leaf):
+        points, scales = inner.marks(like, leaf)
+        moved = forward(points)
+        # The closer of the two, for it may be a curve.
+        steps = [tf.abs(forward(points + s) - moved) for s in (-scales, scales)]
+        far = 2.0**120 * tf.ones_like(moved)
+        steps = [tf.where(tf.math.is_finite(s) & (s > 0), s, far) for s in steps]
+        return [moved, tf.minimum(*steps)]
+
+    ends = [forward(end) for end in (inner.lower, inner.upper)]
+    lower, upper = tf.minimum(*ends), tf.maximum(*ends)
+    infinity = tf.constant(np.inf, dtype)
+    return _within(
+        tf.where(tf.math.is_nan(lower), -infinity, lower),
+        tf.where(tf.math.is_nan(upper), infinity, upper),
+        lambda z: side(z, inner.below, inner.above),
+        lambda z: side(z, inner.above, inner.below),
+        marks,
+    )
+
+
+def _reshaped_cdf(distribution: Distribution, dtype: tf.DType) -> _Cdf:
+    """Returns the CDF of a batch of another shape, which broadcasts as others do."""
+    cdf = cdf_and_survival(distribution.distribution, dtype)
+    inside = distribution.distribution.batch_shape_tensor()
+    batch = distribution.batch_shape_tensor()
+    sizes = distribution.batch_shape
+
+    def there(z):
+        z = tf.broadcast_to(z, tf.broadcast_dynamic_shape(tf.shape(z), batch))
+        axes = range(z.shape.rank)
+        lead = z.shape.rank - sizes.rank
+        # Where the batch is stretched the axis belongs to the labels.
+        kept = [axis for axis in axes[lead:] if sizes[axis - lead] != 1]
+        order = [*[axis for axis in axes if axis not in kept], *kept]
+        z = tf.transpose(z, order)
+        shape = tf.shape(z)
+        outer = shape[: len(order) - len(kept)]
+        z = tf.reshape(z, tf.concat([outer, inside], axis=0))
+
+        def back(x):
+            extra = x.shape.rank - z.shape.rank
+            x = tf.reshape(x, tf.concat([tf.shape(x)[:extra], shape], axis=0))
+            inverse = [extra + int(axis) for axis in np.argsort(order)]
+            return tf.transpose(x, [*range(extra), *inverse])
+
+        return z, back
+
+    def below(z):
+        z, back = there(z)
+        return back(cdf.below(z))
+
+    def above(z):
+        z, back = there(z)
+        return back(cdf.above(z))
+
+    def marks(like, leaf):
+        like, back = there(like)
+        return [back(x) for x in _marks_of(cdf, like, leaf)]
+
+    lower, upper = [
+        tf.reshape(tf.broadcast_to(end, inside), batch)
+        for end in (cdf.lower, cdf.upper)
+    ]
+    return _Cdf(lower, upper, below, above, marks if cdf.marks else None)
 
 
 def _mixture_cdf(
@@ -245,8 +369,8 @@ def _mixture_cdf(
                 weights[..., k] * getattr(cdf, side)(z) for k, cdf in enumerate(cdfs)
             )
 
-        def marks(like):
-            all_marks = [_marks_of(cdf, like) for cdf in cdfs]
+        def marks(like, leaf):
+            all_marks = [_marks_of(cdf, like, leaf) for cdf in cdfs]
             return [tf.concat(x, axis=0) for x in zip(*all_marks, strict=True)]
 
     else:
@@ -261,9 +385,9 @@ def _mixture_cdf(
                 weights * getattr(cdf, side)(z[..., tf.newaxis]), axis=-1
             )
 
-        def marks(like):
+        def marks(like, leaf):
             full = like[..., tf.newaxis] + tf.zeros_like(weights)
-            return [_last_axis_first(x) for x in _marks_of(cdf, full)]
+            return [_last_axis_first(x) for x in _marks_of(cdf, full, leaf)]
 
     return _Cdf(
         lower, upper, lambda z: mixed(z, "below"), lambda z: mixed(z, "above"), marks
@@ -277,8 +401,8 @@ def _last_axis_first(marks: tf.Tensor) -> tf.Tensor:
     return tf.reshape(marks, tf.concat([[-1], tf.shape(marks)[2:]], axis=0))
 
 
-def _marks_of(cdf: _Cdf, like: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    return _marks(cdf, like) if cdf.marks is None else cdf.marks(like)
+def _marks_of(cdf: _Cdf, like: tf.Tensor, leaf: _Leaf) -> list[tf.Tensor]:
+    return list(leaf(cdf, like) if cdf.marks is None else cdf.marks(like, leaf))
 
 
 def _first_true(mask: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -493,7 +617,7 @@ def _continuous_in_pieces(
     """
     dtype = fixed.dtype
     median = _first(lambda z: cdf.below(z) >= 0.5, fixed)[1]
-    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed)]
+    points, scales = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed, _marks)]
     lower, upper = tf.reduce_min(points, axis=0), tf.reduce_max(points, axis=0)
     within = tf.clip_by_value(fixed, lower, upper)
     edges = tf.concat([points, median[tf.newaxis], within[tf.newaxis]], axis=0)
@@ -627,43 +751,104 @@ def _tail(
     return tf.where(positive, tail, tf.zeros_like(tail)), _is_monotone(fixed)
 
 
-def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the score by a sum over integers, and whether it can be relied on."""
-    dtype = y.dtype
-    precision = _PRECISION[dtype]
-    fixed = tf.stop_gradient(y)
-
-    def below(k):
-        return tf.cast(call_method(distribution, "cdf", k), dtype)
-
-    def above(k):
-        return tf.cast(call_method(distribution, "survival_function", k), dtype)
-
+def _integer_marks(
+    cdf: _Cdf, like: tf.Tensor, count: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns integers around the median; and 1 if they are too few, NaN if invalid."""
     _, median = _first_reached(
-        lambda k: below(k) >= 0.5,
-        fixed,
+        lambda k: cdf.below(k) >= 0.5,
+        like,
         2.0 ** np.arange(25),
         25,
         lambda k: tf.floor(0.5 * k),
     )
-    half = NUM_INTEGERS // 2
-    offsets = _special.along_new_axis(np.arange(half, dtype=np.float64), y)
+    half = count // 2
+    offsets = _special.along_new_axis(np.arange(half, dtype=np.float64), like)
     left, right = median - 1 - offsets, median + offsets  # Away from the median.
-    left_tail, left_valid = _tail(below, left, median)
-    right_tail, right_valid = _tail(above, right, median)
-    valid = left_valid & right_valid
+    left_tail, left_valid = _tail(cdf.below, left, median)
+    right_tail, right_valid = _tail(cdf.above, right, median)
     a = tf.reduce_sum(left_tail**2 + right_tail**2, axis=0)
-
-    # The parts of the cells [k, k + 1) between the median and y.
-    right_part = tf.clip_by_value(fixed - right, 0, 1)
-    left_part = tf.clip_by_value(left + 1 - fixed, 0, 1)
-    b = tf.reduce_sum(right_part * right_tail + left_part * left_tail, axis=0)
-    score = a + tf.abs(fixed - median) - 2 * b
-
     # If the tails fall like a power, this is the order of their sum.
     rest = half * (tf.abs(left_tail[-1]) + tf.abs(right_tail[-1]))
-    valid &= rest <= precision.sum_tail * a
-    valid &= _integer_atoms(distribution)
-    valid &= tf.abs(median) < _LARGEST_INTEGER - half
-    cell = tf.clip_by_value(tf.floor(fixed), median - half, median + half - 1)
-    return _with_slope(score, y, 2 * below(cell) - 1), valid
+    wide = rest > _PRECISION[like.dtype].sum_tail * a
+    wide |= tf.abs(median) >= _LARGEST_INTEGER - half
+    nan = tf.constant(np.nan, like.dtype)
+    wrong = tf.where(left_valid & right_valid, tf.cast(wide, like.dtype), nan)
+    return tf.concat([left[::-1], right], axis=0), wrong[tf.newaxis]
+
+
+def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the score by a sum over integers, and whether it can be relied on.
+
+    Each component has its own integers; between them the CDF is constant.
+    """
+    if _is_a(distribution, "TransformedDistribution") and not (
+        type(distribution.bijector).__name__.lstrip("_") == "Shift"
+    ):
+        raise _checks.error(
+            "distribution",
+            "no function but a shift of a distribution of integers",
+            f"{type(distribution).__name__} by {distribution.bijector.name}",
+        )
+    score, wrong = _sum(y, distribution, NUM_INTEGERS)
+    if tf.executing_eagerly() and tf.reduce_any(wrong == 1):
+        score, wrong = _sum(y, distribution, _MANY_INTEGERS)
+        if tf.reduce_any(wrong == 1):
+            raise _checks.error(
+                "distribution",
+                f"narrower: all but a negligible part within {_MANY_INTEGERS} integers "
+                f"around its median, or that of each component, between "
+                f"-{_LARGEST_INTEGER} and {_LARGEST_INTEGER}",
+                f"{type(distribution).__name__}, too wide for a sum over integers",
+            )
+    return score, (wrong == 0) & _integer_atoms(distribution)
+
+
+def _sum(
+    y: tf.Tensor, distribution: Distribution, count: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the score, and 0, or what is wrong: see `_integer_marks`."""
+    dtype = y.dtype
+    fixed = tf.stop_gradient(y)
+
+    if _mixture_parts(distribution) or _is_a(distribution, "BatchReshape"):
+        cdf = cdf_and_survival(distribution, dtype)
+    else:
+        infinity = tf.constant(np.inf, dtype)
+        cdf = _Cdf(
+            -infinity,
+            infinity,
+            lambda k: tf.cast(call_method(distribution, "cdf", k), dtype),
+            lambda k: tf.cast(call_method(distribution, "survival_function", k), dtype),
+        )
+
+    def leaf(part, like):
+        return _integer_marks(part, like, count)
+
+    points, wrong = [tf.stop_gradient(x) for x in _marks_of(cdf, fixed, leaf)]
+    if cdf.marks is not None:
+        points = tf.sort(points, axis=0)
+    index, _ = _first_true(cdf.below(points) >= 0.5)
+    position = tf.range(tf.shape(points)[0])
+    position = tf.reshape(position, [-1] + [1] * y.shape.rank)
+    is_right = position >= index
+    median = tf.reduce_min(
+        tf.where(is_right, points, tf.constant(np.inf, dtype)), axis=0
+    )
+    ends = tf.concat([points[1:], points[-1:] + 1], axis=0)
+    some = tf.broadcast_to(median, tf.shape(points))
+    left_tail, _ = _tail(cdf.below, tf.where(is_right, some, points), median)
+    right_tail, _ = _tail(cdf.above, tf.where(is_right, points, some), median)
+    zero, nan = tf.zeros_like(points), tf.constant(np.nan, dtype)
+    width = ends - points
+    a = tf.where(is_right, right_tail, left_tail) ** 2 * width
+    # The parts of the cells between the median and y.
+    right_part = tf.clip_by_value(fixed - points, zero, width)
+    left_part = tf.clip_by_value(ends - fixed, zero, width)
+    b = tf.where(is_right, right_part * right_tail, left_part * left_tail)
+    score = tf.reduce_sum(a - 2 * b, axis=0) + tf.abs(fixed - median)
+
+    cell = tf.clip_by_value(tf.floor(fixed), points[0], points[-1])
+    score = _with_slope(score, y, 2 * cdf.below(cell) - 1)
+    worst = tf.reduce_max(wrong, axis=0)
+    return score, tf.where(tf.reduce_any(tf.math.is_nan(wrong), axis=0), nan, worst)

@@ -90,9 +90,12 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
     `cdf` itself is accurate. The integrals of a mixture are split at the quartiles and
     the ends of its K components, which may be as narrow and as far apart as their dtype
     can tell (1e-8, at the cost of some 1000 K + 2000 evaluations). Tails
-    slower than 1 / sqrt(z) have no finite score, and those near it are refused. A
-    distribution of integers is summed over the 2048 integers around its median,
-    exactly, and refused where more than a negligible part lies outside.
+    slower than 1 / sqrt(z) have no finite score, and those near it are refused. So it
+    is for what a BatchReshape, a BatchBroadcast, an Independent, a monotone bijector or
+    another mixture makes of a mixture. A distribution of integers is summed over the
+    2048 integers around its median, or those of all components, exactly; in eager
+    execution over 65536 where those are too few. It is refused where more than a
+    negligible part lies outside.
 
     Differentiable once, in the labels (the derivative is `2 F(y) - 1`) and in all
     parameters in which the `cdf` is. Everything has a static shape and compiles with
@@ -177,6 +180,7 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
 
 def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the scores and whether each can be relied on."""
+    distribution = _quadrature.bare(distribution)
     closed_form = _closed_form_crps.lookup(distribution)
     if closed_form is not None:
         result = closed_form(y, distribution)
