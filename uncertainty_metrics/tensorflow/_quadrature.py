@@ -101,15 +101,15 @@ class _Cdf:
     upper: tf.Tensor
     below: Callable[[tf.Tensor], tf.Tensor]
     above: Callable[[tf.Tensor], tf.Tensor]
-    marks: Callable[[tf.Tensor, _Leaf], list[tf.Tensor]] | None = None
+    marks: _Marks | None = None
 
 
 _Leaf = Callable[[_Cdf, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+_Marks = Callable[[tf.Tensor, _Leaf], list[tf.Tensor]]
 
 
 def _is_a(distribution: Distribution, name: str) -> bool:
     """Says if the distribution is of that class of TFP, with the CDF that TFP has."""
-    _optional.require("tensorflow_probability")
     kind = type(distribution)
     # Without static parameters TFP makes objects of a base with an underscore.
     return any(base.__name__.lstrip("_") == name for base in kind.__mro__) and (
@@ -222,7 +222,7 @@ def cdf_and_survival(distribution: Distribution, dtype: tf.DType) -> _Cdf:
     if _is_a(distribution, "TransformedDistribution"):
         inner = cdf_and_survival(distribution.distribution, dtype)
         if inner.marks is not None:
-            return _transformed_cdf(distribution, inner, dtype)
+            return _transformed_cdf(distribution, inner, inner.marks, dtype)
     lower, upper = _support(distribution, dtype)
     return _within(
         lower,
@@ -265,7 +265,9 @@ def _within(
     )
 
 
-def _transformed_cdf(distribution: Distribution, inner: _Cdf, dtype: tf.DType) -> _Cdf:
+def _transformed_cdf(
+    distribution: Distribution, inner: _Cdf, inner_marks: _Marks, dtype: tf.DType
+) -> _Cdf:
     """Returns the CDF of a monotone function of what has marks."""
     bijector = distribution.bijector
     if not bijector._is_injective:  # So says TFP too, with a message.
@@ -284,7 +286,7 @@ def _transformed_cdf(distribution: Distribution, inner: _Cdf, dtype: tf.DType) -
         return tf.where(rises, first, other(tf.where(rises, some, x)))
 
     def marks(like, leaf):
-        points, scales = inner.marks(like, leaf)
+        points, scales = inner_marks(like, leaf)
         moved = forward(points)
         # The closer of the two, for it may be a curve.
         steps = [tf.abs(forward(points + s) - moved) for s in (-scales, scales)]
