@@ -34,10 +34,12 @@ def _huge(rng, shape, dtype, jumps):
         masked[..., 0] = False
         return (logits + _MASK * masked).astype(dtype)
     top = dtype(rng.choice(_TOPS[dtype]))
+    step = np.spacing(np.abs(top))
     # Steps after which a probability is 0 in either precision, where ranks matter.
-    steps = rng.choice([0, 1000] if jumps else [0, 1, 2, 1000], shape)
+    many = 1000 * max(1, 1 / step)
+    steps = rng.choice([0, many] if jumps else [0, 1, 2, many], shape)
     steps[..., 0] = 0
-    logits = top - steps.astype(dtype) * np.spacing(np.abs(top))
+    logits = top - steps.astype(dtype) * step
     return np.where(rng.random(shape) < 0.2, np.minimum(logits, 0), logits)
 
 

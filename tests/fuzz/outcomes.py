@@ -93,14 +93,16 @@ def is_data(value: Any) -> bool:
 
 
 def extent(arguments: Arguments) -> tuple[float, float]:
-    """Returns the smallest and the largest size of the data."""
+    """Returns the smallest and the largest size of the data, as arithmetic takes it."""
     sizes = []
-    for value in arguments.values():
+    for name, value in arguments.items():
         if isinstance(value, list | tuple):
             with contextlib.suppress(ValueError):  # Ragged.
                 value = np.asarray(value)
         if is_data(value):
-            sizes.append(np.abs(np.asarray(value, np.float64)).reshape(-1))
+            size = np.abs(np.asarray(value, np.float64)).reshape(-1)
+            with np.errstate(over="ignore"):
+                sizes.append(size**2 if name == "stddevs" else size)
     sizes = np.concatenate([[1.0], *sizes])
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     return sizes.min(), sizes.max()

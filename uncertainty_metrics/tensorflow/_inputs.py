@@ -232,15 +232,15 @@ def examples(
     predictions = tf.reshape(predictions, [-1, num_classes or 1])
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
-        if not shape.is_compatible_with(labels_predicted.shape) and (
-            labels_predicted.shape.num_elements() != shape.num_elements()
-            or shape.num_elements() is None
-        ):
+        sizes = {labels_predicted.shape.num_elements(), shape.num_elements()}
+        if len(sizes - {None}) == 2:
             raise _checks.error(
                 "labels_predicted",
                 f"of the shape of the labels, {list(shape)}",
                 f"shape {list(labels_predicted.shape)}",
             )
+        if None in sizes:
+            usable &= tf.size(labels_predicted) == tf.size(labels)
     weights, sane = weights_and_ignored(sample_weight, labels, ignore_index, dtype)
     usable &= sane
     classes = num_classes or 2
