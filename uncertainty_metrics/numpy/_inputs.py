@@ -353,7 +353,6 @@ def examples(
     predictions = as_array(name, predictions)
     labels = as_array("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
-    _check_not_swapped(labels, predictions, name)
     if num_classes is None:
         _check_not_one_hot(labels, predictions, name)
     shape = labels.shape
@@ -395,6 +394,7 @@ def examples(
         if labels_predicted is not None:
             labels_predicted = labels_predicted[left]
 
+    _check_not_swapped(labels, passed, name)
     classes = num_classes or 2
     labels = integer_labels("labels", labels, classes)
     if labels_predicted is not None:
