@@ -17,10 +17,11 @@ _SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
 def _unknown(rng, size, examples):
     """Returns a static shape, and whether it is that of an argument all the same.
 
-    Only the number of examples must never be needed.
+    The number of examples must never be needed; the last of several axes tells
+    classes from examples.
     """
     shape = [None if rng.random() < 0.5 else n for n in size]
-    needed = None in shape[examples:]
+    needed = None in shape[examples:] or (len(shape) > 1 and shape[-1] is None)
     return shape, not needed
 
 

@@ -84,7 +84,7 @@ def check(make, change, tries, rng):
     lines = range(1, last + 1) if tries is None else rng.integers(1, last + 1, tries)
     for line in {1, last, *map(int, lines)}:
         metric = make()
-        error = (RuntimeError, KeyboardInterrupt)[line % 2]
+        error = (MemoryError, KeyboardInterrupt)[line % 2]
         with pytest.raises(error):
             interrupt(lambda: change(metric), line, error)  # noqa: B023
         found = state(metric)

@@ -184,6 +184,8 @@ def test_object_accumulates_exactly(scheme, class_conditional, rng):
 def test_object_keeps_its_state_when_it_raises(scheme, bad, rng):
     if bad == "zero weights":
         pytest.skip("such a batch adds nothing")
+    if bad == "label beyond int64":
+        pytest.skip("the option is one of the constructor")
     data = catalogue.data(rng)
     metric = um.GeneralCalibrationError(scheme, False, True, "l1")
     metric.update_state(**data.arguments())

@@ -209,7 +209,7 @@ def test_bad_weights_and_options_raise(name):
         call(name, [3, 3], [0.1, 0.2], ignore_index=3)
     with pytest.raises(TypeError, match="scores"):
         call(name, [0, 1], ["a", "b"])
-    with pytest.raises(TypeError, match="labels"):
+    with pytest.raises(ValueError, match=r"`labels` must be .*np\.unique"):
         call(name, ["a", "b"], [0.1, 0.2])
     for tpr in (0, -0.5, 1.01, np.nan, None, "most"):
         with pytest.raises(ValueError, match=r"`tpr` must be in \(0, 1\]"):

@@ -9,7 +9,8 @@ import pytest
 from scipy import optimize, stats
 from sklearn import metrics
 
-from uncertainty_metrics.numpy import recalibration, regression
+from uncertainty_metrics.numpy import recalibration
+from uncertainty_metrics.numpy.regression import _functions as regression
 
 
 def make(rng, n=60, scale=1.0):
@@ -440,11 +441,12 @@ def test_temperature_refuses(rng, tmp_path):
 
 
 def test_plots_are_imported_when_they_are_used():
+    from uncertainty_metrics.numpy import regression as um_regression
     from uncertainty_metrics.visualization import regression as plots
 
-    assert regression.plot_reliability_diagram is plots.plot_reliability_diagram
-    for name in regression.__all__:
-        assert getattr(regression, name) is not None
-    assert set(regression.__all__) == set(dir(regression))
+    assert um_regression.plot_reliability_diagram is plots.plot_reliability_diagram
+    for name in um_regression.__all__:
+        assert getattr(um_regression, name) is not None
+    assert set(um_regression.__all__) == set(dir(um_regression))
     with pytest.raises(AttributeError, match="no_such_name"):
         regression.no_such_name  # noqa: B018

@@ -404,7 +404,7 @@ def test_accuracy(rng):
         sklearn_metrics.accuracy_score(labels, decided, sample_weight=weights)
     )
     others = rng.integers(0, 3, len(labels))
-    for given in ({"probabilities": predictions}, {"logits": predictions}):
+    for given in ({"probabilities": predictions}, {"logits": 2 * predictions}):
         result = selective.accuracy(labels, **given, labels_predicted=others)
         assert result == pytest.approx(np.mean(others == labels))
     assert selective.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)

@@ -501,7 +501,9 @@ def test_bad_input_raises(bad, words):
             um.spce(**arguments)
 
 
-@pytest.mark.parametrize("name", ["probs", "labels"])
-def test_text_is_a_type_error(name):
-    with pytest.raises(TypeError, match=name):
+@pytest.mark.parametrize(
+    ("name", "error"), [("probs", TypeError), ("labels", ValueError)]
+)
+def test_text_is_no_number(name, error):
+    with pytest.raises(error, match=f"`{name}` must .* numbers.*text"):
         um.spce(**{**GOOD, name: ["a", "b", "c", "d"]})

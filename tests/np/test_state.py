@@ -182,7 +182,7 @@ def test_sums_of_states_do_not_wrap():
         assert large + state() == large
         with pytest.raises(ValueError, match=r"`(invalid|units)` must.*Received"):
             large + large
-    less = state(units=[1, -(2**61)])
+    less = state(units=[1, -(2**61) - 512])
     with pytest.raises(ValueError, match="`units` must"):
         less + less
 

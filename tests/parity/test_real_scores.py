@@ -188,7 +188,7 @@ def test_bad_shapes_raise(room, row, rng):
             score(room, row, row.cases[0], arguments)
         assert "Received" in str(raised.value)
     text = {**row.arguments(rng, [2]), "labels": ["a", "b"]}
-    with pytest.raises(TypeError, match="labels"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         score(room, row, row.cases[0], text)
 
 

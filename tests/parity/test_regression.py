@@ -670,5 +670,5 @@ def test_distribution_pit_refuses():
 
 
 def test_both_rooms_have_the_same_names():
-    shared = set(np_regression.__all__) - set(np_regression._PLOTS)
+    shared = set(np_regression.__all__)
     assert set(tf_regression.__all__) == shared | {"distribution_pit"}

@@ -197,3 +197,14 @@ def test_bad_data(name):
         assert messages[0] == messages[1]
         in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
         assert np.all(np.isnan(tf.nest.flatten(in_graph))), arguments
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_rows_of_logits_are_tied_wherever_they_are(dtype):
+    logits = np.zeros([7, 4], dtype)  # The margin is -log(3), in every row.
+    for right in range(7):
+        labels = np.ones(7, int)
+        labels[right] = 0
+        for function in (um.aurc, tf.function(um.aurc)):
+            value = float(function(labels, logits=tf.constant(logits)))
+            assert value == pytest.approx(6 / 7, abs=1e-6)

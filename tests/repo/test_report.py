@@ -1453,7 +1453,7 @@ BAD_NPZ = {
     "no weight": ({**good(), "sample_weight": np.zeros(60)}, "positive weight"),
     "sum of weights": (
         {**good(), "sample_weight": np.full(60, 1e308)},
-        "must sum to at most 1e+300",
+        "must be of a sum up to 1e+300",
     ),
     "weights' shape": ({**good(), "sample_weight": np.ones(3)}, "broadcastable"),
     "swapped": (
@@ -1509,7 +1509,7 @@ BAD_ENSEMBLES = {
     "no examples": ({"labels": np.zeros(0), "probs": np.zeros([0, 2, 3])}, "at least"),
     "a member above 1": (
         ensemble_changed((3, 1, 2), 1.5),
-        "`probabilities` must be in [0, 1]. Received: 1.5 at [3, 1, 2]",
+        "Received: 1.5 at [3, 1, 2]",
     ),
     "NaN": (ensemble_changed((3, 1, 2), np.nan), "Received: nan at [3, 1, 2]"),
     "NaN logit": (ensemble_changed((3, 1, 2), np.nan, "logits"), "nan at [3, 1]"),
@@ -1531,7 +1531,7 @@ BAD_ENSEMBLES = {
             "probs": members()[1],
             "sample_weight": np.full(120, 1e308),
         },
-        "must sum to at most 1e+300",
+        "must be of a sum up to 1e+300",
     ),
 }
 
@@ -1592,7 +1592,8 @@ def test_parquet_equals_csv(kind):
     labels, probabilities = examples(classes=2, n=30)
     columns = {"labels": labels, "sample_weight": np.arange(30, dtype=np.float32)}
     if kind == "classes":
-        columns |= {"logit_1": probabilities[:, 1], "logit_0": probabilities[:, 0]}
+        logits = np.log(probabilities)
+        columns |= {"logit_1": logits[:, 1], "logit_0": logits[:, 0]}
     elif kind == "one column":
         columns |= {"probability": probabilities[:, 1], "name": ["a"] * 30}
     else:

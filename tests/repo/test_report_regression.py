@@ -409,7 +409,7 @@ BAD = {
     "no weight": ({**GOOD, "sample_weight": np.zeros(6)}, "positive weight"),
     "sum of weights": (
         {**GOOD, "sample_weight": np.full(6, 1e308)},
-        "must sum to at most 1e+300",
+        "must be of a sum up to 1e+300",
     ),
     "objects": ({**GOOD, "mean": np.array([None] * 6)}, "pickled objects"),
 }

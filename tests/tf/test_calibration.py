@@ -57,7 +57,7 @@ def test_only_dense_numeric_tensors_are_taken():
         um.ece(tf.ragged.constant([[0], [1, 0]]), probabilities)
     with pytest.raises(ValueError, match=r"probabilities.*Sparse"):
         um.ece([0, 1], tf.sparse.from_dense(probabilities))
-    with pytest.raises(TypeError, match="labels"):
+    with pytest.raises(ValueError, match=r"`labels` must be .*np\.unique"):
         um.ece(tf.constant(["a", "b"]), probabilities)
     with pytest.raises(TypeError, match="probabilities"):
         um.ece([0, 1], tf.cast(probabilities, tf.complex64))

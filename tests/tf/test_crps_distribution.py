@@ -977,7 +977,7 @@ def test_wrong_arguments():
         crps_distribution(0.0, 1.0)
     with pytest.raises(TypeError, match=r"Distribution\. Received: "):
         crps_distribution(0.0, tfd.Normal)
-    with pytest.raises(TypeError, match="labels"):
+    with pytest.raises(ValueError, match="`labels` must be numbers"):
         crps_distribution(["a"], normal)
     with pytest.raises(ValueError, match="scalar events"):
         crps_distribution([0.0, 1.0], tfd.MultivariateNormalDiag([0.0, 0.0]))

@@ -479,13 +479,15 @@ def test_gradients_of_means_are_weighted():
     labels, weights = [0, 1, 1, 0], [1.0, 2.0, 0.0, 0.5]
     logits = [[1.0, 0.0], [0.0, 0.3], [2.0, 1.0], [0.0, -1.0]]
     for score in (um.brier_score, um.negative_log_likelihood):
-        (each,) = gradients_of(lambda x, f=score: f(labels, x, aggregate=False), logits)
+        (each,) = gradients_of(
+            lambda x, f=score: f(labels, logits=x, aggregate=False), logits
+        )
         (mean,) = gradients_of(
-            lambda x, f=score: f(labels, x, sample_weight=weights), logits
+            lambda x, f=score: f(labels, logits=x, sample_weight=weights), logits
         )
         close(mean, each * np.array(weights)[:, None] / 3.5)
         (mean,) = gradients_of(
-            lambda x, f=score: f([0, 1, -1, 0], x, ignore_index=-1), logits
+            lambda x, f=score: f([0, 1, -1, 0], logits=x, ignore_index=-1), logits
         )
         close(mean, each * np.array([1, 1, 0, 1])[:, None] / 3)
 

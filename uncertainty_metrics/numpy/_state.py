@@ -127,13 +127,17 @@ def _check_counts(
         raise _checks.error("invalid", "in [0, 2^62)", invalid)
     if units is None or hi is None or lo is None or not units.size:
         return
-    sizes = np.abs(units.astype(np.float64)).reshape(len(units), -1).sum(axis=1)
-    if sizes.max() >= _MAX_COUNT:
-        raise _checks.error("units", "of sums below 2^62", f"{sizes.max():.4g}")
     of_units, of_hi = _count_rows(units.shape, len(hi))
     counts = units[of_units]
     if np.any(counts < 0):
         raise _checks.error("units", ">= 0 where they count", counts.min())
+    total = counts.astype(np.float64).reshape(len(counts), -1).sum(axis=1).max()
+    if total >= _MAX_COUNT:
+        raise _checks.error("units", "of sums below 2^62", f"{total:.4g}")
+    # Scores of so many examples, in multiples of 2^-9; of more the result is NaN.
+    largest = np.abs(units.astype(np.float64)).max()
+    if counts.max() <= 2**53 and largest > _MAX_COUNT:
+        raise _checks.error("units", "within 2^62", f"{largest:.4g}")
     # A weight of 0.6 counts as 1 and -0.4.
     with np.errstate(invalid="ignore"):  # Infinities may meet.
         weights = hi[of_hi].astype(np.float64) + lo[of_hi] + counts

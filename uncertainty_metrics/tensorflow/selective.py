@@ -30,6 +30,11 @@ def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
 
     The probability itself is 1.0 from a margin of 17 on, in float32.
     """
+    rows = tf.shape(logits)[0]
+    if logits.dtype == tf.float64:
+        # The last few of a tensor take another path through TensorFlow's float64 log
+        # and exp, and equal rows must stay equal.
+        logits = tf.pad(logits, [[0, -rows % 16], [0, 0]])
     index = tf.argmax(logits, axis=-1, output_type=tf.int32)
     top = _inputs.take(logits, index)
     is_top = tf.one_hot(index, logits.shape[1], True, False, dtype=tf.bool)
@@ -40,7 +45,8 @@ def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     margin = (top - reference) - tf.math.log(total)
     right = tf.math.is_finite(top) & ~tf.math.is_nan(margin)
     margin = tf.clip_by_value(margin, logits.dtype.min, logits.dtype.max)
-    return index, tf.where(right, margin, tf.zeros_like(margin)), right
+    margin = tf.where(right, margin, tf.zeros_like(margin))
+    return index[:rows], margin[:rows], right[:rows]
 
 
 def ranked(examples: _inputs.Examples) -> _ranking.Ranked:
