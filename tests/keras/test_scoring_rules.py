@@ -44,6 +44,7 @@ def test_decomposition_of_other_classes_raises():
         fresh.merge_state([third])
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     "name",
     [

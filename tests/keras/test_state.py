@@ -21,6 +21,7 @@ import uncertainty_metrics as um
 from tests.keras.streams import STREAMS, every_stream, parts, plain
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics import scoring_rules
+from uncertainty_metrics.numpy import _state as states
 from uncertainty_metrics.numpy._state import MetricState
 
 pytestmark = pytest.mark.keras
@@ -592,3 +593,12 @@ def test_graphs_of_many_class_counts_are_not_kept():
     last = graph(11)
     update(11)
     assert graph(11) is last
+
+
+def test_an_interrupt_leaves_no_bound_behind():
+    bounded = states.bounded_by(um.Accuracy().get_state())
+    bounded.__enter__()
+    with pytest.raises(ValueError, match="Received: "):
+        states.check_cells((2, 10**9))
+    del bounded  # As where an interrupt comes before `__exit__`.
+    states.check_cells((2, 10**9))

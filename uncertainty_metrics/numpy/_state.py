@@ -14,7 +14,8 @@ import json
 import math
 import os
 import reprlib
-from collections.abc import Collection, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,28 +176,33 @@ def _add_pairs(
 
 
 # The cells of the state for which a metric is made: its options and classes may come
-# from a file that claims any number.
-_cells: contextvars.ContextVar[float] = contextvars.ContextVar("_cells", default=np.inf)
+# from a file that claims any number. The call that makes it holds what this refers to,
+# so that an interrupt, which may come before any `finally`, leaves no bound behind.
+_bound: contextvars.ContextVar[Callable[[], set[int] | None]] = contextvars.ContextVar(
+    "bound", default=lambda: None
+)
 
 
 def check_cells(shape: tuple[int, ...]) -> None:
     """Raises ValueError if a metric needs far more cells than its state has."""
-    if math.prod(shape) > max(_cells.get(), _FEW_CELLS):
+    bound = _bound.get()()
+    if bound is not None and math.prod(shape) > max(*bound, _FEW_CELLS):
         raise _checks.error(
             "arrays",
             f"of the shape that the options and classes ask for, {list(shape)}",
-            f"{_cells.get()} cells",
+            f"{max(bound)} cells",
         )
 
 
 @contextlib.contextmanager
 def bounded_by(state: MetricState) -> Iterator[None]:
     """Refuses metrics that have far more cells than the state."""
-    token = _cells.set(state.arrays["hi"].size if "hi" in state.arrays else 0)
+    held = {state.arrays["hi"].size if "hi" in state.arrays else 0}
+    token = _bound.set(weakref.ref(held))
     try:
         yield
     finally:
-        _cells.reset(token)
+        _bound.reset(token)
 
 
 def _opened(path: str | os.PathLike[str] | IO[bytes], mode: str) -> Any:
