@@ -114,7 +114,7 @@ def _stored(rng, array):
         lambda a: np.ma.masked_array(a),
         lambda a: tuple(single(a).tolist()) if a.ndim else a,
         lambda a: list(a) if a.ndim and not a.dtype.hasobject else a,
-        lambda a: a if a.dtype.kind in "mM" else memoryview(np.ascontiguousarray(a)),
+        lambda a: a if a.dtype.kind in "mMV" else memoryview(np.ascontiguousarray(a)),
         _unaligned,
     ]
     return forms[rng.integers(len(forms))](array)
