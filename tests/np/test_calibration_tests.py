@@ -7,7 +7,7 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
 from uncertainty_metrics._spec import CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _inputs, _resampling
+from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
 from uncertainty_metrics.numpy.calibration_tests import calibration_test
 
 SIGMAS = 5  # One false alarm in two million.
@@ -58,7 +58,7 @@ def test_cells_add_up_to_the_statistics(scheme, scores, options, weighted, dtype
         data.labels, data.predictions, sample_weight=data.weights if weighted else None
     )
     statistics = _binning.bin_statistics(examples, spec)
-    entries = _resampling._entries(examples, spec, statistics)
+    entries = _bin_draws._entries(examples, spec, statistics)
     weights = np.ones(len(examples.labels)) if not weighted else examples.weights
     weights = np.broadcast_to(weights[:, None], entries.cells.shape).ravel()
     for values, expected in (
@@ -81,12 +81,12 @@ def test_distribution_of_hits(n, rng):
     expected = np.ones(1)
     for p in scores:
         expected = np.convolve(expected, [1 - p, p])
-    found = _resampling._hit_distribution(scores)
+    found = _bin_draws._hit_distribution(scores)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
 def test_distribution_of_many_hits():
-    found = _resampling._hit_distribution(np.full(3000, 0.3))
+    found = _bin_draws._hit_distribution(np.full(3000, 0.3))
     expected = stats.binom(3000, 0.3).pmf(np.arange(3001))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
@@ -101,11 +101,11 @@ def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, 
     spec = spec_of(scheme, scores, num_bins=4)
     statistics = _binning.bin_statistics(examples, spec)
     drawn = np.stack(
-        list(_resampling.calibrated_sums(examples, spec, statistics, 1500, rng))
+        list(_bin_draws.calibrated_sums(examples, spec, statistics, 1500, rng))
     )
     assert drawn.shape == (1500, *statistics.counts.shape)
 
-    entries = _resampling._entries(examples, spec, statistics)
+    entries = _bin_draws._entries(examples, spec, statistics)
     mean, variance = np.zeros((2, entries.num_cells))
     for i, (cells, p) in enumerate(zip(entries.cells, entries.scores, strict=True)):
         weight = 1.0 if weights is None else weights[i]
@@ -132,10 +132,10 @@ def test_blocks_draw_as_the_whole_does(rng, monkeypatch):
         spec = spec_of("even", scores)
         statistics = _binning.bin_statistics(examples, spec)
         arguments = (examples, spec, statistics, 999, rng)
-        whole = np.stack(list(_resampling.calibrated_sums(*arguments)))
+        whole = np.stack(list(_bin_draws.calibrated_sums(*arguments)))
         with monkeypatch.context() as patch:
-            patch.setattr(_resampling, "_BLOCK", 500)
-            parts = np.stack(list(_resampling.calibrated_sums(*arguments)))
+            patch.setattr(_bin_draws, "_BLOCK", 500)
+            parts = np.stack(list(_bin_draws.calibrated_sums(*arguments)))
         assert parts.shape == whole.shape
         error = np.sqrt((whole.var(axis=0) + parts.var(axis=0)) / 999)
         difference = np.abs(parts.mean(axis=0) - whole.mean(axis=0))
@@ -365,7 +365,7 @@ def test_rows_that_do_not_sum_to_1_have_no_labels_to_draw():
 def test_band_of_one_score_holds_the_binomial_quantiles(rng):
     examples = _inputs.examples(np.ones(200, int), np.full(200, 0.7))
     spec = spec_of(num_bins=5)
-    lower, upper = _resampling.consistency_band(examples, spec, 0.9, 20000, 0)
+    lower, upper = _bin_draws.consistency_band(examples, spec, 0.9, 20000, 0)
     assert np.flatnonzero(~np.isnan(lower)).tolist() == [3]
     binomial = stats.binom(200, 0.7)
     noise = SIGMAS * np.sqrt(0.05 * 0.95 / 20000)
@@ -385,7 +385,7 @@ def test_band_holds_a_calibrated_model(scheme, scores, weighted, rng):
         weights = rng.choice([1.0, 2.0], 80) if weighted else None
         examples = _inputs.examples(labels, probabilities, sample_weight=weights)
         statistics = _binning.bin_statistics(examples, spec)
-        lower, upper = _resampling.consistency_band(examples, spec, 0.8, 200, rng)
+        lower, upper = _bin_draws.consistency_band(examples, spec, 0.8, 200, rng)
         some = statistics.counts > 0
         np.testing.assert_array_equal(np.isnan(lower), ~some)
         np.testing.assert_array_equal(np.isnan(upper), ~some)
@@ -403,7 +403,7 @@ def test_bars_of_one_bin_are_binomial_quantiles(rng):
     for weight, draws in ((None, 20000), (weights, 4000)):
         examples = _inputs.examples(right.astype(int), scores, sample_weight=weight)
         spec = spec_of(num_bins=4)
-        lower, upper = _resampling.bin_intervals(
+        lower, upper = _bin_draws.bin_intervals(
             examples, spec, 0.9, draws, seed_of(rng)
         )
         noise = SIGMAS * np.sqrt(0.05 * 0.95 / draws)
@@ -421,13 +421,13 @@ def test_bars_agree_with_resampled_examples(scheme, scores, rng):
 
     def bars(weight):
         examples = _inputs.examples(labels, probabilities, sample_weight=weight)
-        return _resampling.bin_intervals(examples, spec, 0.8, 600, seed_of(rng))
+        return _bin_draws.bin_intervals(examples, spec, 0.8, 600, seed_of(rng))
 
     examples = _inputs.examples(labels, probabilities)
     statistics = _binning.bin_statistics(examples, spec)
     accuracies, counts = statistics.accuracies, statistics.counts
     # The standard error of a ratio, from what each example adds to it.
-    entries = _resampling._entries(examples, spec, statistics)
+    entries = _bin_draws._entries(examples, spec, statistics)
     residuals = entries.outcomes - accuracies.ravel()[entries.cells]
     shares = np.zeros((400, counts.size))
     np.add.at(shares, (np.arange(400)[:, None], entries.cells), residuals)
@@ -451,7 +451,7 @@ def test_bars_agree_with_resampled_examples(scheme, scores, rng):
 def test_interval_leaves_out_what_the_level_says(rng):
     draws = rng.permutation(np.arange(1001.0))[:, None] * np.ones(2)
     draws[:, 1] = np.nan
-    lower, upper = _resampling._interval(draws, 0.95)
+    lower, upper = _bin_draws._interval(draws, 0.95)
     assert lower[0] == 25
     assert upper[0] == 975
     assert np.isnan(lower[1])
@@ -461,7 +461,7 @@ def test_interval_leaves_out_what_the_level_says(rng):
 def test_intervals_repeat_with_their_seed(rng):
     labels, probabilities = calibrated(rng)
     examples = _inputs.examples(labels, probabilities)
-    for function in (_resampling.consistency_band, _resampling.bin_intervals):
+    for function in (_bin_draws.consistency_band, _bin_draws.bin_intervals):
         first, second, other = (
             function(examples, spec_of(), 0.9, 100, seed) for seed in (1, 1, 2)
         )

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from benchmarks import censored_coverage
-from uncertainty_metrics.numpy import _smoothing, censored
+from uncertainty_metrics.numpy import _crossfit, censored
 
 AGGREGATIONS = ["Kaplan-Meier", "Nelson-Aalen"]
 KERNELS = {
@@ -254,7 +254,7 @@ def test_interval_equals_a_loop(data, options, censoring):
     )
 
     ranks = np.argsort(np.argsort(p, kind="stable"))
-    fold = _smoothing.fold_numbers(ranks // 5, 5, np.random.default_rng(3))
+    fold = _crossfit.fold_numbers(ranks // 5, 5, np.random.default_rng(3))
     trunc = options.get("weight_trunc", 0.05)
     w = {
         "constant": np.ones(100),
@@ -308,12 +308,12 @@ def test_repeats_are_summarised_by_medians(data):
     np.testing.assert_allclose(interval.estimate, math.sqrt(max(median, 0)), rtol=1e-12)
     error = sorted(fit.error for fit in fits)[1]
     spread = sorted(fit.spread for fit in fits)[1]
-    expected = _smoothing.Fit(median, error, spread).interval(0.05)
+    expected = _crossfit.Fit(median, error, spread).interval(0.05)
     np.testing.assert_allclose(interval, expected, rtol=1e-12)
 
 
 def test_interval_is_that_of_the_root_where_the_error_is_small():
-    fit = _smoothing.Fit(0.04, 0.0004, 0.04)
+    fit = _crossfit.Fit(0.04, 0.0004, 0.04)
     root, z = 0.2, stats.norm.ppf(0.975)
     error = fit.error / (2 * root)
     np.testing.assert_allclose(
@@ -321,8 +321,8 @@ def test_interval_is_that_of_the_root_where_the_error_is_small():
         [root - z * error, root, root + z * error],
         rtol=1e-5,
     )
-    assert _smoothing.Fit(-0.01, 0.001, 0.001).interval(0.05)[:2] == (0, 0)
-    assert _smoothing.Fit(0.0, 0.0, 0.0).interval(0.05) == (0, 0, 0)
+    assert _crossfit.Fit(-0.01, 0.001, 0.001).interval(0.05)[:2] == (0, 0)
+    assert _crossfit.Fit(0.0, 0.0, 0.0).interval(0.05) == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -413,7 +413,7 @@ def test_intervals_nest_and_larger_weights_need_the_mean(data):
     assert wide.lower <= narrow.lower <= narrow.estimate <= narrow.upper < wide.upper
     assert censored.cce(*data, 1.0, weights="chi") > 1.9 * censored.cce(*data, 1.0)
     ratio = censored.cce(*data, 1.0, weights="chi", normalize=True)
-    w = _smoothing.weight_function(data[0], "chi").mean()
+    w = _crossfit.weight_function(data[0], "chi").mean()
     np.testing.assert_allclose(
         ratio, censored.cce(*data, 1.0, weights="chi") / math.sqrt(w), rtol=1e-9
     )

@@ -11,7 +11,7 @@ from scipy import stats
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _progress
-from uncertainty_metrics.numpy import _replicates, regression, resampling
+from uncertainty_metrics.numpy import _bootstrapped, regression, resampling
 
 pytestmark = pytest.mark.filterwarnings("ignore:The estimate is not in its interval")
 
@@ -425,7 +425,7 @@ def averaged(result):
 @pytest.mark.filterwarnings("ignore")
 def test_each_resample_has_the_value_of_a_call(module, name, data, rng):
     data, function = data(rng), getattr(module, name)
-    metric = _replicates.prepared(function, data)
+    metric = _bootstrapped.prepared(function, data)
     estimate = averaged(function(**data))
     np.testing.assert_allclose(flat(metric.estimate), estimate)
     finite = np.isfinite(estimate)
@@ -465,7 +465,7 @@ def test_resamples_without_an_example_have_no_value(missing, rng):
     data[missing] = np.array([1, 1, 0, 0, 0, 0])
     data |= {"ignore_index": 0} if missing == "labels" else {}
     for metric in (um.ece, um.accuracy, um.brier_score, um.rmsce, um.aurc, um.sce):
-        value = _replicates.prepared(metric, data).value
+        value = _bootstrapped.prepared(metric, data).value
         with pytest.raises(ValueError):  # noqa: PT011
             value(np.array([0, 0, 3, 3, 0, 0]))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import interpolate
 
-from uncertainty_metrics.numpy import _smoothing
+from uncertainty_metrics.numpy import _crossfit
 from uncertainty_metrics.numpy import semiparametric as um
 
 KINDS = [
@@ -29,7 +29,7 @@ def squares(rng, n):
 def folds_of(probs, folds, seed):
     ranks = np.argsort(np.argsort(probs, kind="stable"))
     rng = np.random.default_rng(seed)
-    return _smoothing.fold_numbers(ranks // folds, folds, rng)
+    return _crossfit.fold_numbers(ranks // folds, folds, rng)
 
 
 def naive_weight(p, name, trunc):
@@ -209,8 +209,8 @@ def smoothing_data(rng):
 def test_kernel_smoother_equals_the_naive_loop(name, rng):
     probs = smoothing_data(rng)[name]
     values = rng.normal(size=200)
-    fold = _smoothing.fold_numbers(np.zeros(200), 5, rng)
-    smoother = _smoothing.KernelSmoother(probs, fold, 5)
+    fold = _crossfit.fold_numbers(np.zeros(200), 5, rng)
+    smoother = _crossfit.KernelSmoother(probs, fold, 5)
     for widths in (1e-3, 1, 8, 50, 130, 1e3, 1e9):
         sigma = (widths / smoother.range) ** 2
         means, variances = smoother.smooth_with_variances(values, sigma)
@@ -222,8 +222,8 @@ def test_kernel_smoother_equals_the_naive_loop(name, rng):
 
 def test_limits_of_the_kernel(rng):
     probs, values = rng.permutation(30) / 30, rng.normal(size=30)
-    fold = _smoothing.fold_numbers(np.zeros(30), 2, rng)
-    smoother = _smoothing.KernelSmoother(probs, fold, 2)
+    fold = _crossfit.fold_numbers(np.zeros(30), 2, rng)
+    smoother = _crossfit.KernelSmoother(probs, fold, 2)
     others = [values[fold != f].mean() for f in fold]
     np.testing.assert_allclose(smoother.smooth(values, 1e-12), others, atol=1e-9)
     for i, mean in enumerate(smoother.smooth(values, 1e12)):
@@ -236,21 +236,21 @@ def test_limits_of_the_kernel(rng):
 
 def test_many_pairs_are_summed_in_blocks(rng, monkeypatch):
     probs, values = rng.uniform(size=50), rng.normal(size=50)
-    fold = _smoothing.fold_numbers(np.zeros(50), 5, rng)
-    smoother = _smoothing.KernelSmoother(probs, fold, 5)
+    fold = _crossfit.fold_numbers(np.zeros(50), 5, rng)
+    smoother = _crossfit.KernelSmoother(probs, fold, 5)
     whole = smoother.smooth(values, 1e4)
-    monkeypatch.setattr(_smoothing, "_BLOCK", 7)
+    monkeypatch.setattr(_crossfit, "_BLOCK", 7)
     np.testing.assert_array_equal(smoother.smooth(values, 1e4), whole)
 
 
 @pytest.mark.parametrize("folds", [2, 5, 7])
 def test_folds_are_even(folds, rng):
     strata = rng.integers(0, 4, 53)
-    fold = _smoothing.fold_numbers(strata, folds, rng)
+    fold = _crossfit.fold_numbers(strata, folds, rng)
     assert np.ptp(np.bincount(fold, minlength=folds)) <= 1
     for stratum in range(4):
         assert np.ptp(np.bincount(fold[strata == stratum], minlength=folds)) <= 1
-    assert np.any(fold != _smoothing.fold_numbers(strata, folds, rng))
+    assert np.any(fold != _crossfit.fold_numbers(strata, folds, rng))
 
 
 @every_kind
@@ -318,7 +318,7 @@ def test_standard_error_is_that_of_the_jackknife(normalize, rng):
     parts = [mean(np.arange(400) != i) for i in range(400)]
     jackknife = np.sqrt(399 * np.var(parts))
     estimate = mean(slice(None))
-    error = _smoothing.standard_error(estimate, w * values, w, normalize)
+    error = _crossfit.standard_error(estimate, w * values, w, normalize)
     assert error == pytest.approx(jackknife, rel=0.01)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _progress
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _inputs, _resampling
+from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
 
 __all__ = ["calibration_test"]
 
@@ -144,7 +144,7 @@ def calibration_test(
     if not (max_prob or positive_class):
         _check_rows(examples)
     error = _binning.calibration_error(statistics, norm)
-    drawn = _resampling.calibrated_sums(examples, spec, statistics, num_resamples, rng)
+    drawn = _bin_draws.calibrated_sums(examples, spec, statistics, num_resamples, rng)
     as_large = 1
     for sums in _progress.track(drawn, num_resamples, progress, "calibration test"):
         resample = dataclasses.replace(statistics, outcome_sums=sums)

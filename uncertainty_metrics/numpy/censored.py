@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _smoothing
+from uncertainty_metrics.numpy import _crossfit, _inputs
 
 __all__ = [
     "CCE",
@@ -189,7 +189,7 @@ class _Curves:
         """
         data, probs = self.data, self.data.probs[test]
         start = probs.min()
-        step = min(bandwidth / _STEPS_PER_BANDWIDTH, _smoothing.positive_range(probs))
+        step = min(bandwidth / _STEPS_PER_BANDWIDTH, _crossfit.positive_range(probs))
         place = (probs - start) / step
         left = np.floor(place).astype(np.int64)
         nodes = np.unique(np.concatenate([left, left + 1]))
@@ -273,7 +273,7 @@ def _follow_up(
     probs: ArrayLike, times: ArrayLike, event: ArrayLike, end_time: float
 ) -> _FollowUp:
     """Checks the data."""
-    probs = _smoothing.check_probs("probs", probs)
+    probs = _crossfit.check_probs("probs", probs)
     times = _column("times", times, probs)
     event = _column("event", event, probs)
     if np.any(times < 0):
@@ -347,14 +347,14 @@ class CensoredCalibrationError:
     )
 
     def __post_init__(self, bootstrap_size: int | None) -> None:
-        _smoothing.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
+        _crossfit.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
         _positive("end_time", self.end_time)
         _checks.one_of(
             "survival_aggregation", self.survival_aggregation, SURVIVAL_AGGREGATIONS
         )
         _checks.one_of("kernel_fn", self.kernel_fn, tuple(KERNELS))
         _checks.positive_integer("num_repeats", self.num_repeats)
-        _smoothing.check_settings(self)
+        _crossfit.check_settings(self)
 
     def rms_calibration_error(
         self,
@@ -389,30 +389,30 @@ class CensoredCalibrationError:
         square of the bandwidth, must be below its error, which is of order n^-0.5.
         """
         if hyperparam_range is not None:
-            values = _smoothing.check_candidates("hyperparam_range", hyperparam_range)
+            values = _crossfit.check_candidates("hyperparam_range", hyperparam_range)
             return np.maximum(values, _LEAST_BANDWIDTH)
         ends = self.default_hyperparam_range
         low, high = DEFAULT_RANGE if ends is None else ends
         fewest = low * len(probs) + len(probs) ** 0.4
         most = max(fewest, high * len(probs))
         parts = np.geomspace(fewest, most, self.hyperparam_attempts)
-        return _smoothing.positive_range(probs) / parts
+        return _crossfit.positive_range(probs) / parts
 
     def _fit(
         self, data: _FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
-    ) -> _smoothing.Fit:
+    ) -> _crossfit.Fit:
         """Returns the squared error by one assignment to folds."""
         probs, factor = data.probs, KERNELS[self.kernel_fn]
-        w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
-        fold = _smoothing.rank_folds(probs, self.folds, rng)
-        smoother = _smoothing.KernelSmoother(probs, fold, self.folds)
+        w = _crossfit.weight_function(probs, self.weights, self.weight_trunc)
+        fold = _crossfit.rank_folds(probs, self.folds, rng)
+        smoother = _crossfit.KernelSmoother(probs, fold, self.folds)
         curves = _Curves(data, self.kernel_fn, self.survival_aggregation)
 
         # The bandwidth is chosen with curves that do not need one. Everything is
         # written in Y - p and c_hat - p.
         residuals = curves.pseudo_outcomes(fold, np.inf) - probs
         smoothed = smoother.smooth_each(residuals, factor / bandwidths**2)
-        bandwidth = _smoothing.least_error(bandwidths, smoothed, residuals, w)
+        bandwidth = _crossfit.least_error(bandwidths, smoothed, residuals, w)
         residuals = curves.pseudo_outcomes(fold, bandwidth) - probs
         sigma = factor / bandwidth**2 * len(probs) ** UNDERSMOOTHING
         means, variances = smoother.smooth_with_variances(residuals, sigma)
@@ -426,8 +426,8 @@ class CensoredCalibrationError:
             values = influence + w * variances * cut**2
         unit = np.mean(w) if self.normalize else 1.0
         estimate = float(np.mean(values) / unit)
-        error = _smoothing.standard_error(estimate, influence, w, self.normalize)
-        return _smoothing.Fit(estimate, error, float(np.mean(w * gaps**2) / unit))
+        error = _crossfit.standard_error(estimate, influence, w, self.normalize)
+        return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2) / unit))
 
     def _median_fit(
         self,
@@ -435,7 +435,7 @@ class CensoredCalibrationError:
         times: ArrayLike,
         event: ArrayLike,
         hyperparam_range: ArrayLike | None,
-    ) -> _smoothing.Fit:
+    ) -> _crossfit.Fit:
         """Returns the medians over all assignments to folds."""
         data = _follow_up(probs, times, event, float(self.end_time))
         bandwidths = self._bandwidths(data.probs, hyperparam_range)
@@ -443,7 +443,7 @@ class CensoredCalibrationError:
         num, name = self.num_repeats, "censored calibration error"
         repeats = track(range(num), num, self.progress, name)
         fits = [self._fit(data, bandwidths, rng) for _ in repeats]
-        return _smoothing.Fit(*np.median(fits, axis=0).tolist())
+        return _crossfit.Fit(*np.median(fits, axis=0).tolist())
 
 
 def censored_calibration_error(
@@ -538,7 +538,7 @@ def censored_calibration_error(
       Survival Data. Robins and Rotnitzky (1992), Recovery of Information and Adjustment
       for Dependent Censoring Using Surrogate Markers.
     """
-    _smoothing.ignore_bootstrap_size(bootstrap_size)
+    _crossfit.ignore_bootstrap_size(bootstrap_size)
     metric = CensoredCalibrationError(
         end_time,
         folds,
@@ -633,7 +633,7 @@ def censored_calibration_error_conf_int(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
-    _smoothing.ignore_bootstrap_size(bootstrap_size)
+    _crossfit.ignore_bootstrap_size(bootstrap_size)
     metric = CensoredCalibrationError(
         end_time,
         folds,

@@ -15,7 +15,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _replicates
+from uncertainty_metrics.numpy import _bootstrapped, _inputs
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -37,11 +37,11 @@ def _like(result: Any, values: Iterator[float]) -> Any:
     return array.reshape(np.shape(result)) if np.ndim(result) > 0 else float(array[0])
 
 
-def _values(metric: _replicates.Metric, draws: Iterator[np.ndarray]) -> np.ndarray:
+def _values(metric: _bootstrapped.Metric, draws: Iterator[np.ndarray]) -> np.ndarray:
     """Returns the numbers of the metric for each draw, [draws, S]; NaN where one is not
     defined or infinite.
     """
-    size = len(_replicates.flat(metric.estimate))
+    size = len(_bootstrapped.flat(metric.estimate))
     rows = []
     for times in draws:
         try:
@@ -141,14 +141,14 @@ def _options(
 
 
 def _interval(
-    metric: _replicates.Metric,
+    metric: _bootstrapped.Metric,
     num_resamples: int,
     alpha: float,
     method: str,
     rng: np.random.Generator,
     progress: bool,
 ) -> ConfidenceInterval:
-    estimate = _replicates.flat(metric.estimate)
+    estimate = _bootstrapped.flat(metric.estimate)
     draws = _draws(rng, metric.n, num_resamples)
     draws = track(draws, num_resamples, progress, "bootstrap")
     levels = np.array([alpha / 2, 1 - alpha / 2])
@@ -188,10 +188,10 @@ def _interval(
 
 
 def _difference(
-    first: _replicates.Metric, second: _replicates.Metric
-) -> _replicates.Metric:
+    first: _bootstrapped.Metric, second: _bootstrapped.Metric
+) -> _bootstrapped.Metric:
     """Returns how much larger the first is, on the same resamples."""
-    estimates = _replicates.flat(first.estimate), _replicates.flat(second.estimate)
+    estimates = _bootstrapped.flat(first.estimate), _bootstrapped.flat(second.estimate)
     sizes = (first.n, len(estimates[0])), (second.n, len(estimates[1]))
     if sizes[0] != sizes[1]:
         raise _checks.error(
@@ -201,7 +201,7 @@ def _difference(
         )
     with np.errstate(invalid="ignore"):  # Infinite less infinite.
         difference = estimates[0] - estimates[1]
-    return _replicates.Metric(
+    return _bootstrapped.Metric(
         _like(first.estimate, iter(difference)),
         lambda times: first.value(times) - second.value(times),
         first.n,
@@ -290,7 +290,7 @@ def bootstrap(
       An Introduction to the Bootstrap.
     """
     options = _options(num_resamples, alpha, method, seed, progress)
-    return _interval(_replicates.prepared(metric, data), *options)
+    return _interval(_bootstrapped.prepared(metric, data), *options)
 
 
 def bootstrap_difference(
@@ -359,6 +359,6 @@ def bootstrap_difference(
                 f"Received: {type(model).__name__}"
             )
     metrics = (
-        _replicates.prepared(metric, {**data, **model}) for model in (first, second)
+        _bootstrapped.prepared(metric, {**data, **model}) for model in (first, second)
     )
     return _interval(_difference(*metrics), *options)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _smoothing
+from uncertainty_metrics.numpy import _crossfit, _inputs
 
 __all__ = [
     "SPCE",
@@ -41,7 +41,7 @@ def _least_detail(n: int) -> float:
     return 2 * n**0.4
 
 
-class _Kernel(_smoothing.KernelSmoother):
+class _Kernel(_crossfit.KernelSmoother):
     """A Gaussian kernel; its hyperparameter is sigma."""
 
     default_range = (0.0, 0.1)
@@ -78,7 +78,7 @@ class _Spline:
         self, probs: np.ndarray, fold: np.ndarray, folds: int, w: np.ndarray
     ) -> None:
         # Knots closer than rounding can tell apart would make the spline unstable.
-        place = (probs - probs.min()) / _smoothing.positive_range(probs)
+        place = (probs - probs.min()) / _crossfit.positive_range(probs)
         self._x = np.round(place, 9)
         self._order = np.argsort(probs, kind="stable")
         self._fold, self._folds, self._w = fold, folds, w / np.mean(w)
@@ -242,11 +242,11 @@ class SemiparametricCalibrationError:
     )
 
     def __post_init__(self, bootstrap_size: int | None) -> None:
-        _smoothing.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
+        _crossfit.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
         if _checks.positive_integer("folds", self.folds) < 2:
             raise _checks.error("folds", "at least 2", self.folds)
         _checks.one_of("smoothing", self.smoothing, tuple(_SMOOTHINGS))
-        _smoothing.check_settings(self)
+        _crossfit.check_settings(self)
 
     def rms_calibration_error(
         self,
@@ -273,16 +273,16 @@ class SemiparametricCalibrationError:
         probs: ArrayLike,
         labels: ArrayLike,
         hyperparam_range: ArrayLike | None,
-    ) -> _smoothing.Fit:
+    ) -> _crossfit.Fit:
         """Returns the squared error, its standard error and its spread."""
-        labels, probs = _labels(labels, probs), _smoothing.check_probs("probs", probs)
+        labels, probs = _labels(labels, probs), _crossfit.check_probs("probs", probs)
         candidates = None
         if hyperparam_range is not None:
-            candidates = _smoothing.check_candidates(
+            candidates = _crossfit.check_candidates(
                 "hyperparam_range", hyperparam_range
             )
-        w = _smoothing.weight_function(probs, self.weights, self.weight_trunc)
-        fold = _smoothing.rank_folds(probs, self.folds, _inputs.generator(self.seed))
+        w = _crossfit.weight_function(probs, self.weights, self.weight_trunc)
+        fold = _crossfit.rank_folds(probs, self.folds, _inputs.generator(self.seed))
         smoother = _SMOOTHINGS[self.smoothing](probs, fold, self.folds, w)
 
         # Everything is written in y - p and c_hat - p.
@@ -294,7 +294,7 @@ class SemiparametricCalibrationError:
             candidates = smoother.candidates(residuals, *ends, self.hyperparam_attempts)
         fits = smoother.smooth_each(residuals, candidates)
         fits = track(fits, len(candidates), self.progress, "hyperparameters")
-        best = _smoothing.least_error(candidates, fits, residuals, w)
+        best = _crossfit.least_error(candidates, fits, residuals, w)
         best = smoother.undersmoothed(best, n)
         gaps, variances = smoother.smooth_with_variances(residuals, best)
         if not self.orthogonal:
@@ -303,13 +303,13 @@ class SemiparametricCalibrationError:
         values = influence + w * variances if self.orthogonal else w * residuals * gaps
         unit = float(np.mean(w)) if self.normalize else 1.0
         estimate = float(np.mean(values)) / unit
-        error = _smoothing.standard_error(estimate, influence, w, self.normalize)
+        error = _crossfit.standard_error(estimate, influence, w, self.normalize)
         # The influence values have 4 times the variance by the noise of c_hat, of which
         # the plug-in estimate has 2. Half of the difference makes up for its bias.
         noise = np.mean(variances * (w * (residuals - gaps) / unit) ** 2) / n
         excess = smoother.orthogonal_excess if self.orthogonal else -1.0
         error = max(error**2 + excess * float(noise), error**2 / 2) ** 0.5
-        return _smoothing.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
+        return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
 def semiparametric_calibration_error(
@@ -408,7 +408,7 @@ def semiparametric_calibration_error(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
-    _smoothing.ignore_bootstrap_size(bootstrap_size)
+    _crossfit.ignore_bootstrap_size(bootstrap_size)
     metric = SemiparametricCalibrationError(
         folds,
         weight_trunc,
@@ -505,7 +505,7 @@ def semiparametric_calibration_error_conf_int(
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
       Survival Data.
     """
-    _smoothing.ignore_bootstrap_size(bootstrap_size)
+    _crossfit.ignore_bootstrap_size(bootstrap_size)
     metric = SemiparametricCalibrationError(
         folds,
         weight_trunc,

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _optional, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _binning, _inputs, _resampling
+from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
@@ -280,8 +280,8 @@ def reliability_curve(
 
     return dataclasses.replace(
         curve_from_statistics(statistics, y_axis=y_axis),
-        error_bars=intervals(_resampling.bin_intervals, error_bars),
-        consistency_band=intervals(_resampling.consistency_band, consistency_band),
+        error_bars=intervals(_bin_draws.bin_intervals, error_bars),
+        consistency_band=intervals(_bin_draws.consistency_band, consistency_band),
     )
 
 
