@@ -24,7 +24,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 
 _BINS = 15
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = Path(um.__file__).resolve().parents[1]
 _FEATURES = 32
 # Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
 _STEPS = 200

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import summary
 from cases import CASES
@@ -39,11 +39,11 @@ _PATIENCE = 60.0
 
 
 class Worker:
-    """The process of one environment."""
+    """The process of one environment, for the package in the folder `root`."""
 
-    def __init__(self, python: str):
+    def __init__(self, python: str, root: Path = _HERE.parent):
         self._process = subprocess.Popen(
-            [python, "-u", str(_HERE / "worker.py")],
+            [python, "-u", str(_HERE / "worker.py"), str(root)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -120,12 +120,40 @@ def machine(workers: dict[str, Worker]) -> dict[str, Any]:
     }
 
 
-def mismatches(case: Case, values: dict[int, float | None]) -> list[str]:
+class Place(NamedTuple):
+    """Where a contender runs.
+
+    Attributes:
+      worker: the name of its process.
+      contender: its index in the case.
+    """
+
+    worker: str
+    contender: int
+
+
+class Measured(NamedTuple):
+    """What a case took.
+
+    Attributes:
+      made: the value and the calls of a loop, for each place that can run.
+      seconds: of a call, in each of the rounds that count.
+      other_processes: the share of the machine that others took.
+      problems: values that differ, and failures.
+    """
+
+    made: dict[Place, dict[str, Any]]
+    seconds: dict[Place, list[float]]
+    other_processes: float
+    problems: list[str]
+
+
+def mismatches(case: Case, values: dict[Place, float | None]) -> list[str]:
     """Returns a line for each value that does not agree with the first of its kind."""
     first: dict[str, tuple[str, float]] = {}
     lines = []
-    for i, value in values.items():
-        contender = case.contenders[i]
+    for place, value in values.items():
+        contender = case.contenders[place.contender]
         if contender.quantity is None:
             continue
         label, expected = first.setdefault(contender.quantity, (contender.label, value))
@@ -135,39 +163,40 @@ def mismatches(case: Case, values: dict[int, float | None]) -> list[str]:
     return lines
 
 
-def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, Any]:
-    """Runs a case and returns its ratios, values and mismatches."""
-    rows = {
-        i: row for i, row in enumerate(case.contenders) if row.environment in workers
-    }
+def measure(
+    case: Case, places: list[Place], workers: dict[str, Worker], rounds: int
+) -> Measured:
+    """Times the contenders of a case in turns."""
+    used = {name: workers[name] for name in sorted({place.worker for place in places})}
     fingerprints = {
-        name: workers[name].ask("begin", case=case.name)
-        for name in sorted({row.environment for row in rows.values()})
+        name: worker.ask("begin", case=case.name) for name, worker in used.items()
     }
     problems = []
     if len({tuple(found) for found in fingerprints.values()}) > 1:
         problems.append(f"the data differ between the environments: {fingerprints}")
 
-    ready: dict[int, dict[str, Any]] = {}
-    for i, row in rows.items():
+    made: dict[Place, dict[str, Any]] = {}
+    for place in places:
         try:
-            ready[i] = workers[row.environment].ask("setup", contender=i)
+            made[place] = used[place.worker].ask("setup", contender=place.contender)
         except RuntimeError as error:
-            problems.append(f"{row.label} failed: {error}")
-    problems += mismatches(case, {i: made["value"] for i, made in ready.items()})
+            label = case.contenders[place.contender].label
+            problems.append(f"{label} failed in {place.worker}: {error}")
+    problems += mismatches(case, {place: of["value"] for place, of in made.items()})
 
-    def one_round(turn: int) -> dict[int, float]:
+    def one_round(turn: int) -> dict[Place, float]:
         seconds = {}
-        order = list(ready)
+        order = list(made)
         first = turn % len(order)  # Everyone follows everyone else at some time.
-        for i in order[first:] + order[:first]:
+        for place in order[first:] + order[:first]:
             time.sleep(_PAUSE)
-            worker = workers[rows[i].environment]
-            seconds[i] = worker.ask("time", contender=i, calls=ready[i]["calls"])
+            seconds[place] = used[place.worker].ask(
+                "time", contender=place.contender, calls=made[place]["calls"]
+            )
         return seconds
 
     foreign = Foreign(list(workers.values()))
-    measured: list[tuple[float, dict[int, float]]] = []
+    measured: list[tuple[float, dict[Place, float]]] = []
     quiet = 0
     start = time.monotonic()
 
@@ -175,31 +204,54 @@ def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, A
         late = time.monotonic() - start > _PATIENCE
         return quiet < rounds and len(measured) < _MOST_ROUNDS * rounds and not late
 
-    while len(measured) < rounds or may_repeat():
+    while made and (len(measured) < rounds or may_repeat()):
         foreign.share()
         seconds = one_round(len(measured))
         measured.append((foreign.share(), seconds))
         quiet += measured[-1][0] <= _FOREIGN_SHARE
     measured = sorted(measured, key=lambda pair: pair[0])[:rounds]
-    for name in fingerprints:
-        workers[name].ask("end")
+    for worker in used.values():
+        worker.ask("end")
+    return Measured(
+        made,
+        {place: [seconds[place] for _, seconds in measured] for place in made},
+        statistics.median(share for share, _ in measured) if measured else 0.0,
+        problems,
+    )
 
-    def column(i: int) -> list[float]:
-        return [seconds[i] for _, seconds in measured]
 
-    baseline = next(i for i in ready if rows[i].baseline)
+def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, Any]:
+    """Runs a case and returns its ratios, values and mismatches."""
+    places = [
+        Place(row.environment, i)
+        for i, row in enumerate(case.contenders)
+        if row.environment in workers
+    ]
+    found = measure(case, places, workers, rounds)
+    rows = {place: case.contenders[place.contender] for place in found.made}
+    baseline = next(place for place, row in rows.items() if row.baseline)
+    base = found.seconds[baseline]
     return {
         "name": case.name,
         "title": case.title,
         "path": case.path,
         "baseline": rows[baseline].label,
-        "baseline_milliseconds": 1e3 * statistics.median(column(baseline)),
-        "other_processes": statistics.median(share for share, _ in measured),
+        "baseline_milliseconds": 1e3 * statistics.median(base),
+        "other_processes": found.other_processes,
         "contenders": [
-            timing(rows[i], ready[i], column(i), column(baseline)) for i in ready
+            timing(row, found.made[place], found.seconds[place], base)
+            for place, row in rows.items()
         ],
-        "problems": problems,
+        "problems": found.problems,
     }
+
+
+def quartiles(seconds: list[float], baseline: list[float]) -> list[float]:
+    """Returns the quartiles, the median second, of the ratios of each round."""
+    ratios = [a / b for a, b in zip(seconds, baseline, strict=True)]
+    if len(ratios) == 1:
+        return ratios * 3
+    return statistics.quantiles(ratios, n=4, method="inclusive")
 
 
 def timing(
@@ -209,12 +261,7 @@ def timing(
     baseline: list[float],
 ) -> dict[str, Any]:
     """Returns the ratio of a contender: the median over rounds, and the quartiles."""
-    ratios = [a / b for a, b in zip(seconds, baseline, strict=True)]
-    low, middle, high = (
-        statistics.quantiles(ratios, n=4, method="inclusive")
-        if len(ratios) > 1
-        else ratios * 3
-    )
+    low, middle, high = quartiles(seconds, baseline)
     return {
         "label": contender.label,
         "environment": contender.environment,

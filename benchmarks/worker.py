@@ -1,7 +1,7 @@
 """Runs the contenders of one environment: JSON lines in, JSON lines out.
 
-Started by `run.py`. Requests are {"do": name, ...}, one at a time; every answer is the
-result, or {"error": message}.
+Started by `run.py` with the folder of the package. Requests are {"do": name, ...}, one
+at a time; every answer is the result, or {"error": message}.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ import json
 import os
 import platform
 import sys
-from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = (
     "numpy",
     "scipy",
@@ -99,7 +97,7 @@ def main() -> None:
     # What libraries print must not get into the answers.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    sys.path.insert(1, str(_ROOT))
+    sys.path.insert(1, sys.argv[1])  # Where the package is.
     worker = Worker()
     for line in sys.stdin:
         request = json.loads(line)

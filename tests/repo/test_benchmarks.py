@@ -1,11 +1,13 @@
 """The cases of the benchmarks are well-formed; no time is measured."""
 
 import ast
+import contextlib
 import importlib
 import inspect
 import json
 import operator
 import pathlib
+import re
 import sys
 
 import pytest
@@ -17,8 +19,10 @@ ROOT = pathlib.Path(__file__).parents[2]
 HERE = ROOT / "benchmarks"
 sys.path.append(str(HERE))  # As `python benchmarks/run.py` has it.
 
-NAMES = ("cases", "data", "growth", "harness", "run", "summary")
-cases, data, growth, harness, run, summary = map(importlib.import_module, NAMES)
+NAMES = ("cases", "compare", "data", "growth", "harness", "run", "summary")
+cases, compare, data, growth, harness, run, summary = map(
+    importlib.import_module, NAMES
+)
 
 # Public functions without a case, and the case of the same arithmetic.
 LIKE = {
@@ -248,6 +252,42 @@ def test_selected_cases():
     ]
     with pytest.raises(SystemExit, match="No case"):
         run.select("no such case")
+
+
+class FakeWorker:
+    """A checkout whose calls take so many seconds, and have that value."""
+
+    def __init__(self, python, root):
+        self._seconds, self._value = map(float, root.name.split("x"))
+
+    def ask(self, do, **request):
+        made = {"value": self._value, "calls": 1}
+        return {"begin": [], "setup": made, "time": self._seconds, "end": None}[do]
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("1x5", "1.04x5", None),
+        ("2x5", "2.2x5", r"nll-50000x1000: \*\*.* takes 1.100 of before"),
+        ("1x5", "1x5.1", "nll-50000x1000: .*: 5.1, .*: 5$"),
+    ],
+)
+def test_two_checkouts_compared(before, after, told, monkeypatch, capsys):
+    monkeypatch.setattr(compare, "Worker", FakeWorker)
+    monkeypatch.setattr(run.Foreign, "_read", lambda self: (0, 0))
+    monkeypatch.setattr(run, "_PAUSE", 0)
+    ends = contextlib.nullcontext() if told is None else pytest.raises(SystemExit)
+    with ends as error:
+        compare.main([before, after, "--cases", "nll"])
+    assert told is None or re.search(told, str(error.value), re.MULTILINE)
+    ratio = float(after.split("x")[0]) / float(before.split("x")[0])
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [float(row.split("|")[3]) for row in rows] == [round(ratio, 3)] * len(rows)
+    assert len(rows) > 1
 
 
 def test_exponent():
