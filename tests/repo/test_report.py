@@ -20,7 +20,7 @@ from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics.numpy import resampling
 from uncertainty_metrics.report import (
-    _sections,
+    _sections_classifier,
     _sections_intervals,
     _sections_selective,
 )
@@ -488,7 +488,7 @@ def test_verdicts_on_chance_agree_with_what_they_show():
     found = []
     for right in range(120_000, 120_600, 20):
         here = report.Predictions("", np.arange(n) < right, "probabilities", p)
-        section = _sections._bayesian_ece(here, right / n - 0.75, 10)
+        section = _sections_classifier._bayesian_ece(here, right / n - 0.75, 10)
         ece, chance, shown, verdict = CHANCE.search(section["verdict"]).groups()
         level = section["p_value"]
         # Of |N(0, v)|, within the error of 10,000 draws.
@@ -515,7 +515,7 @@ def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
     assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
-    verdict = _sections._verdict(accuracy, accuracy + gap, 800.0)
+    verdict = _sections_classifier._verdict(accuracy, accuracy + gap, 800.0)
     assert verdict.startswith("Neither clearly")
 
 

@@ -106,9 +106,17 @@ def intervals_table(
     )
 
 
-def notes(report: dict[str, Any]) -> list[Text]:
-    """Returns what the reader should know about the data."""
-    return [Text(f"Note: {note}") for note in report["notes"]]
+def told(section: dict[str, Any], name: str, alt: str, caption: str) -> list[Any]:
+    """Returns the verdict of a section, and its picture, whose text ends with it."""
+    verdict = section["verdict"]
+    return [Text(verdict), Picture(f"{name}.png", f"{alt} {verdict}", caption)]
+
+
+def data_section(report: dict[str, Any], facts: dict[str, Any]) -> Section:
+    """Returns the section of what the file holds, with what the reader should know."""
+    notes = [Text(f"Note: {note}") for note in report["notes"]]
+    known = {"predictions": model(report), "examples": report["data"]["examples"]}
+    return Section("Data", [Facts(known | facts), *notes])
 
 
 def intervals_section(

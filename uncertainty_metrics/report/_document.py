@@ -16,13 +16,14 @@ from uncertainty_metrics.report._blocks import (
     Section,
     Table,
     Text,
+    data_section,
     intervals_section,
     intervals_table,
     metrics_table,
     model,
-    notes,
     number,
     significant,
+    told,
 )
 from uncertainty_metrics.report._document_regression import regression_sections
 
@@ -53,39 +54,33 @@ def _classifier_sections(report: dict[str, Any]) -> list[Section]:
 
 
 def _data(report: dict[str, Any]) -> Section:
-    data, calibration = report["data"], report["calibration"]
+    calibration = report["calibration"]
     facts = {
-        "predictions": model(report),
-        "examples": data["examples"],
-        "classes": data["classes"],
+        "classes": report["data"]["classes"],
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
     }
-    return Section("Data", [Facts(facts), *notes(report)])
+    return data_section(report, facts)
 
 
 def _calibration(report: dict[str, Any]) -> Section:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
-    picture = Picture(
-        "reliability_diagram.png",
-        f"Reliability diagram: accuracy against confidence in {num_bins} bins. "
-        f"{section['verdict']}",
+    blocks = told(
+        section,
+        "reliability_diagram",
+        f"Reliability diagram: accuracy against confidence in {num_bins} bins.",
         "Bars below the diagonal are overconfident, bars above it underconfident. The "
         "band is where chance leaves a calibrated model; the error bars tell how sure "
         "each bar is.",
     )
-    return Section(
-        "Calibration",
-        [
-            Text(section["verdict"]),
-            picture,
-            metrics_table("Calibration errors", "metric", section["metrics"]),
-            Text(
-                f"All are in [0, 1], 0 is best; {num_bins} bins. Bins of few examples "
-                "tend to make them too large."
-            ),
-        ],
-    )
+    blocks += [
+        metrics_table("Calibration errors", "metric", section["metrics"]),
+        Text(
+            f"All are in [0, 1], 0 is best; {num_bins} bins. Bins of few examples "
+            "tend to make them too large."
+        ),
+    ]
+    return Section("Calibration", blocks)
 
 
 def _posterior(report: dict[str, Any]) -> Section:
@@ -113,17 +108,13 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
         for name, row in section["brier_parts"].items()
     ]
     total = ("= brier_score", number(section["sum_of_brier_parts"]), "")
+    columns = ("value", "meaning")
     return Section(
         "Scoring rules",
         [
             metrics_table("Proper scoring rules", "score", section["metrics"]),
             Text("The Brier score is made up of:"),
-            Table(
-                "Parts of the Brier score",
-                "part",
-                ("value", "meaning"),
-                [*parts, total],
-            ),
+            Table("Parts of the Brier score", "part", columns, [*parts, total]),
         ],
     )
 
@@ -131,47 +122,36 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
 def _selective_prediction(report: dict[str, Any]) -> Section:
     section = report["selective_prediction"]
     both = " Both models of the comparison are drawn." if "comparison" in report else ""
-    return Section(
-        "Selective prediction",
-        [
-            Text(section["verdict"]),
-            Picture(
-                "risk_coverage_diagram.png",
-                f"Risk-coverage diagram. {section['verdict']}",
-                "The error of the most confident examples, against their share: the "
-                f"lower, the better.{both}",
-            ),
-            metrics_table("Selective prediction", "metric", section["metrics"]),
-        ],
+    blocks = told(
+        section,
+        "risk_coverage_diagram",
+        "Risk-coverage diagram.",
+        "The error of the most confident examples, against their share: the lower, the "
+        f"better.{both}",
     )
+    table = metrics_table("Selective prediction", "metric", section["metrics"])
+    return Section("Selective prediction", [*blocks, table])
 
 
 def _ensemble(section: dict[str, Any]) -> Section:
+    blocks = told(
+        section,
+        "ensemble_calibration_diagram",
+        "Accuracy less confidence in each bin, of the ensemble and of its members.",
+        "Above 0 is underconfident, below it overconfident. Averaging lowers "
+        "confidence: it mends members below 0, and harms those above.",
+    )
     columns = ("mean", "lowest", "highest", "ensemble")
     rows = [
         (name, *(number(row.get(column, "")) for column in columns))
         for name, row in section["metrics"].items()
     ]
-    return Section(
-        "Ensemble",
-        [
-            Text(section["verdict"]),
-            Picture(
-                "ensemble_calibration_diagram.png",
-                "Accuracy less confidence in each bin, of the ensemble and of its "
-                f"members. {section['verdict']}",
-                "Above 0 is underconfident, below it overconfident. Averaging lowers "
-                "confidence: it mends members below 0, and harms those above.",
-            ),
-            Table(
-                "The ensemble and its members",
-                f"of {section['members']} members",
-                columns,
-                rows,
-            ),
-            metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
-        ],
-    )
+    title = f"of {section['members']} members"
+    blocks += [
+        Table("The ensemble and its members", title, columns, rows),
+        metrics_table("Mean uncertainty", "uncertainty", section["uncertainty"]),
+    ]
+    return Section("Ensemble", blocks)
 
 
 def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:

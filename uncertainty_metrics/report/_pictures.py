@@ -11,11 +11,13 @@ from uncertainty_metrics import _optional
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.report._blocks import SIDES
 from uncertainty_metrics.report._predictions import (
+    Model,
     Predictions,
     Regression,
     visible,
 )
-from uncertainty_metrics.report._sections import arguments_of, ece_draws, errors_naming
+from uncertainty_metrics.report._sections import errors_naming
+from uncertainty_metrics.report._sections_classifier import arguments_of, ece_draws
 from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics.report._sections_regression import (
     forecasts_of,
@@ -26,9 +28,7 @@ SHIPPED_REMARK = " (shipped with the package)"
 
 
 def draw(
-    predictions: Predictions | Regression,
-    num_bins: int = DEFAULT_NUM_BINS,
-    other: Predictions | Regression | None = None,
+    predictions: Model, num_bins: int = DEFAULT_NUM_BINS, other: Model | None = None
 ) -> dict[str, Any]:
     """Draws the pictures of the report.
 
@@ -59,9 +59,7 @@ def draw(
         return figures
 
 
-def _named(
-    predictions: Predictions | Regression, other: Predictions | Regression | None
-) -> dict[str, Any]:
+def _named(predictions: Model, other: Model | None) -> dict[str, Any]:
     """Returns the models, of one task, by their names in a legend."""
     models = [predictions] if other is None else [predictions, other]
     names = [_short_name(model.source) for model in models]
@@ -75,22 +73,28 @@ def _short_name(source: str) -> str:
     return name if len(name) <= 30 else f"{name[:12]}...{name[-15:]}"
 
 
+def _drawn(
+    width: float, height: float, draw_on: Callable[..., Any], *data: Any, **options: Any
+) -> Any:
+    """Returns a figure of one diagram, which `draw_on` draws."""
+    figure = _figure(width, height)
+    draw_on(*data, ax=figure.add_subplot(), **options)
+    return figure
+
+
 def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
-    figure = _figure(5.5, 6.8)
-    ax = um.reliability_diagram(
+    figure = _drawn(
+        5.5,
+        6.8,
+        um.reliability_diagram,
         **arguments_of(predictions),
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
         title="Reliability diagram",
-        ax=figure.add_subplot(),
     )
-    figure.legend(
-        *ax.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=2,
-        fontsize="small",
-    )
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize="small")
     return figure
 
 
@@ -103,34 +107,28 @@ def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
             key: {name: of_model.get(key) for name, of_model in given.items()}
             for key in ("labels", "probabilities", "logits", "sample_weight")
         }
-    figure = _figure(6.4, 4.8)
-    um.risk_coverage_diagram(
-        **arguments, title="Risk-coverage diagram", ax=figure.add_subplot()
+    return _drawn(
+        6.4, 4.8, um.risk_coverage_diagram, **arguments, title="Risk-coverage diagram"
     )
-    return figure
 
 
 def _draw_posteriors(models: dict[str, Predictions], num_bins: int) -> Any:
     from uncertainty_metrics.visualization import posterior
 
-    figure = _figure(6.4, 4.4)
-    posterior.draw_posteriors(
-        {name: ece_draws(model, num_bins) for name, model in models.items()},
-        title=f"Posterior of the ECE, {num_bins} bins",
-        ax=figure.add_subplot(),
-    )
-    return figure
+    draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
+    title = f"Posterior of the ECE, {num_bins} bins"
+    return _drawn(6.4, 4.4, posterior.draw_posteriors, draws, title=title)
 
 
 def _draw_ensemble(predictions: Predictions, num_bins: int) -> Any:
-    figure = _figure(6.4, 4.8)
-    um.ensemble_calibration_diagram(
+    return _drawn(
+        6.4,
+        4.8,
+        um.ensemble_calibration_diagram,
         **predictions.arguments,
         num_bins=num_bins,
         title="Calibration of the ensemble and its members",
-        ax=figure.add_subplot(),
     )
-    return figure
 
 
 def _draw_regression(models: dict[str, Regression], num_bins: int) -> dict[str, Any]:

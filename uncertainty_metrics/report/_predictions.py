@@ -7,7 +7,7 @@ import functools
 import re
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -98,6 +98,9 @@ class Regression:
     left_out: tuple[str, ...] = ()
 
 
+Model: TypeAlias = Predictions | Regression
+
+
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     """Keeps what a function returns of a model for as long as the model lives.
 
@@ -106,7 +109,7 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     kept: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(function)
-    def wrapped(model: Predictions | Regression, *arguments: Any) -> Any:
+    def wrapped(model: Model, *arguments: Any) -> Any:
         of_model = kept.setdefault(model, {})
         if arguments not in of_model:
             of_model[arguments] = function(model, *arguments)

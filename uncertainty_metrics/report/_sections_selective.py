@@ -27,31 +27,24 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
     risk, coverage, fraction = SELECTIVE_OPTIONS.values()
     curve = um.risk_coverage_curve(**data)
     error = float(curve.risks[-1])
-    metrics = {
-        "aurc": (
-            um.aurc(**data),
-            f"Mean error over coverages; at random {error:.4f}.",
-        ),
-        "excess_aurc": (
-            um.excess_aurc(**data),
-            "What of it a perfect order would save.",
-        ),
-        "augrc": (
-            um.augrc(**data),
-            f"Mean share decided wrong; at random {error / 2:.4f}.",
-        ),
-        "coverage_at_risk": (
-            um.coverage_at_risk(**data, risk=risk),
-            f"Share decided if the error may be {risk:.0%}.",
-        ),
-        "risk_at_coverage": (
-            um.risk_at_coverage(**data, coverage=coverage),
-            f"Error of the most confident {coverage:.0%}.",
-        ),
+    options = {
+        "coverage_at_risk": {"risk": risk},
+        "risk_at_coverage": {"coverage": coverage},
+        "oracle_collaborative_accuracy": {"fraction": fraction},
+    }
+    meanings = {
+        "aurc": f"Mean error over coverages; at random {error:.4f}.",
+        "excess_aurc": "What of it a perfect order would save.",
+        "augrc": f"Mean share decided wrong; at random {error / 2:.4f}.",
+        "coverage_at_risk": f"Share decided if the error may be {risk:.0%}.",
+        "risk_at_coverage": f"Error of the most confident {coverage:.0%}.",
         "oracle_collaborative_accuracy": (
-            um.oracle_collaborative_accuracy(**data, fraction=fraction),
-            f"If an oracle decides the least confident {fraction:.0%}.",
+            f"If an oracle decides the least confident {fraction:.0%}."
         ),
+    }
+    metrics = {
+        name: (getattr(um, name)(**data, **options.get(name, {})), meaning)
+        for name, meaning in meanings.items()
     }
     by_chance = None
     if error in (0, 1):

@@ -1,0 +1,290 @@
+"""The sections of the report on a classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics._spec import PRESETS, CalibrationKey
+from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
+from uncertainty_metrics.report._predictions import Predictions, remembered
+from uncertainty_metrics.report._sections_ensemble import averaged, ensemble
+from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL, intervals
+from uncertainty_metrics.report._sections_rows import (
+    is_clear,
+    p_value,
+    rows,
+    verdict_on_chance,
+)
+from uncertainty_metrics.report._sections_selective import (
+    SELECTIVE_OPTIONS,
+    selective_prediction,
+)
+
+# Draws of the ECE: fewer where each takes longer, as there are more bins.
+_MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
+_MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
+# Every report draws alike, so it can be repeated. One seed for both models of a
+# comparison: their draws are compared in all pairs, so they need not be independent.
+SEED = 0
+_BRIER_PARTS = {
+    "uncertainty": ("+", "Score of always forecasting the class frequencies."),
+    "resolution": ("-", "How well decisions tell labels apart; high is good."),
+    "reliability": ("+", "Miscalibration of each decision's mean forecast."),
+    "within_bin_variance": ("+", "Spread of the forecasts of a decision."),
+    "within_bin_covariance": ("-", "How well it follows the labels; high is good."),
+}
+
+
+def options(num_bins: int) -> dict[str, Any]:
+    """Returns the parameters of the metrics, which stand in the report."""
+    return {"num_ece_samples": _num_draws(num_bins), **SELECTIVE_OPTIONS}
+
+
+def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
+    """Returns what the report says of one model."""
+    data = arguments_of(predictions)
+    per_class = um.bin_statistics(
+        **data, max_prob=False, class_conditional=True, num_bins=1
+    )
+    total = float(per_class.counts[0].sum())
+    report: dict[str, Any] = {
+        "data": {
+            "examples": int(np.size(predictions.labels)),
+            "classes": len(per_class.counts),
+            "members": predictions.members,
+            "predictions": predictions.kind,
+            "total_weight": total,
+        },
+        "notes": _notes(predictions, total),
+        "calibration": _calibration(data, num_bins),
+    }
+    ece = report["calibration"]["metrics"]["ece"]["value"]
+    report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
+    chance = report["bayesian_ece"]["ece_by_chance"]
+    may_be_calibrated = not is_clear(report["bayesian_ece"]["p_value"])
+    report["scoring_rules"] = _scoring_rules(data)
+    report["intervals"] = intervals(data, num_bins, may_be_calibrated)
+    report["selective_prediction"] = selective_prediction(data, _sample_size(data))
+    if predictions.members > 1:
+        report["ensemble"] = ensemble(predictions, chance, num_bins)
+    return report
+
+
+def arguments_of(predictions: Predictions) -> dict[str, Any]:
+    """Returns the arguments by which the metrics take the data, of one model."""
+    return {**predictions.arguments, predictions.kind: averaged(predictions)}
+
+
+def _notes(predictions: Predictions, total_weight: float) -> list[str]:
+    """Returns what the reader should know about the data."""
+    notes = []
+    labels, values = predictions.labels, predictions.values
+    # Else the predictions are those of class 1 alone.
+    has_classes = values.shape != labels.shape and values.shape[-1] > 1
+    if has_classes and predictions.kind == "probabilities":
+        sums = values.sum(axis=-1, dtype=np.float64)
+        if np.max(np.abs(sums - 1)) > ROW_SUM_TOLERANCE:
+            notes.append(
+                f"The probabilities of an example sum to {sums.min():.4g} to "
+                f"{sums.max():.4g}, not to 1."
+            )
+    if predictions.sample_weight is not None:
+        notes.append(
+            "The posterior of the ECE takes a weight as that many examples, here "
+            f"{total_weight:.6g} in all; weights of another scale change its width."
+        )
+    return notes
+
+
+def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
+    """Returns the section of the calibration family."""
+    whole = um.bin_statistics(**data, num_bins=1)
+    accuracy = float(whole.accuracies[0, 0])
+    confidence = float(whole.confidences[0, 0])
+    names = ("ece", "mce", "rmsce", "sce", "ace", "tace")
+    values = {name: getattr(um, name)(**data, num_bins=num_bins) for name in names}
+    threshold = PRESETS["thresholded_adaptive_calibration_error"].threshold
+    meanings = {
+        "ece": "On average, confidence and accuracy differ by "
+        f"{100 * values['ece']:.1f} percentage points.",
+        "mce": f"In the worst bin they differ by {100 * values['mce']:.1f} points; "
+        "it may hold few examples.",
+        "rmsce": "As ece, in bins of equal mass; the root mean square, not the mean.",
+        "sce": "As ece, for the probability of each class; the mean over classes.",
+        "ace": "As sce, in bins of equal mass.",
+        "tace": f"As ace, leaving out probabilities up to {threshold:g}.",
+    }
+    grid = um.compute_all_metrics(**data, num_bins=num_bins)
+    curve = um.reliability_curve(**data, num_bins=num_bins)
+    return {
+        "accuracy": accuracy,
+        "mean_confidence": confidence,
+        "verdict": _verdict(accuracy, confidence, _sample_size(data)),
+        "metrics": rows({name: (values[name], meanings[name]) for name in values}),
+        "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
+        "diagram": {
+            "edges": curve.edges[0].tolist(),
+            "counts": curve.counts[0].tolist(),
+            "confidences": _without_nan(curve.confidences[0]),
+            "accuracies": _without_nan(curve.accuracies[0]),
+        },
+    }
+
+
+def _sample_size(data: dict[str, Any]) -> float:
+    """Returns the number of examples, or Kish's effective number of weighted ones."""
+    if data["sample_weight"] is None:
+        return float(np.size(data["labels"]))
+    weights = np.asarray(data["sample_weight"], np.float64)
+    weights = weights / weights.max()
+    return float(np.size(data["labels"]) * weights.mean() ** 2 / (weights**2).mean())
+
+
+def _verdict(accuracy: float, confidence: float, sample_size: float) -> str:
+    """Says in a sentence which way the confidence is off, if the data show it."""
+    gap = confidence - accuracy
+    # Two more hits and misses (Agresti and Coull), or 3 of 3 would have no error.
+    size = sample_size + 4
+    rate = (accuracy * sample_size + 2) / size
+    error = (rate * (1 - rate) / size) ** 0.5
+    numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
+    if round(abs(gap), 3) <= round(2 * error, 3):  # As they are shown.
+        return (
+            f"Neither clearly overconfident nor underconfident on average: {numbers}, "
+            f"a difference of {abs(gap):.3f} where chance alone gives up to about "
+            f"{2 * error:.3f}."
+        )
+    direction = "Overconfident" if gap > 0 else "Underconfident"
+    return (
+        f"{direction} on average, by {100 * abs(gap):.1f} percentage points: {numbers} "
+        f"(standard error {error:.3f})."
+    )
+
+
+def _readable(key: CalibrationKey) -> str:
+    score = "top label" if key.max_prob else "all classes"
+    groups = "by class" if key.class_conditional else "pooled"
+    return f"{key.binning_scheme}, {score}, {groups}, {key.norm}"
+
+
+def _num_draws(num_bins: int) -> int:
+    return max(_MIN_DRAWS, min(_MAX_DRAWS, _MAX_DRAWN_BINS // num_bins))
+
+
+@remembered
+def ece_draws(predictions: Predictions, num_bins: int) -> np.ndarray:
+    """Draws from the posterior of the ECE, the same on every call."""
+    arguments = arguments_of(predictions)
+    return um.bayesian_expected_calibration_error(
+        num_bins,
+        labels_true=arguments.pop("labels"),
+        **arguments,
+        num_ece_samples=_num_draws(num_bins),
+        seed=SEED,
+    )
+
+
+def _bayesian_ece(
+    predictions: Predictions, ece: float, num_bins: int
+) -> dict[str, Any]:
+    """Returns the section of the posterior of the ECE."""
+    draws = ece_draws(predictions, num_bins)
+    tail = (1 - INTERVAL_LEVEL) / 2
+    low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
+    mean = float(draws.mean())
+    variances = _variances_by_chance(arguments_of(predictions), num_bins)
+    chance = _ece_by_chance(variances)
+    p = p_value(_draws_by_chance(variances), ece)
+    verdict = (
+        f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
+        f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
+        f"data is {ece:.4f}. By chance alone a calibrated model would show up to about "
+        f"{chance:.4f} on such data, {verdict_on_chance(p)}"
+    )
+    if not is_clear(p):
+        verdict += ". If calibrated, the interval, which never holds 0, is too high"
+    return {
+        "mean": mean,
+        "median": median,
+        "interval": {"level": INTERVAL_LEVEL, "low": low, "high": high},
+        "ece_by_chance": chance,
+        "p_value": p,
+        "verdict": f"{verdict}.",
+    }
+
+
+def _variances_by_chance(data: dict[str, Any], num_bins: int) -> np.ndarray:
+    """Returns what chance leaves of the ECE of a calibrated model in each bin.
+
+    The ECE is never below 0, so noise makes it, and its posterior, too large. If the
+    scores s_i of bin b are the probabilities of being right, its share of the ECE is
+    about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2.
+    """
+    counts = um.bin_statistics(**data, num_bins=num_bins).counts
+    weights = data["sample_weight"]
+    if weights is not None:
+        weights = np.asarray(weights, np.float64)
+        # The counts may be large; the ratio below is of any scale.
+        scale = weights.max()
+        counts, weights = counts / scale, (weights / scale) ** 2
+    squares = um.bin_statistics(**{**data, "sample_weight": weights}, num_bins=num_bins)
+    scores = np.minimum(squares.confidences, 1)  # Rounding may go above.
+    variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
+    return variances[variances > 0]
+
+
+def _ece_by_chance(variances: np.ndarray) -> float:
+    """Returns what the ECE of a calibrated model hardly exceeds.
+
+    That are the mean and two standard deviations of the sum over bins.
+    """
+    mean = (2 / np.pi) ** 0.5 * np.sqrt(variances).sum()
+    return float(mean + 2 * ((1 - 2 / np.pi) * variances.sum()) ** 0.5)
+
+
+def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
+    """Draws the ECE of a calibrated model."""
+    num_draws = min(10_000, _MAX_DRAWN // (len(variances) + 1))
+    draws = np.random.default_rng(SEED).standard_normal((num_draws, len(variances)))
+    return np.abs(draws) @ np.sqrt(variances)
+
+
+def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns the section of the scoring rules."""
+    score = um.brier_score(**data)
+    parts = um.brier_decomposition_exact(**data)._asdict()
+    nll = um.negative_log_likelihood(**data)
+    scores = um.negative_log_likelihood(**data, aggregate=False)
+    impossible = int(np.isinf(scores).sum())
+    metrics = {
+        "brier_score": (score, "In [-1, 1], -1 is best."),
+        "brier_score_zero_based": (
+            um.brier_score(**data, zero_based=True),
+            "The same plus 1: in [0, 2], 0 is best.",
+        ),
+        "negative_log_likelihood": (
+            nll,
+            f"{impossible} of {np.size(scores)} labels had probability 0."
+            if impossible
+            else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
+        ),
+    }
+    return {
+        "metrics": rows(metrics),
+        "impossible_labels": impossible,
+        "brier_parts": {
+            name: {"sign": sign, "value": parts[name], "meaning": meaning}
+            for name, (sign, meaning) in _BRIER_PARTS.items()
+        },
+        "sum_of_brier_parts": sum(
+            -parts[name] if sign == "-" else parts[name]
+            for name, (sign, _) in _BRIER_PARTS.items()
+        ),
+    }
+
+
+def _without_nan(values: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]
