@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import sys
 import time
 import tracemalloc
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.np.test_state import archive, npy, saved
+from tests.repo.reports import examples, fails, write_parquet
 from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics.report import _pictures
@@ -23,9 +23,7 @@ from uncertainty_metrics.report import _pictures
 OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 
 
-@pytest.fixture(autouse=True)
-def _in_a_directory_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 @pytest.fixture
@@ -34,23 +32,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(report, "draw", lambda *arguments: {})
 
 
-def labels_and_probabilities(n=20):
-    rng = np.random.default_rng(0)
-    return {"labels": rng.integers(3, size=n), "probs": rng.dirichlet(np.ones(3), n)}
-
-
 def good(name="p.npz", **more):
-    np.savez(name, **labels_and_probabilities(), **more)
+    np.savez(name, **examples(20), **more)
     return name
-
-
-def fails(capsys, *arguments):
-    """Runs a command that must fail as promised; returns its one line."""
-    assert main(["report", *map(str, arguments)]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"error: [^\n]+\n", err)
-    return err
 
 
 def listing():
@@ -269,7 +253,7 @@ MiB = 2**20
 
 def hostile(**changes):
     """Writes `p.npz`, whose arrays are bytes or as they should be."""
-    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    contents = {k: saved(array) for k, array in examples(20).items()}
     content = archive((contents | changes).items())
     pathlib.Path("p.npz").write_bytes(content)
     return content
@@ -315,14 +299,14 @@ def test_hostile_arrays(case, capsys, recwarn):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_archives_that_numpy_does_not_write(method, capsys):
-    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    contents = {k: saved(array) for k, array in examples(20).items()}
     pathlib.Path("p.npz").write_bytes(archive(contents.items(), method))
     assert "`labels`: it is compressed in a way" in fails(capsys, "p.npz")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_arrays_that_are_there_twice(capsys):
-    contents = {k: saved(array) for k, array in labels_and_probabilities().items()}
+    contents = {k: saved(array) for k, array in examples(20).items()}
     twice = [*contents.items(), ("labels", saved(np.zeros(20)))]
     pathlib.Path("p.npz").write_bytes(archive(twice))
     assert "`labels` is there twice" in fails(capsys, "p.npz")
@@ -336,18 +320,15 @@ def test_what_is_not_used_is_not_unpacked():
 
 def contents_of(kind):
     """Returns a file of each kind."""
-    data = labels_and_probabilities(8)
+    data = examples(8)
     file = io.BytesIO()
     if kind == "csv":
         rows = np.column_stack(list(data.values())).tolist()
         text = "\n".join(",".join(map(str, row)) for row in rows)
         return f"label,p0,p1,p2\n{text}\n".encode()
     if kind == "parquet":
-        pyarrow = pytest.importorskip("pyarrow")
-        parquet = pytest.importorskip("pyarrow.parquet")
-        columns = {"label": data["labels"]}
-        columns |= {f"p{k}": data["probs"][:, k] for k in range(3)}
-        parquet.write_table(pyarrow.table(columns), file)
+        columns = {f"p{k}": data["probabilities"][:, k] for k in range(3)}
+        write_parquet(file, {"label": data["labels"], **columns})
         return file.getvalue()
     {"npz": np.savez, "packed": np.savez_compressed}[kind](file, **data)
     return file.getvalue()
@@ -372,11 +353,9 @@ def test_bit_flips_give_a_result_or_one_line(kind, rng, recwarn):
 
 
 def test_parquet_that_grows(capsys):
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     zeros = np.zeros(20_000_000, np.int8)
     columns = {"label": zeros, "probability": zeros.astype(np.float32)}
-    parquet.write_table(pyarrow.table(columns), "p.parquet")
+    write_parquet("p.parquet", columns)
     assert os.path.getsize("p.parquet") < MiB
     assert "more than 128 times" in fails(capsys, "p.parquet")
 

@@ -94,7 +94,7 @@ def _of_model(predictions: Model, num_bins: int) -> dict[str, Any]:
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
-        else:
-            of_task = _sections_classifier.sections(predictions, num_bins)
-    notes += of_task.pop("notes", [])
-    return {"source": predictions.source, "notes": notes, **of_task}
+            return {"source": predictions.source, "notes": notes, **of_task}
+        of_task = _sections_classifier.sections(predictions, num_bins)
+    of_task["notes"] = notes + of_task["notes"]
+    return {"source": predictions.source, **of_task}

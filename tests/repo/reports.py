@@ -1,0 +1,168 @@
+"""What the tests of the calibration report share: data, and ways to run it."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+from uncertainty_metrics import report
+from uncertainty_metrics.__main__ import main
+
+each_kind = pytest.mark.parametrize("kind", ["binary", "probabilities", "logits"])
+weighted_or_not = pytest.mark.parametrize("weighted", [False, True])
+
+
+def examples(n=60, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "labels": rng.integers(classes, size=n),
+        "probabilities": rng.dirichlet(np.ones(classes), n),
+    }
+
+
+def calibrated(n, low, high, seed=0, gap=0.0):
+    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(low, high, n)
+    return {"labels": (rng.random(n) < p - gap).astype(int), "probabilities": p}
+
+
+def sure(n, skill=0.0, seed=0):
+    """Labels and P(class 1), the more right the surer where the skill is positive."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.5, 1, n)
+    right = rng.random(n) < 0.75 + skill * (p - 0.75)
+    return {"labels": right.astype(int), "probabilities": p}
+
+
+def members(n=120, m=4, classes=3, seed=0):
+    """Labels [n] and probabilities [n, m, classes]."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=[n, 1, classes])
+    labels = (logits[:, 0] + rng.gumbel(size=[n, classes])).argmax(axis=-1)
+    odds = np.exp(2 * logits + rng.normal(size=[n, m, classes]))
+    p = odds / odds.sum(axis=-1, keepdims=True)
+    return {"labels": labels, "probabilities": p}
+
+
+def of_kind(arrays, kind):
+    """The same predictions as logits, or, of two classes, as those of class 1 alone."""
+    labels, p = arrays.values()
+    if kind == "logits":
+        return {"labels": labels, "logits": np.log(p)}
+    if kind == "binary":
+        return {
+            "labels": labels,
+            "probabilities": p[..., 1:] if p.ndim > 2 else p[:, 1],
+        }
+    return arrays
+
+
+def without(arrays, kept, damaged=()):
+    """The examples that are kept; and all, with weight 0 for the others, of which those
+    given are NaN.
+    """
+    predictions = [name for name in arrays if name != "labels"]
+    hidden = {name: np.array(array) for name, array in arrays.items()}
+    for name in predictions:
+        hidden[name][list(damaged)] = np.nan
+    some = {name: array[kept] for name, array in arrays.items()}
+    return some, {**hidden, "sample_weight": kept.astype(float)}
+
+
+def write_csv(name, header, rows):
+    with open(name, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+    return name
+
+
+def write_parquet(name, columns):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(columns), name)
+    return name
+
+
+def read(source, name="a.npz"):
+    """The predictions of a file, or of arrays that are written as one."""
+    if not isinstance(source, str):
+        np.savez(name, **source)
+        source = name
+    return report.read_predictions(source)
+
+
+def built(first, other=None, num_bins=15):
+    """The numbers of files or arrays, without the pictures."""
+    other = None if other is None else read(other, "b.npz")
+    return report.build(read(first), num_bins, other)
+
+
+def strict(constant):
+    raise AssertionError(f"{constant} is no JSON")
+
+
+def shown(first, other=None, num_bins=15):
+    """The numbers as strict JSON has them and the text, without the pictures."""
+    found = built(first, other, num_bins)
+    text = json.dumps(found, allow_nan=False)
+    return json.loads(text, parse_constant=strict), report.render(found)
+
+
+def run(*arguments):
+    """Runs the command; returns what it prints."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert main(["report", *arguments]) == 0
+    assert err.getvalue() == ""
+    return out.getvalue()
+
+
+def numbers(directory=report.DEFAULT_DIRECTORY):
+    text = (pathlib.Path(directory) / "report.json").read_text("utf-8")
+    return json.loads(text, parse_constant=strict)
+
+
+def fails(capsys, *arguments):
+    """Runs a command that must fail as promised; returns its one line."""
+    before = sorted(os.listdir())
+    assert main(["report", *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(r"error: [^\n]+\n", err)
+    assert sorted(os.listdir()) == before  # Nothing is half written.
+    return err
+
+
+def words(text):
+    return " ".join(text.split())
+
+
+def lines_of(text, *start):
+    """The lines of a text that start with these words."""
+    return [
+        line for line in text.splitlines() if line.split()[: len(start)] == [*start]
+    ]
+
+
+def values(section):
+    """The numbers of a table of the report."""
+    return {name: row["value"] for name, row in section.items()}
+
+
+def approximately(expected):
+    """As `pytest.approx`, for dicts and lists in each other."""
+    if isinstance(expected, dict):
+        return {name: approximately(value) for name, value in expected.items()}
+    if isinstance(expected, list):
+        return [approximately(value) for value in expected]
+    if isinstance(expected, str | type(None)):
+        return expected
+    return pytest.approx(expected, rel=1e-9, abs=1e-12)
