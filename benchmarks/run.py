@@ -228,19 +228,19 @@ def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, A
         if row.environment in workers
     ]
     found = measure(case, places, workers, rounds)
-    rows = {place: case.contenders[place.contender] for place in found.made}
-    baseline = next(place for place, row in rows.items() if row.baseline)
+    contenders = {place: case.contenders[place.contender] for place in found.made}
+    baseline = next(place for place, row in contenders.items() if row.baseline)
     base = found.seconds[baseline]
     return {
         "name": case.name,
         "title": case.title,
         "path": case.path,
-        "baseline": rows[baseline].label,
+        "baseline": contenders[baseline].label,
         "baseline_milliseconds": 1e3 * statistics.median(base),
         "other_processes": found.other_processes,
         "contenders": [
             timing(row, found.made[place], found.seconds[place], base)
-            for place, row in rows.items()
+            for place, row in contenders.items()
         ],
         "problems": found.problems,
     }
