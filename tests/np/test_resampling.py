@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The estimate is not in its inter
 
 N = 23
 K = 4
+FEW = {"num_resamples": 100, "seed": 0}
 SIGMAS = 5  # One false alarm in two million.
 QUANTILES = [0.1, 0.4, 0.8]
 LEVELS = [0.5, 0.9]
@@ -423,7 +424,7 @@ def averaged(result):
 
 @every_metric
 @pytest.mark.filterwarnings("ignore")
-def test_each_resample_has_the_value_of_a_call(module, name, data, rng):
+def test_resamples_have_the_values_of_calls_and_ends(module, name, data, rng):
     data, function = data(rng), getattr(module, name)
     metric = _bootstrapped.prepared(function, data)
     estimate = averaged(function(**data))
@@ -434,17 +435,9 @@ def test_each_resample_has_the_value_of_a_call(module, name, data, rng):
         expected = averaged(function(**resampled(name, data, index)))
         value = metric.value(np.bincount(index, minlength=N))
         np.testing.assert_allclose(value[finite], expected[finite], atol=1e-12)
-
-
-@every_metric
-@pytest.mark.filterwarnings("ignore")
-def test_every_metric_has_an_interval(module, name, data, rng):
-    data, function = data(rng), getattr(module, name)
     interval = um.bootstrap(function, **data, num_resamples=20, seed=0)
-    expected = averaged(function(**data))
-    lower, estimate, upper = map(flat, interval)
-    np.testing.assert_allclose(estimate, expected)
-    finite = np.isfinite(expected)
+    lower, found, upper = map(flat, interval)
+    np.testing.assert_allclose(found, estimate)
     assert np.all(lower[finite] <= upper[finite])
     assert np.all(np.isnan(lower[~finite]) & np.isnan(upper[~finite]))
 
@@ -487,22 +480,44 @@ def naive_interval(metric, arrays, alpha, resamples, method, seed):
         below = np.mean((values < estimate) & ~ties) + np.mean(ties) / 2
         z = stats.norm.ppf(below) + stats.norm.ppf(levels)
         levels = stats.norm.cdf(stats.norm.ppf(below) + z / (1 - acceleration * z))
-    return [*np.quantile(values, levels), estimate]
+    low, high = np.quantile(values, levels)
+    return low, estimate, high
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile"])
+def seed_of(rng):
+    return int(rng.integers(2**31))
+
+
+@pytest.mark.parametrize("method", resampling.METHODS)
 @pytest.mark.parametrize("name", ["ece", "accuracy", "negative_log_likelihood", "aurc"])
 def test_interval_equals_the_formulas(name, method, rng):
     data, metric = classifier(rng, 60), getattr(um, name)
-    lower, estimate, upper = um.bootstrap(
-        metric, **data, alpha=0.1, num_resamples=200, method=method, seed=3
+    options = {"alpha": 0.1, "method": method, "seed": 3}
+    interval = um.bootstrap(metric, **data, num_resamples=200, **options)
+    expected = naive_interval(metric, tuple(data.values()), resamples=200, **options)
+    np.testing.assert_allclose(interval, expected, rtol=1e-9)
+
+
+def test_difference_is_that_of_the_same_resamples(rng):
+    labels, p = classifier(rng, 50).values()
+    q = distributions(rng, 50)
+    options = {"alpha": 0.2, "seed": 1}
+    interval = um.bootstrap_difference(
+        functools.partial(um.ece, num_bins=5),
+        {"probabilities": p},
+        {"probabilities": q},
+        labels=labels,
+        num_resamples=100,
+        **options,
     )
     expected = naive_interval(
-        lambda labels, p: metric(labels, probabilities=p),
-        (data["labels"], data["probabilities"]),
-        *(0.1, 200, method, 3),
+        lambda y, p, q: um.ece(y, p, num_bins=5) - um.ece(y, q, num_bins=5),
+        (labels, p, q),
+        resamples=100,
+        method="bca",
+        **options,
     )
-    np.testing.assert_allclose([lower, upper, estimate], expected, rtol=1e-9)
+    np.testing.assert_allclose(interval, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(("method", "name"), [("bca", "BCa"), ("percentile",) * 2])
@@ -516,7 +531,7 @@ def test_ends_are_those_of_scipy(method, name, rng):
         scores=scores,
         num_resamples=resamples,
         method=method,
-        seed=int(rng.integers(2**31)),
+        seed=seed_of(rng),
     )
     theirs = stats.bootstrap(
         (labels, scores),
@@ -547,35 +562,20 @@ def test_groups_of_the_jackknife_have_the_acceleration_of_single_examples(rng):
     assert abs(resampling._acceleration(means)[0] - expected) < SIGMAS * 2 * error
 
 
-def test_width_of_a_mean_is_that_of_its_standard_error(rng):
-    n = 2000
-    p = rng.uniform(size=n)
-    lower, _, upper = um.bootstrap(
-        um.negative_log_likelihood,
-        labels=np.ones(n, int),
-        probabilities=p,
-        num_resamples=2000,
-        seed=int(rng.integers(2**31)),
-    )
-    expected = 2 * 1.96 * np.std(np.log(p)) / np.sqrt(n)
-    assert abs((upper - lower) / expected - 1) < 0.2
-
-
-def test_width_of_the_auroc_is_that_of_delong(rng):
-    labels = np.arange(400) < 150
+def test_widths_are_those_of_standard_errors(rng):
+    p, labels = rng.uniform(size=2000), np.arange(400) < 150
     scores = rng.normal(size=400) + labels
-    lower, _, upper = um.bootstrap(
-        um.auroc,
-        labels=labels,
-        scores=scores,
-        num_resamples=1000,
-        seed=int(rng.integers(2**31)),
-    )
+    of_mean = {"labels": np.ones(2000, int), "probabilities": p}
+    of_auroc = {"labels": labels, "scores": scores}
     wins = scores[labels][:, None] > scores[~labels]
-    variance = sum(
-        np.var(wins.mean(axis=a), ddof=1) / wins.shape[1 - a] for a in (0, 1)
-    )
-    assert abs((upper - lower) / (2 * 1.96 * np.sqrt(variance)) - 1) < 0.2
+    delong = [np.var(wins.mean(a), ddof=1) / wins.shape[1 - a] for a in (0, 1)]
+    for metric, data, variance in (
+        (um.negative_log_likelihood, of_mean, np.var(np.log(p)) / 2000),
+        (um.auroc, of_auroc, sum(delong)),
+    ):
+        interval = um.bootstrap(metric, **data, num_resamples=2000, seed=seed_of(rng))
+        expected = 2 * 1.96 * np.sqrt(variance)
+        assert abs((interval.upper - interval.lower) / expected - 1) < 0.2
 
 
 def test_ece_of_gaps_of_one_sign_is_a_mean(rng):
@@ -583,14 +583,8 @@ def test_ece_of_gaps_of_one_sign_is_a_mean(rng):
     scores = rng.uniform(0.7, 1, 500)
     correct = rng.uniform(size=500) < 0.3
     options = {"num_resamples": 300, "seed": 0}
-    ece = um.bootstrap(
-        um.ece,
-        labels=correct.astype(int),
-        probabilities=scores,
-        num_bins=10,
-        positive_class=True,
-        **options,
-    )
+    data = {"labels": correct.astype(int), "probabilities": scores}
+    ece = um.bootstrap(um.ece, **data, num_bins=10, positive_class=True, **options)
     mean = um.bootstrap(lambda gaps: gaps.mean(), gaps=scores - correct, **options)
     np.testing.assert_allclose(ece, mean, rtol=1e-9)
 
@@ -605,36 +599,12 @@ def test_intervals_hold_the_truth(method, rng):
             probabilities=rng.uniform(size=n),
             num_resamples=150,
             method=method,
-            seed=int(rng.integers(2**31)),
+            seed=seed_of(rng),
         )
         held += lower <= 1 <= upper
     # A little less than 95%: of few resamples, and of a skewed mean.
     expected, error = 0.935, np.sqrt(0.95 * 0.05 / data_sets)
     assert abs(held / data_sets - expected) < SIGMAS * error
-
-
-def test_difference_is_that_of_the_same_resamples(rng):
-    data = classifier(rng, 50)
-    models = [{"probabilities": distributions(rng, 50)} for _ in range(2)]
-    interval = um.bootstrap_difference(
-        um.ece,
-        *models,
-        labels=data["labels"],
-        num_bins=5,
-        num_resamples=100,
-        alpha=0.2,
-        seed=1,
-    )
-    expected = naive_interval(
-        lambda labels, p, q: (
-            um.ece(labels, p, num_bins=5) - um.ece(labels, q, num_bins=5)
-        ),
-        (data["labels"], *(model["probabilities"] for model in models)),
-        *(0.2, 100, "bca", 1),
-    )
-    np.testing.assert_allclose(
-        [interval.lower, interval.upper, interval.estimate], expected, rtol=1e-9
-    )
 
 
 def test_difference_of_like_models_is_known_well(rng):
@@ -663,9 +633,8 @@ def test_difference_may_be_of_different_arguments(rng):
 def test_intervals_have_the_unit_of_the_metric(scale, rng):
     # Cubes of the gaps would be 0 or infinite, and the level with them.
     values = rng.exponential(size=40)
-    options = {"metric": lambda values: values.mean(), "seed": 0, "num_resamples": 100}
-    interval = um.bootstrap(values=values, **options)
-    scaled = um.bootstrap(values=values * scale, **options)
+    interval = um.bootstrap(np.mean, a=values, **FEW)
+    scaled = um.bootstrap(np.mean, a=values * scale, **FEW)
     np.testing.assert_allclose(np.divide(scaled, scale), interval, rtol=1e-12)
 
 
@@ -710,10 +679,9 @@ def test_named_tuples_and_arrays_of_the_package(rng):
 
 def test_columns_are_intervals_of_their_own(rng):
     x = rng.exponential(size=(40, 3))
-    options = {"num_resamples": 100, "seed": 5}
-    together = um.bootstrap(lambda x: x.mean(axis=0), x=x, **options)
+    together = um.bootstrap(lambda x: x.mean(axis=0), x=x, **FEW)
     for k in range(3):
-        alone = um.bootstrap(lambda x: x.mean(), x=x[:, k], **options)
+        alone = um.bootstrap(lambda x: x.mean(), x=x[:, k], **FEW)
         np.testing.assert_allclose([end[k] for end in together], alone, rtol=1e-12)
 
 
@@ -731,12 +699,9 @@ def test_any_function_of_arrays(rng):
 
 
 def test_what_is_bound_to_a_metric_of_the_package_is_resampled(rng):
-    data = classifier(rng)
-    options = {"num_resamples": 50, "seed": 0}
-    bound = functools.partial(um.ece, data["labels"], num_bins=3)
-    assert um.bootstrap(
-        bound, probabilities=data["probabilities"], **options
-    ) == um.bootstrap(um.ece, **data, num_bins=3, **options)
+    labels, p = classifier(rng).values()
+    bound = um.bootstrap(functools.partial(um.ece, labels, num_bins=3), probs=p, **FEW)
+    assert bound == um.bootstrap(um.ece, labels=labels, probs=p, num_bins=3, **FEW)
 
 
 def test_functions_for_tensors_have_their_numpy_twin(rng):
@@ -744,7 +709,7 @@ def test_functions_for_tensors_have_their_numpy_twin(rng):
         raise AssertionError
 
     expected_calibration_error.__module__ = "uncertainty_metrics.tensorflow.calibration"
-    data = {**classifier(rng), "num_resamples": 30, "seed": 0}
+    data = {**classifier(rng), **FEW}
     ours = um.bootstrap(expected_calibration_error, **data)
     assert ours == um.bootstrap(um.ece, **data)
 
@@ -759,15 +724,11 @@ def test_images_are_drawn_with_their_pixels(rng):
     # All pixels of an image are right or all are wrong: there are N examples, not 9 N.
     right = rng.integers(0, 2, N)
     labels = np.broadcast_to(right[:, None, None], (N, 3, 3))
-    options = {"num_resamples": 100, "seed": 0}
+    images = {"labels": labels, "probabilities": np.full((N, 3, 3), 0.9)}
+    single = {"labels": right, "probabilities": np.full(N, 0.9)}
     for metric in (um.accuracy, um.brier_score, um.ece):
-        images = um.bootstrap(
-            metric, labels=labels, probabilities=np.full((N, 3, 3), 0.9), **options
-        )
-        single = um.bootstrap(
-            metric, labels=right, probabilities=np.full(N, 0.9), **options
-        )
-        np.testing.assert_allclose(images, single, rtol=1e-12)
+        found, expected = (um.bootstrap(metric, **d, **FEW) for d in (images, single))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_seeds(rng):
@@ -867,76 +828,60 @@ def test_warnings_of_a_metric_come_once():
     assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"method": "basic"}, "`method` must be one of 'bca', 'percentile'"),
-        ({"alpha": 1}, "`alpha` must be in"),
-        ({"num_resamples": 0}, "`num_resamples` must be an integer of at least 1"),
-        ({"seed": -1}, "`seed` must be"),
-        ({"progress": 1}, "`progress` must be True or False"),
-        ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
-        ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
-        ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
-        ({"labels": [0], "probabilities": [0.5]}, "`labels` must be at least two"),
-        ({"num_bins": 0}, "`num_bins` must be"),
-        ({"labels": object()}, "`labels` must be a rectangular array of numbers"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
+GOOD = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
+BAD_OF_ECE = [
+    ({"method": "basic"}, "`method` must be one of 'bca', 'percentile'"),
+    ({"alpha": 1}, "`alpha` must be in"),
+    ({"num_resamples": 0}, "`num_resamples` must be an integer of at least 1"),
+    ({"seed": -1}, "`seed` must be"),
+    ({"progress": 1}, "`progress` must be True or False"),
+    ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
+    ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
+    ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
+    ({"labels": [0], "probabilities": [0.5]}, "`labels` must be at least two"),
+    ({"num_bins": 0}, "`num_bins` must be"),
+    ({"labels": object()}, "`labels` must be a rectangular array of numbers"),
+    ({"labels": ["a", "b", "c"]}, "`labels` must be numbers"),
+]
+EIGHT = {"x": np.arange(8.0)}
+BAD = [
+    *((um.ece, {**GOOD, **changes}, message) for changes, message in BAD_OF_ECE),
+    (lambda x: x**2, EIGHT, "pass one that returns a mean"),
+    (lambda x: "text", EIGHT, "one that returns str"),
+    (lambda x: None, EIGHT, "one that returns NoneType"),
+    (lambda x: np.unique(x)[1:], EIGHT, "one shape for all resamples"),
+    (um.bin_statistics, GOOD, "BinStatistics"),
+    (lambda: 1.0, {}, r"`data` must be arrays.*Received: nothing"),
+    (lambda x: 1.0, {"x": 1.0}, r"`data` must be arrays.*Received: \['x'\]"),
+]
+
+
+@pytest.mark.parametrize(("metric", "data", "message"), BAD)
+def test_bad_arguments(metric, data, message):
     with pytest.raises(ValueError, match=message):
-        um.bootstrap(um.ece, **{**data, **arguments})
+        um.bootstrap(metric, **data)
 
 
 def test_bad_types():
-    with pytest.raises(ValueError, match="`labels` must be numbers"):
-        um.bootstrap(um.ece, labels=["a", "b"], probabilities=[0.2, 0.4])
     with pytest.raises(TypeError, match="`metric` must be a function"):
-        um.bootstrap("ece", labels=[0, 1], probabilities=[0.2, 0.4])
+        um.bootstrap("ece", **GOOD)
     with pytest.raises(TypeError, match="`first` must be a mapping"):
         um.bootstrap_difference(um.ece, [0.2, 0.4], [0.2, 0.4], labels=[0, 1])
 
 
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        (lambda x: x**2, "pass one that returns a mean"),
-        (lambda x: "text", "one that returns str"),
-        (lambda x: None, "one that returns NoneType"),
-        (lambda x: np.unique(x)[1:], "one shape for all resamples"),
-    ],
-)
-def test_bad_results(metric, message):
-    with pytest.raises(ValueError, match=message):
-        um.bootstrap(metric, x=np.arange(8.0))
-
-
-def test_curves_and_scores_of_examples_are_refused(rng):
-    with pytest.raises(ValueError, match="BinStatistics"):
-        um.bootstrap(um.bin_statistics, **classifier(rng))
-    with (
-        pytest.warns(UserWarning, match="Pareto"),
-        pytest.raises(ValueError, match="value for each of the 23 examples"),
-    ):
+@pytest.mark.filterwarnings("ignore:.*Pareto")
+def test_scores_of_examples_are_refused(rng):
+    with pytest.raises(ValueError, match="value for each of the 23 examples"):
         um.bootstrap(um.psis_loo, logp=5 * rng.normal(size=(N, 30)))
-
-
-def test_data_must_be_there():
-    with pytest.raises(ValueError, match=r"`data` must be arrays.*Received: nothing"):
-        um.bootstrap(lambda: 1.0)
-    with pytest.raises(ValueError, match=r"`data` must be arrays.*Received: \['x'\]"):
-        um.bootstrap(lambda x: 1.0, x=1.0)
 
 
 def test_models_must_have_the_same_examples(rng):
     first, second = classifier(rng), classifier(rng, N + 1)
     with pytest.raises(ValueError, match="`second` must be of as many examples"):
         um.bootstrap_difference(um.ece, first, second)
+    columns = {"x": np.ones((8, 3))}, {"x": np.ones((8, 2))}
     with pytest.raises(ValueError, match="and results as `first`, 8 and 3"):
-        um.bootstrap_difference(
-            lambda x: x.mean(axis=0), {"x": np.ones((8, 3))}, {"x": np.ones((8, 2))}
-        )
+        um.bootstrap_difference(lambda x: x.mean(axis=0), *columns)
 
 
 def test_progress(capsys, rng):

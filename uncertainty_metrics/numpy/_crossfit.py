@@ -9,7 +9,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 
-WEIGHTS = ("constant", "relative", "chi")
+Weights = Literal["constant", "relative", "chi"]
+WEIGHTS = get_args(Weights)
 
 _NODES = np.arange(-2, 4)  # Of the Lagrange interpolation, from the node to the left.
 _NODES_PER_WIDTH = 12  # Of the kernel: the interpolation is off by 3e-8 at most.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from uncertainty_metrics.numpy import _bootstrapped, _inputs
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
-METHODS = ("bca", "percentile")
+Method = Literal["bca", "percentile"]
+METHODS = get_args(Method)
 # Groups of examples that the jackknife leaves out, one group at a time.
 _MAX_GROUPS = 200
 # Values that differ by less than this share of the largest are equal but for rounding.
@@ -213,7 +214,7 @@ def bootstrap(
     *,
     num_resamples: int = 1000,
     alpha: float = 0.05,
-    method: str = "bca",
+    method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
     **data: Any,
@@ -300,7 +301,7 @@ def bootstrap_difference(
     *,
     num_resamples: int = 1000,
     alpha: float = 0.05,
-    method: str = "bca",
+    method: Method = "bca",
     seed: Any = None,
     progress: bool = False,
     **data: Any,

@@ -10,13 +10,20 @@ import pathlib
 import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy import _archive
-from uncertainty_metrics.report._predictions import Predictions, Regression, ReportError
+from uncertainty_metrics.report._predictions import (
+    Kind,
+    Model,
+    Predictions,
+    Regression,
+    ReportError,
+    Spread,
+)
 
 FILE_FORMAT = """\
 FILE and OTHER_FILE are each one of
@@ -47,7 +54,7 @@ Other arrays and columns are left out, and the report says so.
 """
 
 _LABELS = ("label", "labels")
-_PREDICTION_KEYS = {
+_PREDICTION_KEYS: dict[str, Kind] = {
     "probabilities": "probabilities",
     "probs": "probabilities",
     "logits": "logits",
@@ -56,12 +63,12 @@ _PREDICTION_KEYS = {
 _PREDICTION_COLUMN = re.compile(
     r"(?:p(?=[0-9])|(?P<name>probability|logit)(?:_(?=[0-9])|$))(?P<index>[0-9]{0,9})"
 )
-_SPREADS = ("variance", "stddev")
+_SPREADS: tuple[Spread, ...] = get_args(Spread)
 _TARGETS = ("target", "targets")
 _REGRESSION = ("mean", *_SPREADS, *_TARGETS)
 
 
-def read_predictions(path: str | pathlib.Path) -> Predictions | Regression:
+def read_predictions(path: str | pathlib.Path) -> Model:
     """Reads predictions and what came from an .npz, .csv or .parquet file.
 
     Args:
@@ -100,23 +107,21 @@ def _is_regression(names: Iterable[str]) -> bool:
     return names.isdisjoint(_LABELS) and not names.isdisjoint(_REGRESSION)
 
 
-def _regression_names(names: Iterable[str]) -> list[str]:
+def _regression_names(names: Iterable[str]) -> tuple[str, Spread, str]:
     """Returns the names of mean, spread and target.
 
     Raises:
       ValueError: one of them is missing, or there twice.
     """
     found = [name for name in _REGRESSION if name in names]
-    mean, spread, target = (
-        [name for name in group if name in found]
-        for group in (("mean",), _SPREADS, _TARGETS)
-    )
-    if not len(mean) == len(spread) == len(target) == 1:
+    spreads = [name for name in _SPREADS if name in found]
+    targets = [name for name in _TARGETS if name in found]
+    if not ("mean" in found and len(spreads) == len(targets) == 1):
         raise ValueError(
             "without labels there must be those of a regression: `mean`, one of "
             f"`variance` and `stddev`, and `target`. Received: {', '.join(found)}"
         )
-    return found
+    return "mean", spreads[0], targets[0]
 
 
 def _regression(
@@ -134,7 +139,7 @@ def _regression(
     )
 
 
-def _read_npz(path: pathlib.Path) -> Predictions | Regression:
+def _read_npz(path: pathlib.Path) -> Model:
     with path.open("rb") as file:
         archive = _archive.Archive(file)
         is_regression = _is_regression(archive.names)
@@ -192,7 +197,7 @@ def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
     return labels
 
 
-def _read_csv(path: pathlib.Path) -> Predictions | Regression:
+def _read_csv(path: pathlib.Path) -> Model:
     numbers = array.array("d")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -228,7 +233,7 @@ def _number(cell: str, name: str, line: int) -> float:
     )
 
 
-def _read_parquet(path: pathlib.Path) -> Predictions | Regression:
+def _read_parquet(path: pathlib.Path) -> Model:
     try:
         arrow = _optional.require("pyarrow")
         parquet = _optional.require("pyarrow.parquet")
@@ -282,7 +287,7 @@ def _used(header: Sequence[str]) -> list[str]:
     if repeated:
         raise ValueError(f"the column `{repeated[0]}` is there twice")
     if _is_regression(header):
-        names = _regression_names(header)
+        names = [*_regression_names(header)]
     else:
         label, _, predictions = _columns(header)
         names = [label, *predictions]
@@ -291,7 +296,7 @@ def _used(header: Sequence[str]) -> list[str]:
 
 def _of_columns(
     path: pathlib.Path, header: Sequence[str], columns: Mapping[str, np.ndarray]
-) -> Predictions | Regression:
+) -> Model:
     """Returns what the columns [N] of a table hold."""
     left_out = tuple(name for name in header if name not in columns)
     if _is_regression(header):
@@ -313,7 +318,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:10])}{more}"
 
 
-def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
+def _columns(header: Sequence[str]) -> tuple[str, Kind, list[str]]:
     """Returns the label's column, the kind of predictions and their columns, in order.
 
     Raises:
@@ -325,11 +330,11 @@ def _columns(header: Sequence[str]) -> tuple[str, str, list[str]]:
             "one column `label` or `labels` must be there. Received: "
             f"{_listed(labels or header)}"
         )
-    found: dict[str, dict[int | None, str]] = {}
+    found: dict[Kind, dict[int | None, str]] = {}
     for name in header:
         match = _PREDICTION_COLUMN.fullmatch(name)
         if match:
-            kind = "logits" if match["name"] == "logit" else "probabilities"
+            kind: Kind = "logits" if match["name"] == "logit" else "probabilities"
             index = int(match["index"]) if match["index"] else None
             of_kind = found.setdefault(kind, {})
             if index in of_kind:

@@ -7,9 +7,12 @@ import functools
 import re
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+
+Kind: TypeAlias = Literal["probabilities", "logits"]
+Spread: TypeAlias = Literal["variance", "stddev"]
 
 
 def visible(value: Any) -> Any:
@@ -50,7 +53,7 @@ class Predictions:
 
     source: str
     labels: np.ndarray
-    kind: str
+    kind: Kind
     values: np.ndarray
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
@@ -91,7 +94,7 @@ class Regression:
 
     source: str
     mean: np.ndarray
-    kind: str
+    kind: Spread
     values: np.ndarray
     target: np.ndarray
     sample_weight: np.ndarray | None = None
