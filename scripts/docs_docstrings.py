@@ -31,3 +31,15 @@ class Formulas(griffe.Extension):
         if obj.docstring is not None:
             text = preformatted(inspect.cleandoc(obj.docstring.value))
             obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")
+
+    def on_module_members(self, *, mod: griffe.Module, **kwargs: Any) -> None:
+        """Leaves functions on tensors to their stubs, and of overloads the last."""
+        path = mod.filepath
+        if mod.is_init_module or not path.with_suffix(".pyi").exists():
+            return
+        if path.suffix == ".py":
+            mod.members.clear()
+        for name, forms in mod.overloads.items():
+            if forms:
+                mod.set_member(name, forms[-1])
+        mod.overloads.clear()

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pathlib
 import re
 import sys
 import textwrap
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from uncertainty_metrics import _statistics
+from uncertainty_metrics import _spec, _statistics
+from uncertainty_metrics._spec import REQUIRED
+from uncertainty_metrics.tensorflow import _binning
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ROOM = "uncertainty_metrics/tensorflow"
 HEADER = """\
 # As written by scripts/write_stubs.py.
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import tensorflow as tf
@@ -31,7 +34,22 @@ from uncertainty_metrics.tensorflow._typing import TensorLike
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
 
+def _options(annotation: str, names: dict[str, Any]) -> str:
+    """Writes out the options that a `Literal` names, for editors to offer them."""
+
+    def written(match: re.Match[str]) -> str:
+        word = match[0]
+        if get_origin(names.get(word)) is not Literal:
+            return word
+        return f"Literal[{', '.join(map(json.dumps, get_args(names[word])))}]"
+
+    return re.sub(r"\w+", written, annotation)
+
+
 def _function(name: str, function: Any) -> str:
+    if name != function.__name__:
+        return f"\n{name} = {function.__name__}\n"
+    names = vars(sys.modules[function.__declaration__.__module__])
     signature = inspect.signature(function)
     returned = " | ".join(
         dict.fromkeys(
@@ -41,24 +59,57 @@ def _function(name: str, function: Any) -> str:
     parameters = []
     for parameter in signature.parameters.values():
         kind = str(parameter.annotation).replace("ArrayLike", "TensorLike")
+        kind = _options(kind, names)
         parameters.append(str(parameter.replace(annotation=kind)).replace("'", "", 2))
-    names = [p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-    if names:
-        parameters.insert(len(parameters) - len(names), "*")
+    keywords = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
+    if keywords:
+        parameters.insert(len(parameters) - len(keywords), "*")
     prose = textwrap.indent(f'"""{inspect.getdoc(function)}\n"""', "    ")
-    listed = ",\n".join(f"    {parameter}" for parameter in parameters)
-    return f"\ndef {name}(\n{listed},\n) -> {returned}:\n{prose}\n    ...\n"
+
+    def text(parameters: list[str]) -> str:
+        listed = ",\n".join(f"    {parameter}" for parameter in parameters)
+        return f"def {name}(\n{listed},\n) -> {returned}:\n{prose}\n    ...\n"
+
+    forms = _overloads(parameters)
+    if len(forms) == 1:
+        return f"\n{text(parameters)}"
+    return "".join(f"\n@overload\n{text(form)}" for form in forms)
+
+
+def _overloads(parameters: list[str]) -> list[list[str]]:
+    """Returns the forms of a signature in which what is required has no default: it is
+    passed by position, with all before it, or by name.
+    """
+    required = [i for i, line in enumerate(parameters) if line.endswith(str(REQUIRED))]
+    if not required:
+        return [parameters]
+    parameters = [line.removesuffix(f" = {REQUIRED}") for line in parameters]
+    before, after = parameters[: required[0]], parameters[required[0] :]
+    named = ["*", *(line for line in after if line != "*")]
+    return [[line.partition(" = ")[0] for line in before] + after, before + named]
 
 
 def render(module: ModuleType) -> str | None:
     """Returns the text of the stub of a module, None where it needs none."""
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
+    # An alias after what it names.
+    public = dict(sorted(public.items(), key=lambda item: item[0] != item[1].__name__))
     if not any(hasattr(value, "__declaration__") for value in public.values()):
         return None
     text = "".join(_function(name, value) for name, value in public.items())
-    made = sorted(set(vars(_statistics)) & set(re.findall(r"\w+", text)))
-    home = f"from {_statistics.__name__} import {', '.join(made)}\n" if made else ""
-    return HEADER + home + text
+    code = re.sub(r'"""(.|\n)*?"""', "", text)
+    types = set(re.findall(r"\b[A-Z]\w*[a-z]\w*", code))
+    types -= set(re.findall(r"\w+", HEADER))
+    homes = ""
+    for home in (_spec, _binning, _statistics):
+        made = sorted(types & set(vars(home)))
+        homes += f"from {home.__name__} import {', '.join(made)}\n" if made else ""
+        types -= set(made)
+    header = HEADER
+    if re.search(r"\bSequence\b", text):
+        abstract = "from collections.abc import Sequence\n"
+        header = HEADER.replace("from typing", abstract + "from typing", 1)
+    return header + homes + text
 
 
 def outdated() -> dict[pathlib.Path, str]:

@@ -130,10 +130,12 @@ from .tensorflow.information_criteria import (
 
 # Keras metrics.
 from .keras.metrics.calibration import (
-    AdaptiveCalibrationError as AdaptiveCalibrationError,
     CalibrationError as CalibrationError,
-    ExpectedCalibrationError as ExpectedCalibrationError,
     GeneralCalibrationError as GeneralCalibrationError,
+)
+from .keras.metrics.named_calibration_errors import (
+    AdaptiveCalibrationError as AdaptiveCalibrationError,
+    ExpectedCalibrationError as ExpectedCalibrationError,
     MaximumCalibrationError as MaximumCalibrationError,
     RootMeanSquaredCalibrationError as RootMeanSquaredCalibrationError,
     StaticCalibrationError as StaticCalibrationError,

@@ -32,19 +32,30 @@ def docstring(declaration: Callable[..., Any]) -> str:
     return f"{head}Returns:\n{said}\n{rest}"
 
 
-def adopt(
-    function: Callable[..., Any],
-    arithmetic: FunctionType,
-    declaration: Callable[..., Any],
-) -> None:
-    """Makes `function` look as declared; the defaults go to its arithmetic.
+def complete(
+    arithmetic: FunctionType, declaration: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Returns arithmetic that is called as its twin is: with the defaults of that, and
+    if it takes nothing but `**arguments`, with all arguments by name.
 
     Raises:
-      TypeError: the arithmetic has other parameters.
+      TypeError: it has other parameters.
     """
     signature = inspect.signature(declaration)
     given = inspect.signature(arithmetic).parameters.values()
     declared = signature.parameters.values()
+    if [p.kind for p in given] == [inspect.Parameter.VAR_KEYWORD]:
+
+        def gathering(*args: Any, **kwargs: Any) -> Any:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError:
+                declaration(*args, **kwargs)  # Python's own message names the function.
+                raise
+            bound.apply_defaults()
+            return arithmetic(**bound.arguments)
+
+        return gathering
     if [(p.name, p.kind) for p in given] != [(p.name, p.kind) for p in declared]:
         raise TypeError(
             f"`{arithmetic.__name__}` must have the parameters of its twin, "
@@ -54,8 +65,15 @@ def adopt(
     named = {p.name for p in declared if p.kind is p.KEYWORD_ONLY}
     arithmetic.__defaults__ = tuple(v for k, v in defaults.items() if k not in named)
     arithmetic.__kwdefaults__ = {k: v for k, v in defaults.items() if k in named}
+    return arithmetic
+
+
+def adopt(
+    function: Callable[..., Any], declaration: Callable[..., Any], module: str
+) -> None:
+    """Makes a function of a module look as declared."""
     function.__name__ = function.__qualname__ = declaration.__name__
-    function.__module__ = arithmetic.__module__
+    function.__module__ = module
     function.__doc__ = docstring(declaration)
-    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__signature__ = inspect.signature(declaration)  # type: ignore[attr-defined]
     function.__declaration__ = declaration  # type: ignore[attr-defined]

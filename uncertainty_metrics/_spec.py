@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from uncertainty_metrics import _checks
 
+BinningScheme = Literal["even", "adaptive"]
+Norm = Literal["l1", "l2", "max"]
+YAxis = Literal["accuracy", "frequency"]
+
 DEFAULT_NUM_BINS = 15
-BINNING_SCHEMES = ("even", "adaptive")
-NORMS = ("l1", "l2", "max")
-Y_AXES = ("accuracy", "frequency")
+BINNING_SCHEMES: tuple[BinningScheme, ...] = get_args(BinningScheme)
+NORMS: tuple[Norm, ...] = get_args(Norm)
+Y_AXES = get_args(YAxis)
+# The arguments that are examples of a classifier, and which of them count.
+_DATA = (
+    *("labels", "probabilities", "logits", "probs"),
+    *("labels_predicted", "sample_weight", "ignore_index"),
+)
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
 # The default of arguments that are required, but come after others that are not.
-REQUIRED: Any = None
+REQUIRED: Any = _Required()
 
 
 class CalibrationKey(NamedTuple):
     """The four choices that tell one calibration error from another."""
 
-    binning_scheme: str
+    binning_scheme: BinningScheme
     max_prob: bool
     class_conditional: bool
-    norm: str
+    norm: Norm
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +59,10 @@ class CalibrationSpec:
         outcome `label == 1`, whatever `max_prob` and `class_conditional` say.
     """
 
-    binning_scheme: str
+    binning_scheme: BinningScheme
     max_prob: bool
     class_conditional: bool
-    norm: str
+    norm: Norm
     num_bins: int = DEFAULT_NUM_BINS
     threshold: float = 0.0
     datapoints_per_bin: int | None = None
@@ -73,6 +90,16 @@ class CalibrationSpec:
                     'None unless binning_scheme="adaptive"',
                     repr(points),
                 )
+
+    def replaced(self, arguments: Mapping[str, Any]) -> CalibrationSpec:
+        """Returns the options among the arguments of a function, these for the rest."""
+        given = {
+            field.name: arguments[field.name]
+            for field in dataclasses.fields(self)
+            if field.name in arguments
+        }
+        missing = {name: None for name, value in given.items() if value is REQUIRED}
+        return dataclasses.replace(self, **given | missing)
 
     def check_classes(self, num_classes: int) -> None:
         """Raises ValueError unless the options fit a number of classes."""
@@ -109,6 +136,11 @@ PRESETS = MappingProxyType(
         ),
     }
 )
+
+
+def data_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the examples among the arguments of a function."""
+    return {name: arguments[name] for name in _DATA if name in arguments}
 
 
 def grid() -> list[CalibrationKey]:

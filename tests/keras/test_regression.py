@@ -509,12 +509,14 @@ def test_config_round_trip(name, rng):
 
 
 def test_the_name_of_a_class_is_not_that_of_a_classifier():
-    from uncertainty_metrics.keras.metrics import calibration
+    from uncertainty_metrics.keras.metrics import named_calibration_errors
 
     for name in METRICS:
         registered = keras.utils.get_registered_name(getattr(regression, name))
         assert registered == f"uncertainty_metrics>regression.{name}"
-    other = keras.utils.get_registered_name(calibration.ExpectedCalibrationError)
+    other = keras.utils.get_registered_name(
+        named_calibration_errors.ExpectedCalibrationError
+    )
     assert other == "uncertainty_metrics>ExpectedCalibrationError"
 
 

@@ -17,7 +17,17 @@ means, variances, targets = [0.0, 1.0], (1.0, 1.0), np.array([0.5, 0.5])
 assert_type(um_np.ece(labels, probabilities), float)
 assert_type(um_np.ece(labels, logits=probabilities, ignore_index=None), float)
 assert_type(um_np.gce(labels, probabilities, "even", True, False, "l2"), float)
-assert_type(um_np.gce(labels, probabilities, norm="l2"), float)
+assert_type(
+    um_np.gce(
+        labels,
+        logits=probabilities,
+        norm="l2",
+        class_conditional=False,
+        max_prob=True,
+        binning_scheme="even",
+    ),
+    float,
+)
 assert_type(um_np.auroc(labels, probabilities[:, 1]), float)
 assert_type(um_np.brier_score(labels, probabilities=probabilities), float | np.ndarray)
 assert_type(um_np.crps_score(targets, probabilities[:2]), np.ndarray)
@@ -98,9 +108,13 @@ _ = um.regression.no_such_metric  # type: ignore[attr-defined]
 um_np.ece(probabilities=probabilities)  # type: ignore[call-arg]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[arg-type]
 um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[arg-type]
-um_np.gce(labels, probabilities, norm=None)  # type: ignore[arg-type]
+um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]
+um_np.gce(labels, probabilities, "odd", True, False, "l1")  # type: ignore[call-overload]
+um_np.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
 um.ece(labels, probabilities, num_bin=10)  # type: ignore[call-arg]
-um.gce(labels, probabilities, norm=2)  # type: ignore[arg-type]
+um.gce(labels, probabilities, norm="l2")  # type: ignore[call-overload]
+um.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
+um.GeneralCalibrationError("even", True, False, "l3")  # type: ignore[arg-type]
 um.ExpectedCalibrationError(bins=10)  # type: ignore[call-arg]
 um.ExpectedCalibrationError(num_bins=None)  # type: ignore[arg-type]
 um.GeneralCalibrationError("even")  # type: ignore[call-arg]

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics._spec import YAxis
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.bayesian_calibration import (
     BayesianExpectedCalibrationError,
@@ -75,7 +76,7 @@ def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
     return scalars
 
 
-def _diagram(statistics: BinStatistics, y_axis: str, title: str) -> np.ndarray:
+def _diagram(statistics: BinStatistics, y_axis: YAxis, title: str) -> np.ndarray:
     """Draws the reliability diagram of one group: uint8 [height, width, 4]."""
     from uncertainty_metrics.visualization import reliability
 
@@ -99,7 +100,7 @@ def _diagrams(
     statistics = metric.bin_statistics
     if statistics is None:
         return None
-    y_axis = "accuracy" if metric.spec.uses_decision else "frequency"
+    y_axis: YAxis = "accuracy" if metric.spec.uses_decision else "frequency"
     groups = statistics.counts.shape[0]
     parts = ("edges", "counts", "score_sums", "outcome_sums")
     return np.stack(

@@ -3,8 +3,6 @@ from ._state import MetricState as MetricState
 
 # Calibration errors.
 from .calibration import (
-    BinStatistics as BinStatistics,
-    GeneralCalibrationError as GeneralCalibrationError,
     ace as ace,
     adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
@@ -21,6 +19,10 @@ from .calibration import (
     static_calibration_error as static_calibration_error,
     tace as tace,
     thresholded_adaptive_calibration_error as thresholded_adaptive_calibration_error,
+)
+from .streaming_calibration import (
+    BinStatistics as BinStatistics,
+    GeneralCalibrationError as GeneralCalibrationError,
 )
 from .debiased_calibration import debiased_calibration_error as debiased_calibration_error
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs
 
@@ -20,6 +22,27 @@ _CLASS_TILE = 64
 MAX_BINS = 2**24
 # A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
 ROUND_UP = 1 + 2.0**-20
+
+
+class Keywords(TypedDict, total=False):
+    """What every calibration error takes by name."""
+
+    logits: ArrayLike | None
+    probs: ArrayLike | None
+    labels_predicted: ArrayLike | None
+    sample_weight: ArrayLike | None
+    ignore_index: int | None
+    positive_class: bool
+
+
+def read(
+    preset: CalibrationSpec, arguments: Mapping[str, Any]
+) -> tuple[_inputs.Examples, CalibrationSpec]:
+    """Returns the examples and the options among the arguments of a public function;
+    the options are those of `preset` where it has no argument.
+    """
+    spec = preset.replaced(arguments)
+    return _inputs.examples(**_spec.data_of(arguments)), spec
 
 
 class BinStatistics(_BinStatistics):
@@ -324,7 +347,7 @@ def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStat
     return _adaptive(examples, spec)
 
 
-def calibration_error(statistics: BinStatistics, norm: str) -> float:
+def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
     """Returns the norm over bins of each group, combined over groups."""
     counts = statistics.counts
     gaps = np.abs(statistics.score_sums - statistics.outcome_sums)

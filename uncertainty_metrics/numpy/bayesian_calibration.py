@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import REQUIRED, CalibrationSpec
 from uncertainty_metrics.numpy import _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "bayesian_expected_calibration_error",
@@ -38,6 +41,14 @@ def checked_prior(prior_alpha: Any, num_bins: int) -> float:
             "prior_alpha", "a positive, finite number, or None", repr(prior_alpha)
         )
     return value
+
+
+def data_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the examples among the arguments of the Bayesian ECE."""
+    labels = arguments["labels_true"]
+    if labels is None or labels is REQUIRED:
+        raise _checks.error("labels", "given", None)
+    return _spec.data_of({**arguments, "labels": labels})
 
 
 @contextlib.contextmanager
@@ -126,11 +137,45 @@ def _posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
+class _Keywords(TypedDict, total=False):
+    labels_predicted: ArrayLike | None
+    num_ece_samples: int
+    prior_alpha: float | None
+    seed: int | ArrayLike | np.random.Generator | None
+    sample_weight: ArrayLike | None
+    ignore_index: int | None
+    probs: ArrayLike | None
+
+
+@overload
+def bayesian_expected_calibration_error(
+    num_bins: int,
+    logits: ArrayLike | None = ...,
+    probabilities: ArrayLike | None = ...,
+    *,
+    labels_true: ArrayLike,
+    **keywords: Unpack[_Keywords],
+) -> np.ndarray: ...
+@overload
+def bayesian_expected_calibration_error(
+    num_bins: int,
+    logits: ArrayLike | None,
+    probabilities: ArrayLike | None,
+    labels_true: ArrayLike,
+    labels_predicted: ArrayLike | None = ...,
+    num_ece_samples: int = ...,
+    *,
+    prior_alpha: float | None = ...,
+    seed: int | ArrayLike | np.random.Generator | None = ...,
+    sample_weight: ArrayLike | None = ...,
+    ignore_index: int | None = ...,
+    probs: ArrayLike | None = ...,
+) -> np.ndarray: ...
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
-    labels_true: ArrayLike | None = None,
+    labels_true: ArrayLike = REQUIRED,
     labels_predicted: ArrayLike | None = None,
     num_ece_samples: int = DEFAULT_NUM_SAMPLES,
     *,
@@ -210,17 +255,7 @@ def bayesian_expected_calibration_error(
     prior = checked_prior(prior_alpha, spec.num_bins)
     rng = _inputs.generator(seed)
     with argument_names():
-        if labels_true is None:
-            raise _checks.error("labels", "given", None)
-        examples = _inputs.examples(
-            labels_true,
-            probabilities,
-            logits,
-            probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
+        examples = _inputs.examples(**data_of(locals()))
         statistics = _binning.bin_statistics(examples, spec)
     return _posterior(statistics, prior, num_samples, rng)
 

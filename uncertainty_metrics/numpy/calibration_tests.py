@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _progress
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
-from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
+from uncertainty_metrics.numpy import _binning, _inputs, _bin_draws
 
 __all__ = ["calibration_test"]
 
@@ -45,10 +45,10 @@ def calibration_test(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     *,
-    binning_scheme: str = "adaptive",
+    binning_scheme: BinningScheme = "adaptive",
     max_prob: bool = True,
     class_conditional: bool = False,
-    norm: str = "l2",
+    norm: Norm = "l2",
     num_bins: int = DEFAULT_NUM_BINS,
     num_resamples: int = 1000,
     seed: Any = None,
@@ -122,24 +122,9 @@ def calibration_test(
       Classification: A Unifying Framework. Vaicenavicius et al. (2019), Evaluating
       Model Calibration in Classification.
     """
-    spec = CalibrationSpec(
-        binning_scheme,
-        max_prob,
-        class_conditional,
-        norm,
-        num_bins,
-        positive_class=positive_class,
-    )
     num_resamples = _checks.positive_integer("num_resamples", num_resamples)
     rng = _inputs.generator(seed)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        probs,
-        labels_predicted=labels_predicted,
-        ignore_index=ignore_index,
-    )
+    examples, spec = _binning.read(PRESETS["expected_calibration_error"], locals())
     statistics = _binning.bin_statistics(examples, spec)
     if not (max_prob or positive_class):
         _check_rows(examples)

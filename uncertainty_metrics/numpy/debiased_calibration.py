@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme
+from uncertainty_metrics.numpy import _binning
 
 __all__ = ["debiased_calibration_error"]
+
+# For what the function has no argument.
+PRESET = PRESETS["root_mean_squared_calibration_error"]
 
 
 def _unit(weights: np.ndarray | None) -> float:
@@ -21,7 +24,7 @@ def debiased_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     *,
-    binning_scheme: str = "adaptive",
+    binning_scheme: BinningScheme = "adaptive",
     max_prob: bool = True,
     class_conditional: bool = False,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -95,26 +98,8 @@ def debiased_calibration_error(
       Estimating Reliability and Resolution of Probability Forecasts through
       Decomposition of the Empirical Score.
     """
-    spec = CalibrationSpec(
-        binning_scheme,
-        max_prob,
-        class_conditional,
-        "l2",
-        num_bins,
-        threshold,
-        datapoints_per_bin,
-        positive_class,
-    )
     _checks.boolean("squared", squared)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        probs,
-        labels_predicted=labels_predicted,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples, spec = _binning.read(PRESET, locals())
     statistics = _binning.bin_statistics(examples, spec)
     square = _binning.debiased_square(statistics, _unit(examples.weights))
     return square if squared else float(np.sqrt(max(square, 0.0)))

@@ -7,8 +7,8 @@ Here the probabilities come first: `(probs, labels)`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _crossfit, _inputs
+from uncertainty_metrics.numpy import _inputs, _crossfit
 
 __all__ = [
     "SPCE",
@@ -173,7 +173,8 @@ def _spline(
     return values, float(spline.get_residual()) + within
 
 
-_SMOOTHINGS: dict[str, Any] = {"kernel": _Kernel, "spline": _Spline}
+Smoothing = Literal["kernel", "spline"]
+_SMOOTHINGS: dict[Smoothing, Any] = {"kernel": _Kernel, "spline": _Spline}
 
 
 def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:
@@ -229,10 +230,10 @@ class SemiparametricCalibrationError:
 
     folds: int = 5
     weight_trunc: float = 0.05
-    weights: str = "constant"
+    weights: _crossfit.Weights = "constant"
     orthogonal: bool = False
     normalize: bool = False
-    smoothing: str = "kernel"
+    smoothing: Smoothing = "kernel"
     hyperparam_attempts: int = 50
     default_hyperparam_range: Sequence[float] | None = None
     seed: int | None = 0
@@ -312,17 +313,25 @@ class SemiparametricCalibrationError:
         return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
+def _metric(arguments: Mapping[str, Any]) -> SemiparametricCalibrationError:
+    """Returns the metric with the options among the arguments of a function."""
+    options = dataclasses.fields(SemiparametricCalibrationError)
+    return SemiparametricCalibrationError(
+        **{option.name: arguments[option.name] for option in options}
+    )
+
+
 def semiparametric_calibration_error(
     probs: ArrayLike,
     labels: ArrayLike,
     hyperparam_range: ArrayLike | None = None,
     *,
     folds: int = 5,
-    weights: str = "constant",
+    weights: _crossfit.Weights = "constant",
     weight_trunc: float = 0.05,
     orthogonal: bool = False,
     normalize: bool = False,
-    smoothing: str = "kernel",
+    smoothing: Smoothing = "kernel",
     hyperparam_attempts: int = 50,
     default_hyperparam_range: Sequence[float] | None = None,
     seed: int | None = 0,
@@ -409,18 +418,7 @@ def semiparametric_calibration_error(
       Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = SemiparametricCalibrationError(
-        folds,
-        weight_trunc,
-        weights,
-        orthogonal,
-        normalize,
-        smoothing,
-        hyperparam_attempts,
-        default_hyperparam_range,
-        seed,
-        progress,
-    )
+    metric = _metric(locals())
     return metric.rms_calibration_error(probs, labels, hyperparam_range)
 
 
@@ -431,11 +429,11 @@ def semiparametric_calibration_error_conf_int(
     *,
     alpha: float = 0.05,
     folds: int = 5,
-    weights: str = "constant",
+    weights: _crossfit.Weights = "constant",
     weight_trunc: float = 0.05,
     orthogonal: bool = False,
     normalize: bool = False,
-    smoothing: str = "kernel",
+    smoothing: Smoothing = "kernel",
     hyperparam_attempts: int = 50,
     default_hyperparam_range: Sequence[float] | None = None,
     seed: int | None = 0,
@@ -506,18 +504,7 @@ def semiparametric_calibration_error_conf_int(
       Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = SemiparametricCalibrationError(
-        folds,
-        weight_trunc,
-        weights,
-        orthogonal,
-        normalize,
-        smoothing,
-        hyperparam_attempts,
-        default_hyperparam_range,
-        seed,
-        progress,
-    )
+    metric = _metric(locals())
     return metric.rms_calibration_error_conf_int(probs, labels, hyperparam_range, alpha)
 
 

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics import _spec
+from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.tensorflow import _inputs, _search, _sums
+
+
+def read(
+    preset: CalibrationSpec, arguments: Mapping[str, Any]
+) -> tuple[_inputs.Examples, CalibrationSpec]:
+    """Returns the examples and the options among the arguments of a public function;
+    the options are those of `preset` where it has no argument.
+    """
+    spec = preset.replaced(arguments)
+    return _inputs.examples(**_spec.data_of(arguments)), spec
 
 
 class BinStatistics(_BinStatistics):
@@ -354,7 +367,7 @@ def bin_statistics(
     return statistics, valid & made
 
 
-def calibration_error(statistics: BinStatistics, norm: str) -> tf.Tensor:
+def calibration_error(statistics: BinStatistics, norm: Norm) -> tf.Tensor:
     """Returns the norm over bins of each group, combined over groups."""
     counts = statistics.counts
     gaps = tf.abs(statistics.score_sums - statistics.outcome_sums)

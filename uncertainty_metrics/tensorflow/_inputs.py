@@ -332,18 +332,29 @@ def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
 
 @tf.autograph.experimental.do_not_convert
 def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
-    """Returns a structure of tensors, NaN where they are not right: one tells of all,
-    or there is one for each.
+    """Returns a structure of tensors, as `nan_where_wrong` does inside a graph.
 
     Raises:
       ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
         knows the same rules and names the value.
     """
-    each = tf.nest.flatten(right)
-    if tf.executing_eagerly() and not all(map(tf.reduce_all, each)):
+    if not tf.executing_eagerly():
+        return nan_where_wrong(right, values)
+    if not all(map(tf.reduce_all, tf.nest.flatten(right))):
         explain()
         raise ValueError(OUT_OF_RANGE)
-    flat = tf.nest.flatten(values)
+    return values
+
+
+def nan_where_wrong(right: Any, values: T) -> T:
+    """Returns a structure of tensors, NaN where they are not right: one tells of all,
+    or there is one for each. Of a dataclass, all tensors are such values.
+    """
+    if dataclasses.is_dataclass(values):  # A leaf to `tf.nest`.
+        fields = {k: v for k, v in vars(values).items() if tf.is_tensor(v)}
+        fields = nan_where_wrong(right, fields)
+        return dataclasses.replace(values, **fields)  # type: ignore[type-var]
+    each, flat = tf.nest.flatten(right), tf.nest.flatten(values)
     flat = [
         tf.where(ok, value, tf.constant(float("nan"), value.dtype))
         for ok, value in zip(each * (len(flat) // len(each)), flat, strict=True)

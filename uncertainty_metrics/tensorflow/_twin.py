@@ -19,18 +19,21 @@ def twin(
 ) -> Callable[[FunctionType], Callable[P, Any]]:
     """Returns a decorator that makes a public function of its arithmetic.
 
-    The arithmetic has the parameters of the NumPy function, without their defaults, and
-    returns `(value, ok)`: tensors, or a dict or tuple of them, and whether to trust
-    them, for all or for each. Where not, the NumPy function says why, as it knows the
-    same rules; in a graph, where nothing can be raised, the value is NaN.
+    The arithmetic has the parameters of the NumPy function, without their defaults, or
+    takes all of them by name, as `**arguments`. It returns `(value, ok)`: tensors, or a
+    dict, tuple or dataclass of them, and whether to trust them, for all or for each.
+    Where not, the NumPy function says why, as it knows the same rules; in a graph,
+    where nothing can be raised, the value is NaN.
     """
 
     def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
+        compute = _contract.complete(arithmetic, declaration)
+
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
-            value, ok = arithmetic(*args, **kwargs)
+            value, ok = compute(*args, **kwargs)
             return _inputs.nan_unless(ok, value, lambda: declaration(*args, **kwargs))
 
-        _contract.adopt(function, arithmetic, declaration)
+        _contract.adopt(function, declaration, arithmetic.__module__)
         return tf.autograph.experimental.do_not_convert(function)
 
     return decorator

@@ -24,36 +24,15 @@ if TYPE_CHECKING:
 
 
 @twin(declared.bayesian_expected_calibration_error)
-def bayesian_expected_calibration_error(
-    num_bins,
-    logits,
-    probabilities,
-    labels_true,
-    labels_predicted,
-    num_ece_samples,
-    *,
-    prior_alpha,
-    seed,
-    sample_weight,
-    ignore_index,
-    probs,
-):
-    spec = declared.spec_of(num_bins)
-    num_samples = _checks.positive_integer("num_ece_samples", num_ece_samples)
-    prior = declared.checked_prior(prior_alpha, spec.num_bins)
-    seed = _posterior.stateless_seed(seed)
+def bayesian_expected_calibration_error(**arguments):
+    spec = declared.spec_of(arguments["num_bins"])
+    num_samples = _checks.positive_integer(
+        "num_ece_samples", arguments["num_ece_samples"]
+    )
+    prior = declared.checked_prior(arguments["prior_alpha"], spec.num_bins)
+    seed = _posterior.stateless_seed(arguments["seed"])
     with declared.argument_names():
-        if labels_true is None:
-            raise _checks.error("labels", "given", None)
-        examples = _inputs.examples(
-            labels_true,
-            probabilities,
-            logits,
-            probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
+        examples = _inputs.examples(**declared.data_of(arguments))
         statistics, valid = _binning.bin_statistics(examples, spec)
     samples = _posterior.draw(statistics, valid, prior, num_samples, seed)
     return samples, valid

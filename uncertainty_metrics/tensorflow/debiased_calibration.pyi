@@ -1,5 +1,5 @@
 # As written by scripts/write_stubs.py.
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import tensorflow as tf
@@ -10,7 +10,7 @@ def debiased_calibration_error(
     labels: TensorLike,
     probabilities: TensorLike | None = None,
     *,
-    binning_scheme: str = 'adaptive',
+    binning_scheme: Literal["even", "adaptive"] = 'adaptive',
     max_prob: bool = True,
     class_conditional: bool = False,
     num_bins: int = 15,

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.tensorflow import _binning, _sums
@@ -59,7 +59,7 @@ class DebiasedCalibrationError(GeneralCalibrationError):
 
     def __init__(
         self,
-        binning_scheme: str = "adaptive",
+        binning_scheme: BinningScheme = "adaptive",
         max_prob: bool = True,
         class_conditional: bool = False,
         num_bins: int = DEFAULT_NUM_BINS,

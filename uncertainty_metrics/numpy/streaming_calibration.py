@@ -1,0 +1,186 @@
+"""Calibration errors that are accumulated over batches, exact and in float64."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
+from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy._binning import BinStatistics
+
+__all__ = ["BinStatistics", "GeneralCalibrationError"]
+
+
+class GeneralCalibrationError:
+    """Accumulates a general calibration error over batches, exactly.
+
+    Even bins keep their sums. Adaptive bins depend on all the data, so the examples are
+    kept until `reset_state`; the Keras metric of this name needs a fixed memory.
+
+    Metrics of the same options add: `a + b` is a new one that has seen the batches of
+    both, those of `a` first.
+
+    Args:
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      max_prob: whether a score is the probability of the decision label (True) or of
+        every class (False).
+      class_conditional: whether every class is a group of its own.
+      norm: "l1", "l2" or "max".
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+      ignore_index: examples with this label are left out.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+
+    Attributes:
+      counts: total weight in each bin, shape [bins], or [K, bins] for class-wise
+        groups. None before the first update, like the other two.
+      confidences: mean score in each bin, 0 where it is empty.
+      accuracies: mean outcome in each bin, 0 where it is empty.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> metric = um.GeneralCalibrationError("even", True, False, "l1", num_bins=2)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> metric.update_state([0], [[0.3, 0.7]])
+      >>> round(metric.result(), 6)
+      0.133333
+      >>> (metric.accuracies - metric.confidences).round(6).tolist()
+      [0.0, -0.133333]
+    """
+
+    def __init__(
+        self,
+        binning_scheme: BinningScheme,
+        max_prob: bool,
+        class_conditional: bool,
+        norm: Norm,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+        *,
+        ignore_index: int | None = None,
+        positive_class: bool = False,
+    ):
+        self.spec = PRESETS["expected_calibration_error"].replaced(locals())
+        self.ignore_index = ignore_index
+        self.reset_state()
+
+    def reset_state(self) -> None:
+        """Forgets all examples."""
+        self._examples: list[_inputs.Examples] = []
+        self._statistics: BinStatistics | None = None
+        self._num_classes: int | None = None
+
+    def update_state(
+        self,
+        labels: ArrayLike,
+        probabilities: ArrayLike | None = None,
+        *,
+        logits: ArrayLike | None = None,
+        probs: ArrayLike | None = None,
+        labels_predicted: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        """Adds a batch. A batch that raises ValueError leaves the state as it was.
+
+        Args:
+          labels: integers in [0, K), shape [...].
+          probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+          logits: instead of `probabilities`, floating of the same shape.
+          probs: another name for `probabilities`.
+          labels_predicted: decision labels, shape of the labels.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        data = _spec.data_of(locals()) | {"ignore_index": self.ignore_index}
+        examples = _inputs.examples(**data, allow_none=True)
+        self._check_classes(examples.name, examples.num_classes)
+        if self.spec.binning_scheme == "even":
+            statistics = _binning.bin_statistics(examples, self.spec)
+            if self._statistics is not None:
+                statistics = self._statistics + statistics
+            self._statistics = statistics
+        else:
+            _binning.checked(examples, self.spec)
+            self._examples.append(examples)
+            self._statistics = None
+        self._num_classes = examples.num_classes
+
+    def _check_classes(self, name: str, num_classes: int | None) -> None:
+        if None not in (self._num_classes, num_classes) and (
+            self._num_classes != num_classes
+        ):
+            raise _checks.error(
+                name,
+                f"of {self._num_classes} classes, as in the first batch",
+                f"{num_classes} classes",
+            )
+
+    def __add__(self, other: GeneralCalibrationError) -> GeneralCalibrationError:
+        if not isinstance(other, GeneralCalibrationError):
+            return NotImplemented
+        options, others = ((m.spec, m.ignore_index) for m in (self, other))
+        if options != others:
+            raise ValueError(
+                "Only states of the same metric and options add. Received: "
+                f"{options} and {others}"
+            )
+        self._check_classes("metrics", other._num_classes)
+        total = copy.copy(self)
+        total._examples = self._examples + other._examples
+        total._num_classes = self._num_classes or other._num_classes
+        if total._examples:
+            total._statistics = None  # Of adaptive bins, which all examples make.
+        elif self._statistics is None or other._statistics is None:
+            total._statistics = self._statistics or other._statistics
+        else:
+            total._statistics = self._statistics + other._statistics
+        return total
+
+    def __radd__(self, other: object) -> GeneralCalibrationError:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
+
+    @property
+    def bin_statistics(self) -> BinStatistics | None:
+        """The statistics of all batches so far; None before the first."""
+        if self._statistics is None and self._examples:
+            self._examples = [_inputs.concatenate(self._examples)]
+            self._statistics = _binning.bin_statistics(self._examples[0], self.spec)
+        return self._statistics
+
+    def result(self) -> float:
+        """Returns the error of all batches so far, in [0, 1]; 0.0 before the first."""
+        statistics = self.bin_statistics
+        if statistics is None:
+            return 0.0
+        return _binning.calibration_error(statistics, self.spec.norm)
+
+    def _per_bin(self, name: str) -> np.ndarray | None:
+        statistics = self.bin_statistics
+        if statistics is None:
+            return None
+        values = getattr(statistics, name)
+        return values[0] if len(values) == 1 else values
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """Total weight in each bin; None before the first batch."""
+        return self._per_bin("counts")
+
+    @property
+    def confidences(self) -> np.ndarray | None:
+        """Mean score of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("confidences")
+
+    @property
+    def accuracies(self) -> np.ndarray | None:
+        """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("accuracies")
