@@ -424,6 +424,19 @@ _SELECTIVE = (
     ),
 )
 
+# The root of a small square is too steep to compare.
+_DEBIASED_CASES = (
+    {"num_bins": 4, "squared": True},
+    {"binning_scheme": "even", "max_prob": False, "num_bins": 5, "squared": True},
+    {
+        "max_prob": False,
+        "class_conditional": True,
+        "threshold": 0.1,
+        "squared": True,
+    },
+    {"datapoints_per_bin": 7, "squared": True},
+)
+
 _TOP_LABEL = {"binning_scheme": "even", "max_prob": True, "class_conditional": False}
 
 ROWS = (
@@ -511,6 +524,28 @@ ROWS = (
         array=_grid_array,
         bad_options=(({"num_bins": -1}, "num_bins"),),
         slow=True,
+    ),
+    Row(
+        "debiased_calibration_error",
+        references.debiased_calibration_error,
+        cases=_DEBIASED_CASES,
+        metric="DebiasedCalibrationError",
+        metric_cases=tuple((case, case) for case in _DEBIASED_CASES[:3]),
+        bad_options=(
+            ({"binning_scheme": "odd"}, "'even', 'adaptive'"),
+            ({"max_prob": 1}, "max_prob"),
+            ({"class_conditional": None}, "class_conditional"),
+            ({"num_bins": 0}, "num_bins"),
+            ({"threshold": 1.0}, "threshold"),
+            ({"datapoints_per_bin": 0}, "datapoints_per_bin"),
+            ({"positive_class": 0}, "positive_class"),
+            ({"squared": 1}, "squared"),
+        ),
+        bad_metric_options=(
+            *({"num_bins": 0}, {"binning_scheme": "odd"}, {"squared": 1}),
+            *({"from_logits": 1}, {"num_classes": -1}, {"threshold": 1.0}),
+        ),
+        scale_free=False,
     ),
     Row(
         # The same statistic under the arguments of another package.
@@ -917,7 +952,6 @@ OTHERS = {
         ("bootstrap", "bootstrap_difference"), "tests/np/test_resampling.py"
     ),
     "calibration_test": "tests/np/test_calibration_tests.py",
-    "debiased_calibration_error": "tests/np/test_debiased_calibration.py",
     "regression": "tests/np/test_regression.py",
     "BinStatistics": "tests/parity/test_bin_statistics.py",
     "MetricState": "tests/keras/test_state.py",
@@ -935,7 +969,6 @@ KERAS_ONLY = {
     "AUC": "tests/keras/test_ranking.py",
     "BayesianExpectedCalibrationError": "tests/keras/test_bayesian_calibration.py",
     "BrierLoss": "tests/keras/test_losses.py",
-    "DebiasedCalibrationError": "tests/keras/test_debiased_calibration.py",
     "TemperatureScalingLayer": "tests/keras/test_layers.py",
     "CRPSNormalLoss": "tests/keras/test_losses.py",
     "CRPSSampleLoss": "tests/keras/test_losses.py",

@@ -97,6 +97,32 @@ def bins(
     return result
 
 
+def debiased_calibration_error(
+    labels,
+    probabilities,
+    binning_scheme="adaptive",
+    max_prob=True,
+    class_conditional=False,
+    squared=False,
+    **data,
+):
+    """The error less its bias, by its definition; weights are numbers of examples."""
+    squares = []
+    for table in bins(
+        labels, probabilities, binning_scheme, max_prob, class_conditional, **data
+    ):
+        total, square = sum(weight for weight, _, _ in table), 0.0
+        for n, score_sum, outcome_sum in table:
+            if n > 1.5:
+                accuracy = outcome_sum / n
+                gap = score_sum / n - accuracy
+                variance = accuracy * (1 - accuracy) / (n - 1)
+                square += n / total * (gap * gap - variance)
+        squares.append(square)
+    square = np.mean(squares)
+    return square if squared else np.sqrt(max(square, 0))
+
+
 def calibration_error(
     labels,
     probabilities,

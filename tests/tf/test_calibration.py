@@ -6,6 +6,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import catalogue
 
 
 @pytest.mark.parametrize(
@@ -127,6 +128,18 @@ def test_extreme_weights(rng):
             expected = getattr(um_np, name)(labels, p, sample_weight=weights)
             result = getattr(um, name)(labels, p, sample_weight=weights)
             assert float(result) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-3, 0.3, 1.0, 1e6, 1e30])
+def test_debiased_error_of_weights_of_any_scale(scale, rng):
+    data = catalogue.data(rng, dtype=np.float32)
+    weights = (data.weights * scale).astype(np.float32)
+    arguments = {**data.arguments(), "sample_weight": weights, "num_bins": 4}
+    found, expected = (
+        room.debiased_calibration_error(**arguments, squared=True)
+        for room in (um, um_np)
+    )
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
 def test_points_per_bin_with_real_weights_and_a_batch_of_any_size(rng):
