@@ -1,4 +1,4 @@
-"""The Bayesian ECE on tensors: the distribution of the NumPy draws, in every mode."""
+"""The Bayesian ECE in both halves: on tensors the distribution of the NumPy draws."""
 
 import os
 import pathlib
@@ -17,6 +17,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 
 SIGMAS = 5  # One false alarm in two million.
+BOTH = pytest.mark.parametrize("room", [um, um_np], ids=["tensorflow", "numpy"])
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -98,14 +99,19 @@ def test_options_have_the_distribution_of_numpy(rng):
     check_same_distribution(samples, expected)
 
 
-@pytest.mark.parametrize("weight", [1e4, 1e6])
-def test_draws_converge_to_the_ece(weight, rng):
-    options = arguments(rng, sample_weight=weight)
-    ece = um.ece(options["labels_true"], options["probabilities"])
-    samples = um.bayesian_expected_calibration_error(15, **options, seed=seed_of(rng))
-    # See the test of the same name of the NumPy half.
-    scale = np.sqrt(15 / (weight * len(options["labels_true"])))
-    assert np.max(np.abs(samples - ece)) < SIGMAS * scale
+@BOTH
+@pytest.mark.parametrize("bins", [1, 7, 15])
+def test_draws_converge_to_the_ece(room, bins, rng):
+    data = arguments(rng)
+    ece = um_np.ece(data["labels_true"], data["probabilities"], num_bins=bins)
+    for weight in (1e4, 1e6, 1e8) if room is um_np else (1e4, 1e6):
+        samples = room.bayesian_expected_calibration_error(
+            bins, **data, sample_weight=weight, seed=seed_of(rng)
+        )
+        # A draw of a bin is off by half a deviation of a coin at most, and so on; bins
+        # share them: sum_b sqrt(share_b) <= sqrt(bins).
+        scale = np.sqrt(bins / (weight * len(data["labels_true"])))
+        assert np.max(np.abs(samples - ece)) < SIGMAS * scale
 
 
 @pytest.mark.parametrize(
@@ -139,9 +145,10 @@ def test_float32_never_underflows(jit_compile, bins, alpha, rng):
             assert np.all((draws >= 0) & (draws <= 1 + 1e-5))
 
 
+@BOTH
 @pytest.mark.parametrize("weight", [1e-30, 1e30])
-def test_extreme_weights_are_finite(weight, rng):
-    samples = um.bayesian_expected_calibration_error(
+def test_extreme_weights_are_finite(room, weight, rng):
+    samples = room.bayesian_expected_calibration_error(
         15, **arguments(rng, sample_weight=weight)
     )
     assert np.all((samples >= 0) & (samples <= 1 + 1e-5))
@@ -209,12 +216,13 @@ def test_no_global_seed_is_set(rng, monkeypatch):
     np.testing.assert_array_equal(before, after)
 
 
-def test_weights_and_ignored_labels(rng):
+@BOTH
+def test_weights_and_ignored_labels(room, rng):
     data = catalogue.data(rng, dtype=np.float32)
     seed = seed_of(rng)
 
     def draw(labels, probabilities, **options):
-        return um.bayesian_expected_calibration_error(
+        return room.bayesian_expected_calibration_error(
             5, probabilities=probabilities, labels_true=labels, seed=seed, **options
         )
 
@@ -246,14 +254,16 @@ def test_lists_arrays_and_tensors(rng):
         np.testing.assert_array_equal(samples, expected)
 
 
-def test_call_as_it_is_printed(rng):
-    logits = tf.constant(rng.normal(size=[200, 4]), tf.float32)
-    labels_true = tf.constant(rng.integers(0, 4, 200), tf.int32)
-    ece_samples = um.bayesian_expected_calibration_error(
+@BOTH
+def test_call_as_it_is_printed(room, rng):
+    logits, labels_true = rng.normal(size=[200, 4]), rng.integers(0, 4, 200)
+    if room is um:
+        logits, labels_true = tf.constant(logits, tf.float32), tf.constant(labels_true)
+    ece_samples = room.bayesian_expected_calibration_error(
         10, logits=logits, labels_true=labels_true
     )
-    ece_quantiles = tfp.stats.percentile(ece_samples, [10, 50, 90])
-    low, median, high = ece_quantiles.numpy()
+    percentile = tfp.stats.percentile if room is um else np.percentile
+    low, median, high = np.asarray(percentile(ece_samples, [10, 50, 90]))
     assert low < median < high
     ece = um_np.ece(labels_true, logits=logits, num_bins=10)
     assert abs(median - ece) < 0.2
@@ -265,11 +275,12 @@ def renamed(bad):
     return options, word
 
 
+@BOTH
 @pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
-def test_bad_data_raises_in_eager_execution(bad):
+def test_bad_data_raises(room, bad):
     options, word = renamed(bad)
     with pytest.raises(ValueError, match=word) as raised:
-        um.bayesian_expected_calibration_error(5, **options)
+        room.bayesian_expected_calibration_error(5, **options)
     assert "Received" in str(raised.value)
     assert "`labels`" not in str(raised.value)
 
@@ -297,25 +308,40 @@ def test_bad_values_in_a_graph_give_nan(jit_compile):
         assert np.all(np.isnan(samples))
 
 
+@BOTH
+def test_missing_labels_raise(room):
+    data = {"probabilities": [[0.5, 0.5]]}
+    for missing in ({}, {"labels_true": None}):
+        with pytest.raises(ValueError, match=r"`labels_true` must be given.*None"):
+            room.bayesian_expected_calibration_error(5, **data, **missing)
+    with pytest.raises(ValueError, match=r"`labels_true` must be .*np\.unique"):
+        room.bayesian_expected_calibration_error(5, **data, labels_true=["cat"])
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("num_bins", value) for value in (0, 2.5, None)),
-        *(("num_ece_samples", value) for value in (0, 2.5, True)),
-        *(("prior_alpha", value) for value in (0, -1.0, np.nan, np.inf, "a")),
-        *(("seed", value) for value in (1.5, "a", True, [1], [1, 2, 3], [0.5, 1])),
+        *(("num_bins", value) for value in (0, -1, 2.5, None, True)),
+        *(("num_ece_samples", value) for value in (0, -1, 2.5, None, True)),
+        *(("prior_alpha", value) for value in (0, -1.0, np.nan, np.inf, "a", True)),
+        *(("prior_alpha", [1, 2]), ("seed", 1.5), ("seed", "a"), ("seed", [0.5, 1])),
+        *(("seed", value) for value in (True, [1], [1, 2, 3])),  # Of tensors.
+        ("seed", -1),  # Of arrays.
     ],
 )
 def test_bad_options_raise(name, value):
-    options = {"num_bins": 5, name: value}
-    for function in (
+    functions = [
         um.bayesian_expected_calibration_error,
         tf.function(um.bayesian_expected_calibration_error),
-    ):
+    ]
+    if name == "seed" and value == -1:
+        functions = []
+    if name != "seed" or value in (-1, 1.5, "a", [0.5, 1]):
+        functions.append(um_np.bayesian_expected_calibration_error)
+    for function in functions:
+        options = {"num_bins": 5, name: value}
         with pytest.raises(ValueError, match=f"`{name}` must be"):
             function(**options, probabilities=[[0.2, 0.8]], labels_true=[1])
-    with pytest.raises(ValueError, match="`labels_true` must be given"):
-        um.bayesian_expected_calibration_error(5, probabilities=[[0.2, 0.8]])
 
 
 @pytest.mark.parametrize("jit_compile", [None, False, True])
@@ -337,14 +363,15 @@ def test_probability_of_lower_equals_numpy(jit_compile, sizes, rng):
     assert function(narrow[0], tf.constant(b)).dtype == tf.float64
 
 
-def test_probability_of_lower_of_any_arguments():
-    assert float(um.probability_of_lower_calibration_error([1, 1], [1, 2])) == 0.75
-    assert float(um.probability_of_lower_calibration_error([0.1], np.ones(3))) == 1
+@BOTH
+def test_probability_of_lower_of_any_arguments(room):
+    function = room.probability_of_lower_calibration_error
+    assert float(function([1, 1], [1, 2])) == 0.75
+    assert float(function([0.1], np.ones(3))) == 1
     for bad in ([], 0.5, [[0.1, 0.2]], [0.1, np.nan], [np.inf], [[0.1], [0.2, 0.3]]):
-        with pytest.raises(ValueError, match="`samples_a` must be"):
-            um.probability_of_lower_calibration_error(bad, [0.1])
-        with pytest.raises(ValueError, match="`samples_b` must be"):
-            um.probability_of_lower_calibration_error([0.1], bad)
+        for name, samples in (("a", (bad, [0.1])), ("b", ([0.1], bad))):
+            with pytest.raises(ValueError, match=f"`samples_{name}` must be"):
+                function(*samples)
 
 
 def test_probability_of_lower_in_a_graph_of_unknown_sizes():
