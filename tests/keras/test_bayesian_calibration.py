@@ -1,7 +1,5 @@
 """The Bayesian ECE as a Keras metric, in the Keras that is loaded."""
 
-import inspect
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -132,70 +130,6 @@ def test_float64_is_kept(rng):
     assert Metric(dtype="bfloat16").result().dtype == tf.float32
 
 
-def test_config_holds_the_arguments_of_the_constructor():
-    options = {
-        "num_bins": 7,
-        "num_classes": 3,
-        "from_logits": True,
-        "ignore_index": 255,
-        "name": "other",
-        "dtype": "float64",
-        "prior_alpha": 0.3,
-        "num_ece_samples": 50,
-        "seed": 4,
-        "sparse_labels": True,
-    }
-    metric = Metric(**options)
-    config = metric.get_config()
-    assert {**config, "dtype": "float64"} == options
-    parameters = set(inspect.signature(Metric.__init__).parameters)
-    assert set(config) == parameters - {"self"}
-    again = Metric.from_config(config)
-    assert again.get_config() == config
-    assert Metric().name == "bayesian_expected_calibration_error"
-    assert Metric().get_config()["prior_alpha"] is None
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("num_bins", value) for value in (0, 2.5)),
-        *(("num_ece_samples", value) for value in (0, 2.5)),
-        *(("prior_alpha", value) for value in (0, np.nan)),
-        *(("seed", value) for value in (None, 1.5, [1, 2])),
-        ("from_logits", 1),
-        ("num_classes", -1),
-    ],
-)
-def test_bad_options_raise(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` must be"):
-        Metric(**{name: value})
-
-
-def test_merge_adds_the_states(rng):
-    data = catalogue.lattice(rng)
-    whole, first, second = (Metric() for _ in range(3))
-    expected = feed(whole, data, weighted=True)
-    parts = [
-        catalogue.Data(*(values[part] for values in vars(data).values()))
-        for part in (slice(15), slice(15, None))
-    ]
-    for metric, part in zip((first, second), parts, strict=True):
-        feed(metric, part, weighted=True)
-    merged = Metric()
-    merged.merge_state([first, second, Metric()])
-    assert float(merged.result()) == pytest.approx(expected, abs=1e-5)
-
-
-def test_a_bad_batch_raises_and_keeps_the_state(rng):
-    data = catalogue.lattice(rng)
-    metric = Metric()
-    before = feed(metric, data)
-    with pytest.raises(ValueError, match="`y_true` must be integers"):
-        metric.update_state([3], [[0.2, 0.3, 0.5]])
-    assert float(metric.result()) == before
-
-
 def test_a_bad_batch_in_a_graph_makes_the_result_nan(rng):
     data = catalogue.lattice(rng)
     metric = Metric(num_classes=3)
@@ -234,24 +168,3 @@ def test_in_compile_and_after_reload(jit_compile, rng, tmp_path):
     # XLA draws other samples of the same posterior.
     atol = SIGMAS * np.std(metric.sample()) * np.sqrt(2 / 500) if jit_compile else 1e-5
     assert logs["posterior"] == pytest.approx(float(metric.result()), abs=atol)
-
-
-def test_two_replicas_give_the_value_of_one(strategy, rng):
-    data = catalogue.lattice(rng, n=41)
-    with strategy.scope():
-        metric = Metric(num_classes=3)
-    dataset = tf.data.Dataset.from_tensor_slices(
-        (data.labels, data.predictions, data.weights)
-    ).batch(12)
-
-    @tf.function
-    def step(batch):
-        strategy.run(metric.update_state, args=batch)
-
-    for batch in strategy.experimental_distribute_dataset(dataset):
-        step(batch)
-    expected = feed(Metric(), data, 1, weighted=True)
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-5)
-    inside = strategy.run(tf.function(metric.result))
-    for result in strategy.experimental_local_results(inside):
-        assert float(result) == pytest.approx(expected, abs=1e-5)
