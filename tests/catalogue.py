@@ -959,7 +959,7 @@ OTHERS = {
     "numpy": "tests/repo/test_imports.py",
     "probability_of_lower_calibration_error": "tests/np/test_bayesian_calibration.py",
     "risk_coverage_curve": "tests/np/test_selective.py",
-    "reliability_curve": "tests/np/test_reliability_diagram.py",
+    "reliability_curve": "tests/np/test_reliability_curve.py",
     "reliability_diagram": "tests/np/test_reliability_diagram.py",
 }
 

@@ -65,14 +65,6 @@ def test_sums_of_bins(name, rng):
     assert um.StaticCalibrationError().prob_sums is None
 
 
-def test_printed_example_of_calibration_error():
-    metric = um.CalibrationError(task="binary", num_bins=5, norm="l1", adaptive=False)
-    result = metric(
-        np.array([1, 1, 0, 0]), np.array([0.9, 0.8, 0.3, 0.2], dtype=np.float32)
-    )
-    assert float(result) == pytest.approx(0.2)
-
-
 def test_calibration_error_checks_its_task():
     with pytest.raises(TypeError, match="num_classes"):
         um.CalibrationError("multiclass")
@@ -222,16 +214,6 @@ def test_validation_during_fit_starts_afresh_every_epoch(rng):
     expected = um_np.ece(labels, model.predict(features, verbose=0))
     np.testing.assert_allclose(history["ece"], expected, atol=1e-6)
     np.testing.assert_allclose(history["val_ece"], expected, atol=1e-6)
-
-
-def test_segmentation_labels_and_ignored_pixels(rng):
-    probabilities = rng.dirichlet(np.ones(3), [2, 4, 5]).astype(np.float32)
-    labels = rng.integers(0, 3, [2, 4, 5])
-    labels[0, 0] = 255
-    metric = um.ExpectedCalibrationError(ignore_index=255)
-    metric.update_state(labels[..., None], probabilities)
-    expected = um_np.ece(labels, probabilities, ignore_index=255)
-    assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
 
 
 def test_wrong_one_hot_rows_are_not_ignored():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics.numpy as um
+from tests.references import softmax
 from uncertainty_metrics.numpy import member_calibration
 from uncertainty_metrics.visualization import ensemble as plots
 
@@ -23,11 +24,6 @@ def members(rng, n=300, m=3, classes=4, sharpness=1.0):
     logits = rng.normal(size=(n, 1, classes)) + 0.7 * rng.normal(size=(n, m, classes))
     logits[np.arange(n), :, labels] += 1.5
     return labels, sharpness * logits
-
-
-def softmax(logits):
-    p = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return p / p.sum(axis=-1, keepdims=True)
 
 
 def loop(labels, probabilities, num_bins, weights):
@@ -87,28 +83,16 @@ def test_data_are_those_of_a_loop(rng, from_logits, weighted):
     calibration = ensemble_calibration(
         labels, **given, num_bins=7, sample_weight=weights if weighted else None
     )
-    for m in range(3):
-        for values, expected in zip(
-            (
-                calibration.member_counts,
-                calibration.member_confidences,
-                calibration.member_accuracies,
-            ),
-            loop(labels, p[:, m], 7, weights),
-            strict=True,
-        ):
-            np.testing.assert_allclose(values[m], expected)
     mean = p.mean(axis=1)
-    for values, expected in zip(
-        (
-            calibration.ensemble_counts,
-            calibration.ensemble_confidences,
-            calibration.ensemble_accuracies,
-        ),
-        loop(labels, mean, 7, weights),
-        strict=True,
-    ):
-        np.testing.assert_allclose(values, expected)
+    predictions = {f"member_{m}": p[:, m] for m in range(3)} | {"ensemble": mean}
+    for name, predicted in predictions.items():
+        room, _, m = name.partition("_")
+        expected = loop(labels, predicted, 7, weights)
+        for part, values in zip(
+            ("counts", "confidences", "accuracies"), expected, strict=True
+        ):
+            found = getattr(calibration, f"{room}_{part}")
+            np.testing.assert_allclose(found[int(m)] if m else found, values)
     top = p.max(axis=-1)
     np.testing.assert_allclose(
         calibration.member_overall_confidences, np.average(top, 0, weights)

@@ -1,0 +1,204 @@
+"""The data of reliability diagrams, against references."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import calibration as sklearn_calibration
+
+import uncertainty_metrics.numpy as um
+from uncertainty_metrics.visualization import reliability
+
+
+def multiclass(seed=0, n=400, classes=4):
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.full(classes, 0.5), n)
+    return rng.integers(classes, size=n), probabilities
+
+
+def coin_flips(n=2000, gap=0.0, seed=0):
+    """Labels and P(class 1) of decisions that are right with probability p - gap."""
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.5, 1, n)
+    return (rng.random(n) < p - gap).astype(int), p
+
+
+def test_by_hand():
+    # Confidences .9, .8 and .7 in five bins: (.6, .8] holds two, one of them right.
+    curve = um.reliability_curve(
+        [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
+    )
+    nan = np.nan
+    np.testing.assert_allclose(curve.edges, [[0, 0.2, 0.4, 0.6, 0.8, 1]])
+    np.testing.assert_array_equal(curve.counts, [[0, 0, 0, 2, 1]])
+    np.testing.assert_allclose(curve.confidences, [[nan, nan, nan, 0.75, 0.9]])
+    np.testing.assert_allclose(curve.accuracies, [[nan, nan, nan, 0.5, 1.0]])
+    np.testing.assert_allclose(curve.gaps, [[nan, nan, nan, -0.25, 0.1]])
+    np.testing.assert_allclose(curve.proportions, [[0, 0, 0, 2 / 3, 1 / 3]])
+    np.testing.assert_allclose(curve.errors, [2 / 3 * 0.25 + 1 / 3 * 0.1])
+    assert curve.error == pytest.approx(0.2)
+    assert (curve.y_axis, curve.num_groups) == ("accuracy", 1)
+
+
+@pytest.mark.parametrize("scheme", ["even", "adaptive"])
+@pytest.mark.parametrize("class_conditional", [False, True])
+@pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
+def test_data_are_those_of_the_metrics(scheme, class_conditional, y_axis):
+    labels, probabilities = multiclass()
+    weight = np.random.default_rng(1).random(len(labels))
+    options = {"sample_weight": weight, "threshold": 0.05, "num_bins": 7}
+    options |= {"binning_scheme": scheme, "class_conditional": class_conditional}
+    curve = um.reliability_curve(labels, probabilities, y_axis=y_axis, **options)
+    max_prob = y_axis == "accuracy"
+    stats = um.bin_statistics(labels, probabilities, max_prob=max_prob, **options)
+    assert curve.num_groups == (4 if class_conditional else 1)
+    np.testing.assert_array_equal(curve.edges, stats.edges)
+    np.testing.assert_array_equal(curve.counts, stats.counts)
+    np.testing.assert_array_equal(np.nan_to_num(curve.accuracies), stats.accuracies)
+    np.testing.assert_array_equal(np.nan_to_num(curve.confidences), stats.confidences)
+    np.testing.assert_array_equal(np.isnan(curve.gaps), stats.counts == 0)
+    np.testing.assert_allclose(curve.proportions.sum(axis=1), 1.0)
+    error = um.gce(labels, probabilities, max_prob=max_prob, norm="l1", **options)
+    assert curve.error == error
+    assert np.mean(curve.errors) == pytest.approx(error, rel=1e-12)
+
+
+def test_error_has_the_value_of_the_named_metrics():
+    labels, probabilities = multiclass()
+    binary, score = labels % 2, probabilities[:, 0]
+    curve = um.reliability_curve
+    assert curve(labels, probabilities).error == um.ece(labels, probabilities)
+    by_class = curve(labels, probabilities, y_axis="frequency", class_conditional=True)
+    assert by_class.error == um.sce(labels, probabilities)
+    assert curve(binary, score, y_axis="frequency").error == um.ece(
+        binary, score, positive_class=True
+    )
+
+
+def test_frequency_equals_scikit_learn():
+    rng = np.random.default_rng(3)
+    # Away from the edges, where the two conventions differ.
+    scores = rng.integers(10, size=500) / 10 + rng.uniform(0.02, 0.08, 500)
+    labels = (rng.random(500) < scores**2).astype(int)
+    frequency, predicted = sklearn_calibration.calibration_curve(
+        labels, scores, n_bins=10
+    )
+    two_classes = np.stack([1 - scores, scores], axis=-1)
+    for predictions in (scores, two_classes):
+        curve = um.reliability_curve(
+            labels, predictions, y_axis="frequency", num_bins=10
+        )
+        held = curve.counts[0] > 0
+        np.testing.assert_allclose(curve.accuracies[0][held], frequency)
+        np.testing.assert_allclose(curve.confidences[0][held], predicted)
+
+
+def test_inputs_of_the_metrics_are_taken():
+    labels, probabilities = multiclass()
+    expected = um.reliability_curve(labels, probabilities)
+    for other in (
+        um.reliability_curve(labels, probs=probabilities),
+        um.reliability_curve(labels, logits=np.log(probabilities)),
+        um.reliability_curve(
+            np.append(labels, 9),
+            np.vstack([probabilities, [1, 0, 0, 0]]),
+            ignore_index=9,
+        ),
+    ):
+        np.testing.assert_allclose(other.accuracies, expected.accuracies)
+    decided = um.reliability_curve(labels, probabilities, labels_predicted=labels)
+    assert np.nanmin(decided.accuracies) == 1.0
+    points = um.reliability_curve(
+        labels, probabilities, binning_scheme="adaptive", datapoints_per_bin=100
+    )
+    np.testing.assert_array_equal(points.counts, [[100, 100, 100, 100]])
+
+
+def test_statistics_of_two_shards_give_the_curve_of_the_whole():
+    labels, probabilities = multiclass()
+    shards = [
+        um.bin_statistics(labels[part], probabilities[part])
+        for part in (slice(0, 150), slice(150, None))
+    ]
+    curve = reliability.curve_from_statistics(shards[0] + shards[1])
+    assert curve.error == pytest.approx(um.ece(labels, probabilities), rel=1e-12)
+
+
+def test_intervals_are_those_of_binomial_counts():
+    # In each bin, of the accuracy observed and of the mean confidence.
+    labels, p = coin_flips(gap=0.15)
+    curve = um.reliability_curve(
+        labels, p, num_bins=10, error_bars=0.9, consistency_band=0.8
+    )
+    held = curve.counts[0] > 0
+    n = curve.counts[0][held]
+    for intervals, level, rates in (
+        (curve.error_bars, 0.9, curve.accuracies),
+        (curve.consistency_band, 0.8, curve.confidences),
+    ):
+        assert intervals.level == level
+        assert intervals.lower.shape == intervals.upper.shape == (1, 10)
+        for ends, tail in (
+            (intervals.lower, (1 - level) / 2),
+            (intervals.upper, (1 + level) / 2),
+        ):
+            assert np.all(np.isnan(ends[0]) == ~held)
+            rate = rates[0][held]
+            expected = stats.binom.ppf(tail, n, rate) / n
+            # The noise of a quantile of 1000 draws is a tenth of the deviation.
+            deviation = np.sqrt(rate * (1 - rate) / n)
+            assert np.all(np.abs(ends[0][held] - expected) < 0.4 * deviation + 1 / n)
+
+
+def test_intervals_have_the_bins_of_the_curve():
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(
+        labels,
+        probabilities,
+        class_conditional=True,
+        y_axis="frequency",
+        binning_scheme="adaptive",
+        num_bins=5,
+        error_bars=0.95,
+        consistency_band=0.95,
+    )
+    for intervals in (curve.error_bars, curve.consistency_band):
+        assert intervals.lower.shape == (4, 5)
+        assert np.all(intervals.lower <= intervals.upper)
+    assert np.all(curve.error_bars.lower <= curve.accuracies)
+    assert np.all(curve.accuracies <= curve.error_bars.upper)
+    # Labels are drawn by the forecasts, not by the data, which are noise here.
+    middle = (curve.consistency_band.lower + curve.consistency_band.upper) / 2
+    np.testing.assert_allclose(middle, curve.confidences, atol=0.1)
+
+
+def test_the_seed_decides():
+    def band(seed):
+        curve = um.reliability_curve(*coin_flips(), consistency_band=0.9, seed=seed)
+        return curve.consistency_band.lower
+
+    np.testing.assert_array_equal(band(3), band(3))
+    assert np.nanmax(np.abs(band(3) - band(4))) > 0
+
+
+def test_the_band_holds_calibrated_models_and_leaves_others_out():
+    calibrated, off = (
+        um.reliability_curve(*coin_flips(gap=gap, seed=1), consistency_band=0.999)
+        for gap in (0, 0.2)
+    )
+    for curve, inside in ((calibrated, True), (off, False)):
+        _, lower, upper = curve.consistency_band
+        held = curve.counts > 100
+        within = (lower <= curve.accuracies) & (curve.accuracies <= upper)
+        assert np.all(within[held] == inside)
+
+
+def test_the_data_need_neither_matplotlib_nor_tensorflow():
+    code = (
+        "import sys, uncertainty_metrics.numpy as um;"
+        "um.reliability_curve([0, 1], [0.2, 0.9]); um.reliability_diagram;"
+        "sys.exit('matplotlib' in sys.modules or 'tensorflow' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
