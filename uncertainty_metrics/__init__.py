@@ -4,11 +4,11 @@
     import uncertainty_metrics.numpy as um  # the same functions for NumPy arrays
 
 Every name is imported when it is first used: importing the package imports neither
-TensorFlow nor matplotlib nor SciPy.
+TensorFlow nor matplotlib nor SciPy. To load a saved model that names a class of this
+package, `import uncertainty_metrics.keras` before `load_model`.
 """
 
-from uncertainty_metrics import _lazy, _registration
+from uncertainty_metrics import _lazy
 from uncertainty_metrics.version import __version__ as __version__
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
-_registration.with_keras()

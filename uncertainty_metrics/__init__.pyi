@@ -152,7 +152,7 @@ from .keras.metrics.scoring_rules import (
     NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
 )
-from .keras._base import AUC as AUC
+from .keras._family import AUC as AUC
 from .keras.metrics.ranking import (
     AUGRC as AUGRC,
     AUPR as AUPR,

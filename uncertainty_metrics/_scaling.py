@@ -37,8 +37,8 @@ class Scaling:
     # What is scaled; classes of one kind load each other's files.
     _kind: ClassVar[str]
 
-    def __init__(self):
-        self._temperature = None
+    def __init__(self) -> None:
+        self._temperature: float | None = None
 
     @property
     def temperature(self) -> float:

@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import numpy as np
+import tensorflow as tf
 from typing_extensions import assert_type
 
 import uncertainty_metrics as um
@@ -60,11 +61,12 @@ assert_type(
 assert_type(
     um_np.regression.evaluate_calibration(means, variances, targets), dict[str, float]
 )
-assert_type(um.regression.sharpness(variances), Any)
+assert_type(um.regression.sharpness(variances), tf.Tensor)
 um.regression.plot_calibration_comparison({"a": (means, variances, targets)})
 
-# The TensorFlow half: tensors are Any where TensorFlow has no types.
-assert_type(um.ece(labels, probabilities), Any)
+# The TensorFlow half.
+assert_type(um.ece(labels, probabilities), tf.Tensor)
+assert_type(um.aurc(labels, um.ece(labels, probabilities)), tf.Tensor)
 assert_type(um.__version__, str)
 metric = um.ExpectedCalibrationError(num_bins=10)
 assert_type(metric, um.ExpectedCalibrationError)
@@ -122,6 +124,15 @@ metric.update_state(labels)  # type: ignore[call-arg]
 metric.update_state(labels, probabilities, weights=[1])  # type: ignore[call-arg]
 _ = metric.bin_statistics.counts  # type: ignore[union-attr]
 um.regression.ence(means, variances, bins=3)  # type: ignore[call-arg]
+um.ece(labels, object())  # type: ignore[arg-type]
+_ = um.ece(labels, probabilities).value  # type: ignore[attr-defined]
+um.BrierLoss(reduction="median")  # type: ignore[arg-type]
+um.CRPSNormalLoss("log")  # type: ignore[arg-type]
+um.GaussianNLLLoss(scale_transform="softmax")  # type: ignore[arg-type]
+um.CRPSSampleLoss(estimator="pwm")  # type: ignore[arg-type]
+um.PinballLoss("median")  # type: ignore[arg-type]
+um.BrierLoss(sparse_labels="no")  # type: ignore[arg-type]
+um.TemperatureScalingLayer("hot")  # type: ignore[arg-type]
 um.regression.IntervalCoverage(level="high")  # type: ignore[arg-type]
 um.ReliabilityDiagramCallback("logs", 2)  # type: ignore[call-arg]
 um.TemperatureScaling().fit(labels)  # type: ignore[call-arg]

@@ -1,8 +1,11 @@
 """Keras metrics: state, and a call into `uncertainty_metrics.tensorflow`.
 
 The public names are those of `uncertainty_metrics` itself. Classes derive from
-`tf.keras`: Keras 3, or tf_keras where `TF_USE_LEGACY_KERAS=1`. They are imported
-together, so that Keras knows every one that a saved model may name.
+`tf.keras`: Keras 3, or tf_keras where `TF_USE_LEGACY_KERAS=1`.
+
+To load a saved model that names one of them, `import uncertainty_metrics.keras` before
+`load_model`: Keras knows only classes that were imported, says "Could not locate class"
+for the others, and names the module that has them. All of them are imported together.
 """
 
 from uncertainty_metrics.keras import layers, losses

@@ -1,6 +1,6 @@
-"""What Keras 3 and tf_keras do differently, and the state that all metrics share.
+"""The state that all metrics share, and what their losses do.
 
-The only file that knows which Keras is loaded.
+`_family` is the only file that knows which Keras is loaded.
 """
 
 from __future__ import annotations
@@ -8,17 +8,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics import _checks, _optional, _registration
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _family
+from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._state import (
     MetricState,
     bounded_by,
@@ -28,63 +28,10 @@ from uncertainty_metrics.numpy._state import (
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 if TYPE_CHECKING:
-    import keras
     from typing_extensions import Self
-else:
-    # Says what to install; TensorFlow would not.
-    _optional.require(_registration.family(), "uncertainty_metrics.keras")
-    keras = tf.keras  # Keras 3, or tf_keras where TF_USE_LEGACY_KERAS=1.
 
-
-def _check_backend() -> None:
-    config = getattr(keras, "config", None)  # tf_keras has none.
-    backend = config.backend() if config is not None else "tensorflow"
-    if backend != "tensorflow":
-        raise ImportError(
-            "The metrics of uncertainty_metrics run on the TensorFlow backend of "
-            f"Keras. Received: KERAS_BACKEND={backend}. For the predictions of other "
-            "backends use `uncertainty_metrics.numpy`."
-        )
-
-
-_check_backend()
-
-_IS_KERAS_3 = hasattr(keras, "ops")
-_FAMILIES = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
-
-
-def _refuse_other_keras(kind: str, called: Any) -> None:
-    """Raises TypeError if the other Keras, which takes it for a function, is calling.
-
-    It would average the values of batches, and drop the weights.
-    """
-    ours, other = _FAMILIES
-    frame: FrameType | None = sys._getframe(2)
-    for _ in range(12):  # Autograph puts some frames between.
-        if frame is None:
-            return
-        module = frame.f_globals.get("__name__", "")
-        if module.startswith((f"{other}.src.metrics", f"{other}.src.losses")) or (
-            module == f"{other}.src.engine.training"
-            and frame.f_code.co_name == "_validate_compile"
-        ):
-            value = {"keras": 0, "tf_keras": 1}[other]
-            raise TypeError(
-                f"A model of `{other}` needs a {kind} made for `{other}`: set "
-                f"TF_USE_LEGACY_KERAS={value} before TensorFlow is imported, or build "
-                f"the model with `{ours}`. Received: {type(called).__name__} of "
-                f"`{ours}`"
-            )
-        frame = frame.f_back
-
-
-register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
-
-
-AUC = keras.metrics.AUC
-
-# Lets a weight keep its type under mixed precision: an argument of `add_weight`.
-KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}
+register = _family.register
+name_parts, part_direction = _family.name_parts, _family.part_direction
 
 
 def _raw(variable: Any) -> Any:
@@ -104,7 +51,7 @@ def add(variable: Any, value: tf.Tensor) -> None:
         raw.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
     else:
 
-        def add_once():
+        def add_once() -> None:
             replica = tf.distribute.get_replica_context().replica_id_in_sync_group
             raw.assign_add(tf.where(replica == 0, value, tf.zeros_like(value)))
 
@@ -142,7 +89,7 @@ def _add_batch(
     sums = _sums.settled(sums)
     units = tf.where(valid, sums.units, tf.zeros_like(sums.units))
     steps = [(state.invalid, invalid), (state.units, units)]
-    if sums.hi is not None:
+    if sums.hi is not None and sums.lo is not None:
         hi, lo = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
         # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
         hi, lo = (
@@ -188,7 +135,7 @@ def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., An
     """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
 
     @functools.lru_cache(maxsize=8)
-    def graph(shape):
+    def graph(shape: tuple[int, ...]) -> Any:
         del shape
         return tf.function(
             functools.partial(_batch, functools.partial(batch_sums, *options)),
@@ -216,53 +163,6 @@ def _assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
     """Returns `_assign` as one call, which no interrupt leaves half done."""
     del shapes  # One graph for each: none is traced anew.
     return tf.function(_assign, autograph=False)
-
-
-class _PartsName(str):
-    """The name of a metric whose result is a dict, equal to its keys too."""
-
-    def __new__(cls, name: str, directions: Mapping[str, str]) -> Self:
-        made = super().__new__(cls, name)
-        made._directions, made.direction = directions, None
-        return made
-
-    _directions: Mapping[str, str]
-    direction: str | None
-
-    def __eq__(self, other: object) -> bool:
-        self.direction = self._directions.get(str(other))
-        return self.direction is not None or super().__eq__(other)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __reduce__(self):
-        return str, (str(self),)
-
-
-def name_parts(metric: SumsMetric, directions: Mapping[str, str]) -> None:
-    """Lets Keras find the directions of a metric whose result is a dict.
-
-    Callbacks of Keras 3 in mode "auto" look for the metric whose name is what they
-    monitor, here a key of the dict, and at once for its `_direction`: it is that of the
-    key with which the name was compared last.
-
-    Args:
-      metric: its `_direction` is `part_direction`.
-      directions: "up" or "down", of the keys of which either is better.
-    """
-    if _IS_KERAS_3:
-        metric.name = _PartsName(metric.name, directions)
-
-
-def part_direction(metric: SumsMetric) -> str:
-    """Returns the direction of the part that is asked for; see `name_parts`."""
-    direction = getattr(metric.name, "direction", None)
-    if direction is None:
-        raise AttributeError("_direction")  # As where a metric has none.
-    return direction
 
 
 def _restored(
@@ -300,7 +200,7 @@ class SumsMetric(keras.metrics.Metric):
         """Returns the metric of a `get_config`, one of an earlier version too."""
         return cls(**renewed_config(config))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.get_config(), self.get_state())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -314,13 +214,13 @@ class SumsMetric(keras.metrics.Metric):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch and returns the result, as `keras.metrics.Metric` does."""
-        _refuse_other_keras("metric", self)
+        _family.refuse_other("metric", self)
         return super().__call__(*args, **kwargs)
 
     @property
     def variables(self) -> list[Any]:
         """The state, as Keras saves it; `compile` of tf_keras asks for it first."""
-        _refuse_other_keras("metric", self)
+        _family.refuse_other("metric", self)
         return super().variables
 
     def _build_sums(self, shape: tuple[int, ...], scores: bool = False) -> None:
@@ -580,25 +480,31 @@ class MeanMetric(SumsMetric):
         return tf.where(valid, mean, tf.constant(float("nan"), mean.dtype))
 
 
-def _any_number(value: Any) -> Any:
-    """Lets a graph take the empty shard of a replica, as any number of examples."""
-    empty = tf.is_tensor(value) and value.shape.rank and value.shape[0] == 0
-    if not empty or tf.executing_eagerly():
-        return value
-    return tf.compat.v1.placeholder_with_default(value, [None, *value.shape[1:]])
+def _has_no_share(y_pred: Any) -> bool:
+    """Says if a graph is traced for a replica that the last batch leaves without data.
+
+    Shapes of no examples are an error elsewhere.
+    """
+    return (
+        tf.is_tensor(y_pred) and not tf.executing_eagerly() and y_pred.shape[:1] == [0]
+    )
 
 
 _UpdateState = TypeVar("_UpdateState", bound=Callable[..., None])
 
 
 def adds_batch(update_state: _UpdateState) -> _UpdateState:
-    """Makes `update_state` take empty shards; there is nothing in it to convert."""
+    """Makes `update_state` take empty shares; there is nothing in it to convert."""
 
     @functools.wraps(update_state)
-    def update(self, y_true, y_pred, sample_weight=None):
-        update_state(self, *map(_any_number, (y_true, y_pred, sample_weight)))
+    def update(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        if not _has_no_share(y_pred):
+            update_state(self, y_true, y_pred, sample_weight)
 
     return tf.autograph.experimental.do_not_convert(update)
+
+
+Reduction = Literal["sum_over_batch_size", "sum", "none"]
 
 
 class Loss(keras.losses.Loss):
@@ -611,29 +517,36 @@ class Loss(keras.losses.Loss):
         reach the loss so.
     """
 
-    def __init__(self, reduction: str, name: str | None, dtype: Any = None):
+    def __init__(self, reduction: Reduction, name: str | None, dtype: Any = None):
         dtype = getattr(dtype, "compute_dtype", dtype)  # Of a policy.
         self._dtype_argument = getattr(dtype, "name", dtype)
-        if _IS_KERAS_3:
-            super().__init__(name=name, reduction=reduction, dtype=dtype)
-        else:
-            super().__init__(name=name, reduction=reduction)
+        options = _family.loss_options(dtype)
+        super().__init__(name=name, reduction=reduction, **options)
 
     def __call__(
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> tf.Tensor:
         """Returns the loss, reduced, as `keras.losses.Loss` does."""
-        _refuse_other_keras("loss", self)
+        _family.refuse_other("loss", self)
         batch = {"y_true": y_true, "y_pred": y_pred}
         if sample_weight is not None:
             batch["sample_weight"] = sample_weight
         for name, value in batch.items():
             # Keras would cast text, objects and complex numbers to real ones.
             if not _inputs.is_distribution(value):
-                batch[name] = _any_number(_inputs.as_tensor(name, value))
+                batch[name] = _inputs.as_tensor(name, value)
         if sample_weight is not None:
-            batch["sample_weight"] = _inputs.sane_weights(batch["sample_weight"])
+            batch["sample_weight"] = _inputs.checked_weights(batch["sample_weight"])
+        if _has_no_share(batch["y_pred"]):
+            return self._nothing(batch["y_pred"])
         return super().__call__(**batch)
+
+    def _nothing(self, y_pred: tf.Tensor) -> tf.Tensor:
+        """Returns the loss of no examples, of which there are gradients."""
+        dtype = getattr(self, "dtype", self._dtype_argument)
+        dtype = dtype or _inputs.predictions_dtype(y_pred)
+        scores = tf.cast(tf.reshape(y_pred, [0]), dtype)
+        return scores if self.reduction == "none" else tf.reduce_sum(scores)
 
     def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
         """Returns the predictions in the precision of the arithmetic."""

@@ -92,7 +92,7 @@ class ClassRows(NamedTuple):
     one_hot: tf.Tensor | None
 
     @property
-    def data(self) -> tuple[tf.Tensor | None, ...]:
+    def data(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
         """What adds up a batch reads with `examples`."""
         return self.labels, self.predictions, self.weights
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import tensorflow as tf
@@ -22,7 +22,8 @@ from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.tensorflow import _inputs, scoring_rules
 
-SCALE_TRANSFORMS = ("softplus", "exp", "identity", "variance", "log_variance")
+ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
+SCALE_TRANSFORMS = get_args(ScaleTransform)
 # What saved metrics of predicted variances may name beside these: see `renewed_config`.
 _OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._spec import YAxis
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras._family import keras
 from uncertainty_metrics.keras.metrics.bayesian_calibration import (
     BayesianExpectedCalibrationError,
 )
@@ -22,8 +22,6 @@ from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationErro
 from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
 
 if TYPE_CHECKING:
-    import keras
-
     from uncertainty_metrics._statistics import BinStatistics
 
 # Of the posterior: its central 95% and the median.
@@ -117,7 +115,7 @@ def _diagrams(
     )
 
 
-class ReliabilityDiagramCallback(_base.keras.callbacks.Callback):
+class ReliabilityDiagramCallback(keras.callbacks.Callback):
     """Writes reliability diagrams to TensorBoard while a model trains.
 
     They are drawn from the states of the compiled calibration metrics at the end of

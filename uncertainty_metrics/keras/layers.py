@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from uncertainty_metrics import _scaling
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras._family import KEEP_DTYPE, keras, register
 from uncertainty_metrics.tensorflow import _inputs, recalibration
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
 
 
-@_base.register
-class TemperatureScalingLayer(_base.keras.layers.Layer):
+@register
+class TemperatureScalingLayer(keras.layers.Layer):
     """Temperature scaling as the last layer of a model: logits / T.
 
     T is a weight that is not trained, saved with the others; `fit` sets it, and models
@@ -52,10 +52,10 @@ class TemperatureScalingLayer(_base.keras.layers.Layer):
         self._temperature = self.add_weight(
             name="temperature",
             shape=(),
-            initializer=_base.keras.initializers.Constant(temperature),
+            initializer=keras.initializers.Constant(temperature),
             dtype="float32",
             trainable=False,
-            **_base.KEEP_DTYPE,
+            **KEEP_DTYPE,
         )
         self.supports_masking = True
 

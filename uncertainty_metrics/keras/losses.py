@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import tensorflow as tf
 
@@ -28,7 +28,7 @@ class _ScoringLoss(_base.Loss):
     def __init__(
         self,
         scorer: Any,
-        reduction: str,
+        reduction: _base.Reduction,
         name: str | None,
         dtype: Any,
     ):
@@ -121,7 +121,7 @@ class BrierLoss(_ScoringLoss):
         self,
         from_logits: bool = False,
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "brier_loss",
         dtype: Any = None,
         zero_based: bool = False,
@@ -197,9 +197,9 @@ class CRPSNormalLoss(_NormalLoss):
 
     def __init__(
         self,
-        scale_transform: str = "softplus",
+        scale_transform: _scorers.ScaleTransform = "softplus",
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "crps_normal_loss",
         dtype: Any = None,
     ):
@@ -244,9 +244,9 @@ class GaussianNLLLoss(_NormalLoss):
 
     def __init__(
         self,
-        scale_transform: str = "softplus",
+        scale_transform: _scorers.ScaleTransform = "softplus",
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "gaussian_nll_loss",
         dtype: Any = None,
     ):
@@ -285,9 +285,9 @@ class CRPSSampleLoss(_ScoringLoss):
 
     def __init__(
         self,
-        estimator: str = "fair",
+        estimator: Literal["fair", "nrg", "roll"] = "fair",
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "crps_sample_loss",
         dtype: Any = None,
     ):
@@ -326,7 +326,7 @@ class PinballLoss(_ScoringLoss):
         self,
         quantiles: float | Sequence[float],
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "pinball_loss",
         dtype: Any = None,
     ):
@@ -366,7 +366,7 @@ class IntervalLoss(_ScoringLoss):
         self,
         alpha: float,
         *,
-        reduction: str = "sum_over_batch_size",
+        reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "interval_loss",
         dtype: Any = None,
     ):

@@ -232,7 +232,7 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
 
 
 def are_probabilities(
-    logits: np.ndarray, live: np.ndarray | None = None, name: str | None = None
+    logits: np.ndarray, counted: np.ndarray | None = None, name: str | None = None
 ) -> bool:
     """Says if the rows that begin logits [N, ..., K] are surely probabilities.
 
@@ -240,12 +240,12 @@ def are_probabilities(
 
     Args:
       logits: floating, as they were passed.
-      live: boolean [N], which of the rows count; None for all.
+      counted: boolean [N], which of the rows count; None for all.
       name: of the logits, to raise ValueError with instead of returning True.
     """
     rows = logits[:FIRST_ROWS]
-    if live is not None:
-        rows = rows[live[:FIRST_ROWS]]
+    if counted is not None:
+        rows = rows[counted[:FIRST_ROWS]]
     rows = rows.reshape(-1, rows.shape[-1])
     least, tolerance = probability_rows(rows.dtype.itemsize, rows.shape[-1])
     if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
@@ -416,7 +416,7 @@ def concatenate(batches: list[Examples]) -> Examples:
     if len(batches) == 1:
         return batches[0]
 
-    def join(field, default):
+    def join(field: str, default: Any) -> Any:
         values = [getattr(batch, field) for batch in batches]
         if all(value is None for value in values):
             return None

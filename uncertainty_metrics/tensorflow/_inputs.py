@@ -1,7 +1,9 @@
 """From what a user passes to tensors: labels [N], probabilities [N, K], and validity.
 
 What a shape or a type tells raises ValueError at once, in a graph too. What only the
-values tell becomes the scalar `valid`: eager callers raise, compiled ones return NaN.
+values tell becomes booleans, with one word at each level: an example is `right`; the
+arguments as a whole are `usable`; a batch is `valid` if they are, and every example
+that counts is right. Eager callers raise, compiled ones return NaN.
 """
 
 from __future__ import annotations
@@ -164,7 +166,7 @@ def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.T
     return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
 
 
-def sane_weights(weights: tf.Tensor) -> tf.Tensor:
+def checked_weights(weights: tf.Tensor) -> tf.Tensor:
     """Returns floating weights, NaN inside a graph where they are not finite and >= 0.
 
     Raises:
@@ -182,17 +184,17 @@ def sane_weights(weights: tf.Tensor) -> tf.Tensor:
 def weights_and_ignored(
     sample_weight: Any, labels: tf.Tensor, ignore_index: int | None, dtype: tf.DType
 ) -> tuple[tf.Tensor | None, tf.Tensor]:
-    """Returns weights [N], 0 for ignored labels, or None for ones; and a boolean,
-    whether all that were passed are finite and >= 0.
+    """Returns weights [N], 0 for ignored labels, or None for ones; and whether they are
+    usable: all that were passed are finite and >= 0.
     """
     ignore_index = _checks.ignored_label("ignore_index", ignore_index)
-    weights, sane = None, tf.constant(True)
+    weights, usable = None, tf.constant(True)
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
-        each = (weights >= 0) & (weights < np.inf)
-        weights = tf.where(each, weights, tf.zeros_like(weights))
+        right = (weights >= 0) & (weights < np.inf)
+        weights = tf.where(right, weights, tf.zeros_like(weights))
         limit = min(np_inputs.MAX_WEIGHT, float(dtype.max))
-        sane = tf.reduce_all(each) & (tf.reduce_sum(weights) <= limit)
+        usable = tf.reduce_all(right) & (tf.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
         wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
@@ -202,7 +204,7 @@ def weights_and_ignored(
         kept = tf.reshape(kept, [-1])
         kept = tf.cast(kept, dtype)
         weights = kept if weights is None else weights * kept
-    return weights, sane
+    return weights, usable
 
 
 def examples(
@@ -241,8 +243,10 @@ def examples(
             )
         if None in sizes:
             usable &= tf.size(labels_predicted) == tf.size(labels)
-    weights, sane = weights_and_ignored(sample_weight, labels, ignore_index, dtype)
-    usable &= sane
+    weights, weights_usable = weights_and_ignored(
+        sample_weight, labels, ignore_index, dtype
+    )
+    usable &= weights_usable
     classes = num_classes or 2
     labels, right = integers(tf.reshape(labels, [-1]), classes)
     if labels_predicted is not None:
@@ -279,20 +283,20 @@ def examples(
     )
 
 
-def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Tensor:
+def are_probabilities(logits: tf.Tensor, counted: tf.Tensor | None = None) -> tf.Tensor:
     """Says if logits [N, ..., K] are surely probabilities, by the rule of the NumPy
-    twin; `live` [N] says which count.
+    twin; `counted` [N] says which rows count.
     """
     if logits.shape[-1] == 1:
         return tf.constant(False)
     rows = logits[: np_inputs.FIRST_ROWS]
-    if live is not None:
-        live = live[: np_inputs.FIRST_ROWS]
+    if counted is not None:
+        counted = counted[: np_inputs.FIRST_ROWS]
     if tf.executing_eagerly():  # As one operation, not twenty.
-        counted = None if live is None else live.numpy()
+        counted = None if counted is None else counted.numpy()
         return tf.constant(np_inputs.are_probabilities(rows.numpy(), counted))
-    if live is None:
-        live = tf.ones(tf.shape(rows)[:1], tf.bool)
+    if counted is None:
+        counted = tf.ones(tf.shape(rows)[:1], tf.bool)
     least, tolerance = np_inputs.probability_rows(logits.dtype.size, logits.shape[-1])
     rows = tf.cast(rows, sum_dtype(rows))
     members = tf.reduce_prod(tf.shape(rows)[1:-1])
@@ -302,9 +306,9 @@ def are_probabilities(logits: tf.Tensor, live: tf.Tensor | None = None) -> tf.Te
     )
     fractions = tf.reduce_any((rows > 0) & (rows < 1), axis=[1, 2])
     return (
-        tf.reduce_all(tf.reduce_all(each, axis=1) | ~live)
-        & tf.reduce_any(fractions & live)
-        & (tf.reduce_sum(tf.cast(live, tf.int32)) * members >= least)
+        tf.reduce_all(tf.reduce_all(each, axis=1) | ~counted)
+        & tf.reduce_any(fractions & counted)
+        & (tf.reduce_sum(tf.cast(counted, tf.int32)) * members >= least)
     )
 
 
@@ -398,14 +402,14 @@ def decisions(
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
     signed, unsigned = _INTEGERS[probabilities.dtype.size]
 
-    def best(values):
+    def best(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         bits = tf.bitcast(values, unsigned)
         if bits.dtype.size < 4:  # There is no argmax of uint16 everywhere.
             bits = tf.cast(bits, tf.int32)
         index = _argmax(bits)
         return index, take(values, index)
 
-    def without_negative_zeros():
+    def without_negative_zeros() -> tuple[tf.Tensor, tf.Tensor]:
         zeros = tf.zeros_like(probabilities)
         return best(tf.where(probabilities == 0, zeros, probabilities))
 

@@ -1,0 +1,118 @@
+"""What Keras 3 and tf_keras do differently: no other file knows which is loaded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from uncertainty_metrics import _optional
+
+# As TensorFlow reads it.
+_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")
+if TYPE_CHECKING:
+    import keras as keras
+else:
+    # Says what to install; TensorFlow would not.
+    _optional.require("tf_keras" if _LEGACY else "keras", "uncertainty_metrics.keras")
+    keras = tf.keras
+
+_IS_KERAS_3 = hasattr(keras, "ops")
+_OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
+
+
+def _check_backend() -> None:
+    config = getattr(keras, "config", None)  # tf_keras has none.
+    backend = config.backend() if config is not None else "tensorflow"
+    if backend != "tensorflow":
+        raise ImportError(
+            "The metrics of uncertainty_metrics run on the TensorFlow backend of "
+            f"Keras. Received: KERAS_BACKEND={backend}. For the predictions of other "
+            "backends use `uncertainty_metrics.numpy`."
+        )
+
+
+_check_backend()
+
+register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
+AUC = keras.metrics.AUC
+# Lets a weight keep its type under mixed precision: an argument of `add_weight`.
+KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}
+
+
+def refuse_other(kind: str, called: object) -> None:
+    """Raises TypeError if the other Keras, which takes it for a function, is calling.
+
+    It would average the values of batches, and drop the weights.
+    """
+    if _OTHER not in sys.modules:
+        return
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(12):  # Autograph puts some frames between.
+        if frame is None:
+            return
+        module = frame.f_globals.get("__name__", "")
+        if module.startswith((f"{_OTHER}.src.metrics", f"{_OTHER}.src.losses")) or (
+            module == f"{_OTHER}.src.engine.training"
+            and frame.f_code.co_name == "_validate_compile"
+        ):
+            value = {"keras": 0, "tf_keras": 1}[_OTHER]
+            raise TypeError(
+                f"A model of `{_OTHER}` needs a {kind} made for `{_OTHER}`: set "
+                f"TF_USE_LEGACY_KERAS={value} before TensorFlow is imported, or build "
+                f"the model with `{_OURS}`. Received: {type(called).__name__} of "
+                f"`{_OURS}`"
+            )
+        frame = frame.f_back
+
+
+def loss_options(dtype: Any) -> dict[str, Any]:
+    """Returns what a loss is made with beside its name and reduction."""
+    return {"dtype": dtype} if _IS_KERAS_3 else {}
+
+
+class _PartsName(str):
+    """The name of a metric whose result is a dict, equal to keys of it too."""
+
+    directions: Mapping[str, str]
+    last: str | None = None  # The direction of what it was compared with last.
+
+    def __eq__(self, other: object) -> bool:
+        self.last = self.directions.get(str(other))
+        return self.last is not None or super().__eq__(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def name_parts(metric: Any, directions: Mapping[str, str]) -> None:
+    """Lets Keras find the directions of a metric whose result is a dict.
+
+    Callbacks of Keras 3 in mode "auto" look for the metric whose name is what they
+    monitor, here a key of the dict, and at once for its `_direction`; nothing tells a
+    metric which key that was but the comparison with its name.
+
+    Args:
+      metric: its `_direction` is `part_direction`.
+      directions: "up" or "down", of the keys of which either is better.
+    """
+    if _IS_KERAS_3:
+        metric.name = _PartsName(metric.name)
+        metric.name.directions = directions
+
+
+def part_direction(metric: Any) -> str:
+    """Returns the direction of the part that is asked for; see `name_parts`."""
+    direction = getattr(metric.name, "last", None)
+    if direction is None:
+        raise AttributeError("_direction")  # As where a metric has none.
+    return str(direction)
