@@ -39,6 +39,12 @@ def error(name: str, expected: str, received: object) -> ValueError:
     return ValueError(f"`{name}` must be {expected}. Received: {received}")
 
 
+def _not_empty(name: str, shape: Shape) -> None:
+    """Raises ValueError if a shape is that of no example."""
+    if 0 in shape:
+        raise error(name, "at least one example", f"shape {list(shape)}")
+
+
 def one_of(name: str, value: object, options: Sequence[object]) -> None:
     """Raises ValueError, listing the options, unless `value` is one of them."""
     single = getattr(value, "shape", ()) == ()  # An array equals none of them.
@@ -182,8 +188,7 @@ def layout(
             f"`{labels_name}` of shape [...] = {list(labels)}",
             f"shape {list(predictions)}",
         )
-    if 0 in labels:
-        raise error(labels_name, "at least one example", f"shape {list(labels)}")
+    _not_empty(labels_name, labels)
     if binary:
         return None
     if predictions[-1] is None or predictions[-1] < 1:
@@ -267,8 +272,7 @@ def same_shape(name: str, shape: Shape, labels: Shape) -> None:
     against [n] would give [n, n].
     """
     given, expected = list(shape), list(labels)
-    if 0 in expected:
-        raise error("labels", "at least one example", f"shape {expected}")
+    _not_empty("labels", expected)
     if given and not _alike(given, expected):
         raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
 
@@ -278,8 +282,7 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
     is no example. A last axis of 1 that only one of them has is no difference.
     """
     shape, outcomes = list(shape), list(outcomes)
-    if 0 in outcomes:
-        raise error(outcomes_name, "at least one example", f"shape {outcomes}")
+    _not_empty(outcomes_name, outcomes)
     if not _alike(shape, outcomes):
         raise error(
             name, f"of the shape of `{outcomes_name}`, {outcomes}", f"shape {shape}"
@@ -318,8 +321,7 @@ def last_axis(
             f"of the shape of `{labels_name}`, {labels}, and a last axis of {axis}",
             f"shape {shape}",
         )
-    if 0 in labels:
-        raise error(labels_name, "at least one example", f"shape {labels}")
+    _not_empty(labels_name, labels)
     if shape[-1] == 0:
         raise error(
             name, f"of a last axis ({axis}) that is not empty", f"shape {shape}"
@@ -336,8 +338,7 @@ def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
             f"[..., m, d] for labels [..., d] = {labels}",
             f"shape {shape}" + f". {SWAPPED}" * swapped,
         )
-    if 0 in labels:
-        raise error("labels", "at least one example", f"shape {labels}")
+    _not_empty("labels", labels)
     if shape[-2] == 0:
         raise error(name, "at least one sample", f"shape {shape}")
 

@@ -35,8 +35,9 @@ def use(model, how):
     return getattr(model, how)(FEATURES, LABELS, verbose=0)
 
 
-@pytest.mark.parametrize("how", ["fit", "evaluate"])
-@pytest.mark.parametrize("run_eagerly", [False, True])
+@pytest.mark.parametrize(
+    ("how", "run_eagerly"), [("fit", False), ("evaluate", False), ("fit", True)]
+)
 @pytest.mark.parametrize(
     "make",
     [

@@ -101,12 +101,8 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     assert state.metric == stream.metric
     assert not {"name", "dtype"} & set(state.config)
     state.save(tmp_path / "state")
-    for same in (
-        MetricState.load(tmp_path / "state"),
-        pickle.loads(pickle.dumps(state)),
-        copy.deepcopy(state),
-    ):
-        assert same == state
+    loaded = MetricState.load(tmp_path / "state")
+    assert loaded == pickle.loads(pickle.dumps(state)) == copy.deepcopy(state) == state
     again = state.to_metric(name="again", dtype="float64")
     assert again.name == "again"
     assert type(again) is type(metric)
@@ -114,27 +110,31 @@ def test_a_state_is_the_metric(stream, rng, tmp_path):
     for either in (again, metric):  # Both go on.
         either.update_state(*second)
     assert_alike(again.get_state(), metric.get_state())
-    assert state == MetricState.load(tmp_path / "state")
+    assert state == loaded
     metric.set_state(state)
+    assert_alike(metric.get_state(), state)
+    other = dataclasses.replace(state, config={**state.config, "num_bins": 123})
+    for refuse in (metric.set_state, lambda other: metric.merge_state([state, other])):
+        with pytest.raises(ValueError, match="num_bins"):
+            refuse(other)
     assert_alike(metric.get_state(), state)
 
 
 @every_stream
 def test_copies_keep_the_state(stream, rng):
-    first, second, *_ = parts(stream.data(rng), 4)
     metric = stream.make(name="kept", dtype="float64")
-    for batch in (first, second):
-        for again in (
+    for batch in parts(stream.data(rng), 4)[:2]:
+        for again, same in (
             copy.deepcopy([metric, metric]),
             pickle.loads(pickle.dumps([metric, metric])),
             [copy.copy(metric)] * 2,
         ):
-            assert again[0] is again[1]
-            assert type(again[0]) is type(metric)
-            assert again[0].get_config() == metric.get_config()
-            assert again[0].get_state() == metric.get_state()
-            again[0].update_state(*batch)  # It is no other name of the state.
-            assert again[0].get_state() != metric.get_state()
+            assert again is same
+            assert type(again) is type(metric)
+            assert again.get_config() == metric.get_config()
+            assert again.get_state() == metric.get_state()
+            again.update_state(*batch)  # It is no other name of the state.
+            assert again.get_state() != metric.get_state()
         metric.update_state(*batch)
 
 
@@ -150,25 +150,16 @@ def test_a_refused_batch_leaves_every_bit():
         assert array.tobytes() == state.arrays[name].tobytes(), name
 
 
-def test_merging_adds_to_what_there_is():
-    first, second = um.BrierScore(zero_based=True), um.BrierScore(zero_based=True)
-    first.update_state([0], [[1.0, 0.0]])  # 0, and then twice 2.
-    second.update_state([0, 0], [[0.0, 1.0]] * 2)
-    first.merge_state([second])
-    assert float(first.result()) == pytest.approx(4 / 3)
-
-
 def test_sums_of_unknown_classes_raise(rng):
     state = filled(rng, "StaticCalibrationError")
-    metric = um.StaticCalibrationError()
-    for change, word in (
-        ({"classes": None}, "`classes` must"),
-        ({"classes": 4}, "shape of units"),
+    unknown = dataclasses.replace(state, classes=None)
+    for function, word in (
+        (unknown.to_metric, "`classes` must"),
+        (dataclasses.replace(state, classes=4).to_metric, "shape of units"),
+        (lambda: um.StaticCalibrationError().merge_state([unknown]), "`classes` must"),
     ):
         with pytest.raises(ValueError, match=word):
-            dataclasses.replace(state, **change).to_metric()
-    with pytest.raises(ValueError, match="`classes` must"):
-        metric.merge_state([dataclasses.replace(state, classes=None)])
+            function()
 
 
 @pytest.mark.tensors
@@ -182,21 +173,9 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     for total in (sum(states), sum(states[::-1])):
         assert_alike(total, expected.get_state())
     np.testing.assert_allclose(value(total), read(expected), rtol=1e-6, atol=1e-7)
-    merged = stream.make()
-    merged.merge_state([*metrics[:2], *states[2:]])
+    merged = fed(stream, batches[0])  # It adds to what there is.
+    merged.merge_state([metrics[1], *states[2:]])
     assert_alike(merged.get_state(), total)
-
-
-@every_stream
-def test_states_of_other_options_do_not_fit(stream):
-    metric = stream.make()
-    state = metric.get_state()
-    other = dataclasses.replace(state, config={**state.config, "num_bins": 123})
-    with pytest.raises(ValueError, match="num_bins"):
-        metric.set_state(other)
-    with pytest.raises(ValueError, match="num_bins"):
-        metric.merge_state([state, other])
-    assert metric.get_state() == state
 
 
 def test_a_state_is_a_copy_that_cannot_change(rng):
@@ -281,17 +260,13 @@ def test_pairs_add_as_one_number_of_48_bits(rng):
         assert a + b == b + a
 
 
-def test_sums_that_are_infinite_stay_so():
-    infinite = pairs([np.inf, 1])
-    for total in (infinite + pairs([2, 3]), pairs([2, 3]) + infinite):
-        assert total == pairs([np.inf, 4])
-    largest = np.finfo(np.float32).max
-    assert pairs([largest, 0]) + pairs([largest, 0]) == pairs([np.inf, 0])
-
-
-def test_integers_add_exactly():
+def test_integers_add_exactly_and_infinity_stays():
     total = pairs([0, 0], units=[2**53, 1]) + pairs([0, 0], units=[1, 2**60])
     assert total.arrays["units"].tolist() == [2**53 + 1, 2**60 + 1]
+    infinite = pairs([np.inf, 1])
+    assert infinite + pairs([2, 3]) == pairs([2, 3]) + infinite == pairs([np.inf, 4])
+    largest = np.finfo(np.float32).max
+    assert pairs([largest, 0]) + pairs([largest, 0]) == pairs([np.inf, 0])
 
 
 def test_sum_starts_with_nothing():
@@ -325,29 +300,36 @@ def test_other_states_do_not_add(change, word):
 
 
 GOOD = pairs([1, 2]).arrays
+ONE, TWO = {"invalid": np.array(0)}, GOOD["hi"]
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
     [
         ({"metric": 3}, "metric"),
-        ({"config": [("a", 1)]}, "config"),
-        ({"config": {"a": {1, 2}}}, "config"),
-        ({"config": {"a": np.zeros(2)}}, "config"),
-        ({"arrays": [0]}, "arrays"),
-        ({"arrays": {}}, "arrays"),
-        ({"arrays": {"units": GOOD["units"]}}, "arrays"),
-        ({"arrays": {**GOOD, "more": GOOD["hi"]}}, "arrays"),
-        ({"arrays": {**GOOD, 3: GOOD["hi"]}}, "arrays"),
-        ({"arrays": {"invalid": np.array(0), "hi": GOOD["hi"]}}, "arrays"),
-        ({"arrays": {"invalid": np.array(0.0)}}, "invalid"),
-        ({"arrays": {"invalid": np.array([0])}}, "invalid"),
-        ({"arrays": {**GOOD, "units": GOOD["hi"]}}, "units"),
-        ({"arrays": {**GOOD, "units": np.zeros([2, 2], int)}}, "units"),
-        ({"arrays": {**GOOD, "hi": GOOD["hi"].astype(float)}}, "hi"),
-        ({"arrays": {**GOOD, "hi": np.float32(0)}}, "hi"),
-        ({"arrays": {**GOOD, "hi": np.array(["a", "b"])}}, "hi"),
-        ({"arrays": {**GOOD, "lo": GOOD["lo"][:1]}}, "lo"),
+        *(
+            ({"config": config}, "config")
+            for config in ([("a", 1)], {"a": {1, 2}}, {"a": np.zeros(2)})
+        ),
+        *(
+            ({"arrays": arrays}, word)
+            for arrays, word in (
+                ([0], "arrays"),
+                ({}, "arrays"),
+                ({"units": GOOD["units"]}, "arrays"),
+                ({**GOOD, "more": TWO}, "arrays"),
+                ({**GOOD, 3: TWO}, "arrays"),
+                ({**ONE, "hi": TWO}, "arrays"),
+                ({"invalid": np.array(0.0)}, "invalid"),
+                ({"invalid": np.array([0])}, "invalid"),
+                ({**GOOD, "units": TWO}, "units"),
+                ({**GOOD, "units": np.zeros([2, 2], int)}, "units"),
+                ({**GOOD, "hi": TWO.astype(float)}, "hi"),
+                ({**GOOD, "hi": np.float32(0)}, "hi"),
+                ({**GOOD, "hi": np.array(["a", "b"])}, "hi"),
+                ({**GOOD, "lo": TWO[:1]}, "lo"),
+            )
+        ),
         ({"classes": 0}, "classes"),
         ({"classes": "3"}, "classes"),
     ],
@@ -472,22 +454,14 @@ def test_damaged_files_raise_or_hold_the_state(rng):
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "NoSuchMetric",
-            "",
-            "AUC",
-            "brier_score",
-            "numpy",
-            "BrierLoss",
-            "BinStatistics",
-        ),
-        *("regression", "regression.BrierScore", "numpy.GeneralCalibrationError"),
-        *("os.system", "keras.metrics.ranking.AURC", "numpy.regression.np.os.system"),
-        *("__class__", "regression.__name__"),
+        *("NoSuchMetric", "", "AUC", "brier_score", "numpy", "BrierLoss"),
+        *("BinStatistics", "regression", "regression.BrierScore", "os.system"),
+        *("numpy.GeneralCalibrationError", "keras.metrics.ranking.AURC"),
+        *("numpy.regression.np.os.system", "__class__", "regression.__name__"),
     ],
 )
 def test_only_metrics_are_made(name):
-    state = MetricState(name, {}, {"invalid": np.array(0)})
+    state = MetricState(name, {}, ONE)
     with pytest.raises(ValueError, match=r"`metric` must .*Received"):
         state.to_metric()
 
@@ -518,18 +492,12 @@ def test_a_state_that_is_not_of_its_metric_raises(rng):
 @pytest.mark.parametrize("empty", [False, True])
 def test_options_take_no_more_memory_than_the_arrays(metric, config, classes, empty):
     size = 0 if empty else 3
-    arrays = {
-        "invalid": np.zeros([], np.int64),
-        "units": np.zeros([4, size], np.int64),
-        "hi": np.zeros([3, size], np.float32),
-        "lo": np.zeros([3, size], np.float32),
-    }
-    if empty:
-        del arrays["units"], arrays["hi"], arrays["lo"]
+    units, pair = np.zeros([4, size], np.int64), np.zeros([3, size], np.float32)
+    sums = {"units": units, "hi": pair, "lo": pair}
+    arrays = {"invalid": np.zeros([], np.int64), **({} if empty else sums)}
     state = MetricState(metric, config, arrays, classes)
-    with pytest.raises(
-        ValueError, match=rf"`arrays` must .*Received: {3 * size} cells"
-    ):
+    told = rf"`arrays` must .*Received: {3 * size} cells"
+    with pytest.raises(ValueError, match=told):
         state.to_metric()
     if not config:
         metric = getattr(um, metric)()

@@ -134,160 +134,115 @@ def with_scale(values, errors=(0, 1, -3)):
     return columns([[e, 0, v] for v in values for e in errors], 0, 2)
 
 
-CASES = [
-    Case(
-        "brier_score-probabilities",
-        lambda y, p: um.brier_score(y, probabilities=p, aggregate=False),
-        dirichlet,
-        [CERTAIN],
-        LABELS,
-    ),
-    Case(
-        "brier_score-logits",
-        lambda y, x: um.brier_score(y, logits=x, aggregate=False),
-        reals([3]),
+def each(function, argument, **options):
+    """Returns the scores of labels and one kind of predictions."""
+    return lambda y, p: function(y, **{argument: p}, aggregate=False, **options)
+
+
+P, X, THREE = "probabilities", "logits", reals([3])
+BRIER, NLL = um.brier_score, um.negative_log_likelihood
+FAR_OFF = (0, 1, -3, 1e5)
+VAGUE = [*SMALL, 0, 40, 100, 1e30]
+FIRST = columns([row[:4] for row in TIES], 0, 3)
+SAMPLES = reals([], [4]), columns(TIES, 0, 4)
+CASES = {
+    "brier_score-probabilities": (each(BRIER, P), dirichlet, [CERTAIN], LABELS),
+    "brier_score-logits": (each(BRIER, X), THREE, [LOGITS], LABELS),
+    "brier_score-zero_based": (
+        each(BRIER, X, zero_based=True),
+        THREE,
         [LOGITS],
         LABELS,
     ),
-    Case(
-        "brier_score-zero_based-logits",
-        lambda y, x: um.brier_score(y, logits=x, aggregate=False, zero_based=True),
-        reals([3]),
-        [LOGITS],
-        LABELS,
-    ),
-    Case(
-        "brier_score-logits-of-class-1",
-        lambda y, x: um.brier_score(y, logits=x, aggregate=False),
+    "brier_score-logits-of-class-1": (
+        each(BRIER, X),
         reals([]),
         [[-INF, -1e3, 1e3, 0, -1e3, 1e3]],
         (0, 1, 1, 0, *(0, 0, 0, 1, 1, 1)),
     ),
-    Case(
-        "negative_log_likelihood-probabilities",
-        lambda y, p: um.negative_log_likelihood(y, probabilities=p, aggregate=False),
+    "negative_log_likelihood-probabilities": (
+        each(NLL, P),
         dirichlet,
         [CERTAIN],
         (*LABELS[:4], *(0, 1, 2, 1, 2, 1)),  # Possible ones.
     ),
-    Case(
-        "negative_log_likelihood-logits",
-        lambda y, x: um.negative_log_likelihood(y, logits=x, aggregate=False),
-        reals([3]),
-        [LOGITS],
-        LABELS,
-    ),
-    Case("BrierLoss", loss("BrierLoss"), dirichlet, [CERTAIN], LABELS),
-    Case(
-        "BrierLoss-ignored",
+    "negative_log_likelihood-logits": (each(NLL, X), THREE, [LOGITS], LABELS),
+    "BrierLoss": (loss("BrierLoss"), dirichlet, [CERTAIN], LABELS),
+    "BrierLoss-ignored": (
         loss("BrierLoss", True, ignore_index=-1),
-        reals([3]),
+        THREE,
         [LOGITS],
         (0, -1, 1, 2, *(0, -1, -1, 1, 0, -1)),
     ),
-    Case(
-        "BrierLoss-targets",
+    "BrierLoss-targets": (
         loss("BrierLoss"),
         targets_and_dirichlet,
         [CERTAIN[::-1], CERTAIN],
     ),
-    Case(
-        "BrierLoss-zero_based-targets-logits",
+    "BrierLoss-zero_based-targets-logits": (
         loss("BrierLoss", True, zero_based=True),
-        lambda rng: dirichlet(rng) + reals([3])(rng),
+        lambda rng: dirichlet(rng) + THREE(rng),
         [CERTAIN, LOGITS],
     ),
-    Case(
-        "crps_normal_score",
-        um.crps_normal_score,
-        with_scales,
-        columns(NORMALS, 0, 0, 0),
-    ),
-    Case(
-        "CRPSNormalLoss-softplus",
+    "crps_normal_score": (um.crps_normal_score, with_scales, columns(NORMALS, 0, 0, 0)),
+    "CRPSNormalLoss-softplus": (
         loss("CRPSNormalLoss"),
         with_parameters,
-        with_scale([*SMALL, 0, 40, 100, 1e30]),
+        with_scale(VAGUE),
     ),
-    Case(
-        "CRPSNormalLoss-exp",
+    "CRPSNormalLoss-exp": (
         loss("CRPSNormalLoss", "exp"),
         with_parameters,
         with_scale([*SMALL, 0, 40, 80]),
     ),
-    Case(
-        "CRPSNormalLoss-identity",
+    "CRPSNormalLoss-identity": (
         loss("CRPSNormalLoss", "identity"),
         with_scale_parameters,
         columns(NORMALS, 0, 2),
     ),
-    Case(
-        "GaussianNLLLoss-softplus",
-        loss("GaussianNLLLoss"),
-        with_parameters,
-        with_scale([*SMALL, 0, 40, 100, 1e30], (0, 1, -3, 1e5)),
-    ),
-    Case(
-        "GaussianNLLLoss-exp",
-        loss("GaussianNLLLoss", "exp"),
-        with_parameters,
-        with_scale([*SMALL, 0, 40, 100, 1e30], (0, 1, -3, 1e5)),
-    ),
-    Case(
-        "GaussianNLLLoss-identity",
+    **{
+        f"GaussianNLLLoss-{transform}": (
+            loss("GaussianNLLLoss", transform),
+            with_parameters,
+            with_scale(VAGUE, FAR_OFF),
+        )
+        for transform in ("softplus", "exp")
+    },
+    "GaussianNLLLoss-identity": (
         loss("GaussianNLLLoss", "identity"),
         with_scale_parameters,
         with_scale([0, 1e-38, 1e-12, 1e-6, 1, 1e30]),
     ),
-    *(
-        Case(
-            f"crps_score-{estimator}",
+    **{
+        f"crps_score-{estimator}": (
             functools.partial(um.crps_score, estimator=estimator),
-            reals([], [4]),
-            columns(TIES, 0, 4),
+            *SAMPLES,
         )
         for estimator in ("fair", "nrg", "roll")
-    ),
-    Case(
-        "CRPSSampleLoss",
-        loss("CRPSSampleLoss"),
-        reals([], [4]),
-        columns(TIES, 0, 4),
-    ),
-    Case(
-        "pinball_loss",
-        lambda y, q: um.pinball_loss(y, q, QUANTILES),
+    },
+    "CRPSSampleLoss": (loss("CRPSSampleLoss"), *SAMPLES),
+    "pinball_loss": (
+        functools.partial(um.pinball_loss, quantiles=QUANTILES),
         reals([], [3]),
-        columns([row[:4] for row in TIES], 0, 3),
+        FIRST,
     ),
-    Case(
-        "PinballLoss",
-        loss("PinballLoss", QUANTILES),
-        reals([], [3]),
-        columns([row[:4] for row in TIES], 0, 3),
-    ),
-    Case(
-        "interval_score",
-        lambda y, low, high: um.interval_score(y, low, high, 0.1),
+    "PinballLoss": (loss("PinballLoss", QUANTILES), reals([], [3]), FIRST),
+    "interval_score": (
+        functools.partial(um.interval_score, alpha=0.1),
         reals([], [], []),
         columns(BOUNDS, 0, 0, 0),
     ),
-    Case(
-        "IntervalLoss",
-        loss("IntervalLoss", 0.1),
-        reals([], [2]),
-        columns(BOUNDS, 0, 2),
-    ),
-    *(
-        Case(
-            f"energy_score-{estimator}",
+    "IntervalLoss": (loss("IntervalLoss", 0.1), reals([], [2]), columns(BOUNDS, 0, 2)),
+    **{
+        f"energy_score-{estimator}": (
             functools.partial(um.energy_score, estimator=estimator),
             reals([2], [3, 2]),
             [np.array(part, np.float64) for part in zip(*VECTORS, strict=True)],
         )
         for estimator in ("nrg", "fair", "roll")
-    ),
-]
+    },
+}
+CASES = [Case(name, *parts) for name, parts in CASES.items()]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
@@ -341,7 +296,7 @@ def results(request):
 
 
 @every_case
-def test_gradients_equal_finite_differences(case, results):
+def test_gradients_equal_finite_differences_in_both_precisions(case, results):
     arguments, _, gradients = results("float64", "eager")[case.name]
     arguments = [argument[:GENERIC] for argument in arguments]
     step = 1e-5
@@ -362,6 +317,13 @@ def test_gradients_equal_finite_differences(case, results):
             np.testing.assert_allclose(
                 gradient, slopes / (2 * step), rtol=2e-6, atol=2e-8
             )
+    _, *wide = results("float64", "eager")[case.name]
+    _, *narrow = results("float32", "eager")[case.name]
+    for actual, expected in zip(
+        tf.nest.flatten(narrow), tf.nest.flatten(wide), strict=True
+    ):
+        actual, expected = actual[:GENERIC], expected[:GENERIC]
+        np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
 # All cases in one test, for one process to compile.
@@ -379,15 +341,6 @@ def test_compiled_equals_eager_and_all_is_finite(dtype, results):
                 np.testing.assert_allclose(
                     actual, expected, tolerance, tolerance, err_msg=f"{name} {way}"
                 )
-
-
-@every_case
-def test_float32_is_near_float64(case, results):
-    _, scores, gradients = results("float64", "eager")[case.name]
-    _, narrow, slopes = results("float32", "eager")[case.name]
-    for actual, expected in zip((narrow, *slopes), (scores, *gradients), strict=True):
-        actual, expected = actual[:GENERIC], expected[:GENERIC]
-        np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
 # The limits, by hand.
@@ -453,25 +406,15 @@ def test_brier_and_likelihood_by_hand():
     labels = [0, 1, 1]
     p = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
     one_hot = np.eye(2)[labels]
-    (slopes,) = gradients_of(
-        lambda p: um.brier_score(labels, probabilities=p, aggregate=False), p
-    )
+    (slopes,) = gradients_of(functools.partial(each(BRIER, P), labels), p)
     close(slopes, 2 * np.array(p) - 2 * one_hot)
     for certain in (1000.0, 1e30):
         logits = certain * (2 * np.array(p) - 1)
-        (slopes,) = gradients_of(
-            lambda x: um.brier_score(labels, logits=x, aggregate=False), logits
-        )
-        close(slopes, 0)
-        (slopes,) = gradients_of(
-            lambda x: um.negative_log_likelihood(labels, logits=x, aggregate=False),
-            logits,
-        )
-        close(slopes, p - one_hot)
-    (slopes,) = gradients_of(
-        lambda p: um.negative_log_likelihood([0, 1], probabilities=p, aggregate=False),
-        [[1.0, 0.0], [0.75, 0.25]],
-    )
+        for score, expected in ((each(BRIER, X), 0), (each(NLL, X), p - one_hot)):
+            (slopes,) = gradients_of(functools.partial(score, labels), logits)
+            close(slopes, expected)
+    score = functools.partial(each(NLL, P), [0, 1])
+    (slopes,) = gradients_of(score, [[1.0, 0.0], [0.75, 0.25]])
     close(slopes, [[-1, 0], [0, -4]])
 
 
@@ -479,21 +422,19 @@ def test_gradients_of_means_are_weighted():
     labels, weights = [0, 1, 1, 0], [1.0, 2.0, 0.0, 0.5]
     logits = [[1.0, 0.0], [0.0, 0.3], [2.0, 1.0], [0.0, -1.0]]
     for score in (um.brier_score, um.negative_log_likelihood):
-        (each,) = gradients_of(
-            lambda x, f=score: f(labels, logits=x, aggregate=False), logits
-        )
+        (scores,) = gradients_of(functools.partial(each(score, X), labels), logits)
         (mean,) = gradients_of(
             lambda x, f=score: f(labels, logits=x, sample_weight=weights), logits
         )
-        close(mean, each * np.array(weights)[:, None] / 3.5)
+        close(mean, scores * np.array(weights)[:, None] / 3.5)
         (mean,) = gradients_of(
             lambda x, f=score: f([0, 1, -1, 0], logits=x, ignore_index=-1), logits
         )
-        close(mean, each * np.array([1, 1, 0, 1])[:, None] / 3)
+        close(mean, scores * np.array([1, 1, 0, 1])[:, None] / 3)
 
 
 @pytest.mark.parametrize("estimator", ["fair", "nrg"])
-def test_equal_samples_share_the_gradient(estimator):
+def test_equal_samples_and_vectors_share_the_gradient(estimator):
     score = functools.partial(um.crps_score, estimator=estimator)
     y, samples = gradients_of(score, [0.0, 0.0, 1.0], [[2.0] * 4, [0.0] * 4, [0.0] * 4])
     close(y, [-1, 0, 1])
@@ -502,10 +443,6 @@ def test_equal_samples_share_the_gradient(estimator):
     _, samples = gradients_of(score, [-9.0], [[0.0, 1.0, 1.0, 2.0]])
     pairs = 12 if estimator == "fair" else 16
     close(samples, [0.25 - np.array([-3, 0, 0, 3]) / pairs])
-
-
-@pytest.mark.parametrize("estimator", ["fair", "nrg"])
-def test_equal_vectors_share_the_gradient(estimator):
     score = functools.partial(um.energy_score, estimator=estimator)
     for size in (1e-20, 1.0, 1e20):
         y, samples = gradients_of(

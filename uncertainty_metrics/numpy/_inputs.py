@@ -83,9 +83,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
         refuse_text(name)
     if array.dtype == object:
         raise _checks.error(name, "a rectangular array of numbers", "objects")
-    if array.dtype.kind == "V" and not is_floating(array):
-        raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
-    if array.dtype.kind not in "biufV":
+    if array.dtype.kind not in "biu" and not is_floating(array):
         raise TypeError(f"`{name}` must hold numbers. Received: dtype {array.dtype}")
     return array
 
@@ -420,12 +418,8 @@ def concatenate(batches: list[Examples]) -> Examples:
         values = [getattr(batch, field) for batch in batches]
         if all(value is None for value in values):
             return None
-        return np.concatenate(
-            [
-                default(b) if v is None else v
-                for b, v in zip(batches, values, strict=True)
-            ]
-        )
+        pairs = zip(batches, values, strict=True)
+        return np.concatenate([default(b) if v is None else v for b, v in pairs])
 
     return Examples(
         join("labels", None),
