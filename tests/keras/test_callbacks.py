@@ -130,7 +130,8 @@ def test_diagram_is_that_of_the_predictions(data, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("undrawn")
 def test_epochs_without_validation_are_those_of_training(data, tmp_path):
-    model, none, some = new_model(ece()), tmp_path / "none", tmp_path / "some"
+    model = new_model(ece(), steps_per_execution=3)
+    none, some = tmp_path / "none", tmp_path / "some"
     callback = um.ReliabilityDiagramCallback(none)
     history = fit(model, data, callback, validation_data=None)
     assert [path.name for path in none.iterdir()] == ["train"]
@@ -163,9 +164,9 @@ def test_evaluate_alone_and_after_fit(data, tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_several_steps_at_once_and_two_replicas(data, tmp_path, strategy):
+def test_two_replicas(data, tmp_path, strategy):
     with strategy.scope():
-        model = new_model(ece(), steps_per_execution=3)
+        model = new_model(ece())
     history = fit(model, data, um.ReliabilityDiagramCallback(tmp_path))
     logs = written(tmp_path)
     values = list(logs["calibration/ece"].values())

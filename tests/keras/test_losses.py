@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tensorflow as tf
-from scipy import integrate, special, stats
+from scipy import special, stats
 from sklearn import datasets
 from sklearn import metrics as sklearn_metrics
 
 import uncertainty_metrics as um
-from tests import references
+import uncertainty_metrics.numpy as um_np
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
@@ -24,7 +24,8 @@ LEGACY = not hasattr(keras, "ops")  # tf_keras.
 REDUCTIONS = ("none", "sum", "sum_over_batch_size")
 
 
-# The reference of each loss: the scores of labels [...] and predictions [..., K].
+# The scores of labels [...] and predictions [..., K], of the NumPy half where it has
+# them, which other tests compare with naive references.
 
 
 def brier(y, p, zero_based=False):
@@ -35,21 +36,12 @@ def brier(y, p, zero_based=False):
     return np.sum(shares * (distances - (not zero_based)), axis=-1)
 
 
-@np.vectorize
-def normal_crps(y, mean, scale):
-    """The integral of (F(x) - 1{x >= y})^2."""
-    z = (y - mean) / scale
-    left, _ = integrate.quad(lambda x: special.ndtr(x) ** 2, -np.inf, z)
-    right, _ = integrate.quad(lambda x: special.ndtr(-x) ** 2, z, np.inf)
-    return scale * (left + right)
-
-
 def negative_log_density(y, mean, scale):
     return -stats.norm.logpdf(y, mean, scale)
 
 
 def pinball(y, predictions, quantiles):
-    return references.pinball(y, predictions, quantiles).mean(axis=-1)
+    return um_np.pinball_loss(y, predictions, quantiles).mean(axis=-1)
 
 
 def winkler(y, bounds, alpha):
@@ -133,10 +125,8 @@ def normal_row(loss, transform, reference):
 
 
 def sample_row(estimator):
-    def score(y, samples):
-        return references.crps_samples(y, samples, estimator)
-
     options = {"estimator": estimator}
+    score = functools.partial(um_np.crps_score, **options)
     return Row("CRPSSampleLoss", options, reals(5), score, [0, 1, np.inf, 2, 3])
 
 
@@ -163,7 +153,7 @@ ROWS = [
         functools.partial(brier, zero_based=True),
         [1.5, 0.0, 0.0],
     ),
-    *(normal_row("CRPSNormalLoss", name, normal_crps) for name in SCALES),
+    *(normal_row("CRPSNormalLoss", name, um_np.crps_normal_score) for name in SCALES),
     *(normal_row("GaussianNLLLoss", name, negative_log_density) for name in SCALES),
     *(sample_row(estimator) for estimator in ("fair", "nrg", "roll")),
     pinball_row([0.1, 0.5, 0.75]),
@@ -395,7 +385,10 @@ def test_ignored_labels_meet_masks_and_images(rng):
 
 # Normal distributions of TFP.
 
-NORMAL_LOSSES = {"CRPSNormalLoss": normal_crps, "GaussianNLLLoss": negative_log_density}
+NORMAL_LOSSES = {
+    "CRPSNormalLoss": um_np.crps_normal_score,
+    "GaussianNLLLoss": negative_log_density,
+}
 every_normal = pytest.mark.parametrize("name", NORMAL_LOSSES)
 
 
