@@ -67,11 +67,13 @@ from .tensorflow.scoring_rules import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
+    negative_log_likelihood as negative_log_likelihood,
+)
+from .tensorflow.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
     energy_score as energy_score,
     interval_score as interval_score,
-    negative_log_likelihood as negative_log_likelihood,
     pinball_loss as pinball_loss,
 )
 from .tensorflow.distribution_scores import crps_distribution as crps_distribution

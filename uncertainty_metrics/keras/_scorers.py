@@ -18,10 +18,16 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import forecast_scores as np_forecasts
 from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.tensorflow import _inputs, scoring_rules
+from uncertainty_metrics.tensorflow import (
+    _classifier_scores,
+    _forecast_scores,
+    _inputs,
+)
 
+# How a scale parameter becomes the standard deviation.
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
 SCALE_TRANSFORMS = get_args(ScaleTransform)
 # What saved metrics of predicted variances may name beside these: see `renewed_config`.
@@ -45,7 +51,7 @@ class Batch(NamedTuple):
     targets: tf.Tensor | None = None
 
 
-class Scored(NamedTuple):
+class ExampleScores(NamedTuple):
     """Scores of N examples.
 
     Attributes:
@@ -91,7 +97,7 @@ class ClassScorer:
         predictions = tf.reshape(y_pred, [-1, classes or 1])
         return Batch(tf.reshape(labels, [-1]), predictions, targets), labels
 
-    def scores(self, batch: Batch) -> Scored:
+    def scores(self, batch: Batch) -> ExampleScores:
         examples = _inputs.examples(
             batch.labels,
             **{self._predictions: batch.predictions},
@@ -102,7 +108,7 @@ class ClassScorer:
             targets = tf.cast(targets, examples.dtype)
         scores, right = self._scores(examples, targets)
         kept = None if examples.weights is None else examples.weights > 0
-        return Scored(scores, right & examples.right & examples.usable, kept)
+        return ExampleScores(scores, right & examples.right & examples.usable, kept)
 
     def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
         """Says if logits are surely probabilities; `live` [N] says which count."""
@@ -142,7 +148,7 @@ class Brier(ClassScorer):
         _checks.boolean("zero_based", self.zero_based)
 
     def _scores(self, examples, targets):
-        return scoring_rules.brier_scores(examples, self.zero_based, targets)
+        return _classifier_scores.brier_scores(examples, self.zero_based, targets)
 
     @property
     def _twin(self):
@@ -152,7 +158,7 @@ class Brier(ClassScorer):
 @dataclasses.dataclass(frozen=True)
 class Likelihood(ClassScorer):
     def _scores(self, examples, targets):
-        return scoring_rules.likelihood_scores(examples, targets)
+        return _classifier_scores.likelihood_scores(examples, targets)
 
     @property
     def _twin(self):
@@ -198,8 +204,8 @@ class RealScorer:
         predictions = tf.reshape(y_pred, [-1, columns])
         return Batch(tf.reshape(labels, [-1]), predictions), labels
 
-    def scores(self, batch: Batch) -> Scored:
-        return Scored(*self._scores(batch.labels, batch.predictions))
+    def scores(self, batch: Batch) -> ExampleScores:
+        return ExampleScores(*self._scores(batch.labels, batch.predictions))
 
     def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
         del batch, live
@@ -291,7 +297,9 @@ class NormalScorer(RealScorer):
 
     def __post_init__(self):
         if self.scale_transform != _OLD_TRANSFORM:
-            _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
+            _checks.one_of(
+                "scale_transform", self.scale_transform, get_args(ScaleTransform)
+            )
 
     def _axis(self):
         return "2 (mean and scale parameter)"
@@ -331,7 +339,7 @@ class NormalScorer(RealScorer):
 class NormalCRPS(NormalScorer):
     def _scores(self, labels, y_pred):
         mean, parameter = tf.unstack(y_pred, axis=-1)
-        return scoring_rules.normal_scores(labels, mean, self._scale(parameter))
+        return _forecast_scores.normal_scores(labels, mean, self._scale(parameter))
 
 
 @tf.custom_gradient
@@ -379,12 +387,12 @@ class GaussianNLL(NormalScorer):
 
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
-    estimator: str = "fair"
+    estimator: np_forecasts.SpreadEstimator = "fair"
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
-        np_rules.check_estimator(self.estimator, np_rules.CRPS_ESTIMATORS, None)
+        np_forecasts.check_estimator(self.estimator, None)
 
     @property
     def _size(self):
@@ -394,12 +402,10 @@ class SampleCRPS(RealScorer):
         return "samples"
 
     def _check_size(self, size):
-        np_rules.check_estimator(
-            self.estimator, np_rules.CRPS_ESTIMATORS, size, "y_pred"
-        )
+        np_forecasts.check_estimator(self.estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
-        return scoring_rules.sample_scores(
+        return _forecast_scores.sample_scores(
             labels, y_pred, self.estimator, self.with_gradient
         )
 
@@ -436,7 +442,7 @@ class MeanPinball(RealScorer):
         return y_pred
 
     def _scores(self, labels, y_pred):
-        losses, right = scoring_rules.pinball_losses(
+        losses, right = _forecast_scores.pinball_losses(
             labels[..., None], y_pred, self.quantiles
         )
         return tf.reduce_mean(losses, axis=-1), tf.reduce_all(right, axis=-1)
@@ -457,4 +463,4 @@ class Interval(RealScorer):
 
     def _scores(self, labels, y_pred):
         lower, upper = tf.unstack(y_pred, axis=-1)
-        return scoring_rules.interval_scores(labels, lower, upper, self.alpha)
+        return _forecast_scores.interval_scores(labels, lower, upper, self.alpha)

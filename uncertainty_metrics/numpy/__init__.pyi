@@ -56,11 +56,13 @@ from .scoring_rules import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
+    negative_log_likelihood as negative_log_likelihood,
+)
+from .forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
     energy_score as energy_score,
     interval_score as interval_score,
-    negative_log_likelihood as negative_log_likelihood,
     pinball_loss as pinball_loss,
 )
 

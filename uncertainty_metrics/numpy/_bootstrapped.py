@@ -27,6 +27,7 @@ from uncertainty_metrics.numpy import (
     calibration,
     debiased_calibration,
     ensemble,
+    forecast_scores,
     regression,
     scoring_rules,
     selective,
@@ -53,12 +54,12 @@ _BY_EXAMPLE = (
     regression.quantile_pit,
     regression.sample_pit,
     scoring_rules.brier_score,
-    scoring_rules.crps_normal_score,
-    scoring_rules.crps_score,
-    scoring_rules.energy_score,
-    scoring_rules.interval_score,
+    forecast_scores.crps_normal_score,
+    forecast_scores.crps_score,
+    forecast_scores.energy_score,
+    forecast_scores.interval_score,
     scoring_rules.negative_log_likelihood,
-    scoring_rules.pinball_loss,
+    forecast_scores.pinball_loss,
 )
 _GENERAL = calibration.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error

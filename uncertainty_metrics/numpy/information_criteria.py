@@ -15,7 +15,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,8 +31,8 @@ __all__ = [
     "psis_loo",
 ]
 
-WAIC_TYPES = ("waic1", "waic2")
-CRITERIA = ("psis_loo", *WAIC_TYPES, "iscv")
+WaicType = Literal["waic1", "waic2"]
+Criterion = Literal["psis_loo", "waic1", "waic2", "iscv"]
 
 # Above it the criteria that do not smooth are unreliable (Vehtari et al., 2017).
 MAX_VARIANCE = 0.4
@@ -240,7 +240,9 @@ def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:
     return InformationCriterion(*_mean_and_sem(values))
 
 
-def negative_waic(logp: ArrayLike, waic_type: str = "waic1") -> InformationCriterion:
+def negative_waic(
+    logp: ArrayLike, waic_type: WaicType = "waic1"
+) -> InformationCriterion:
     """Widely applicable information criterion (WAIC), as an estimate to maximise.
 
     For each instance i, with mean and variance (divisor m - 1) over the draws j:
@@ -279,7 +281,7 @@ def negative_waic(logp: ArrayLike, waic_type: str = "waic1") -> InformationCrite
       Applicable Information Criterion in Singular Learning Theory. Gelman, Hwang and
       Vehtari (2014), Understanding Predictive Information Criteria for Bayesian Models.
     """
-    _checks.one_of("waic_type", waic_type, WAIC_TYPES)
+    _checks.one_of("waic_type", waic_type, get_args(WaicType))
     return _by_variance(logp, waic_type)
 
 
@@ -448,7 +450,7 @@ def _models(logps: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
 
 
 def compare_information_criteria(
-    logps: Mapping[str, ArrayLike], criterion: str = "psis_loo"
+    logps: Mapping[str, ArrayLike], criterion: Criterion = "psis_loo"
 ) -> InformationCriteria:
     """Ranks models by an information criterion on the same instances.
 
@@ -490,7 +492,7 @@ def compare_information_criteria(
       (2025), Uncertainty in Bayesian Leave-One-Out Cross-Validation Based Model
       Comparison.
     """
-    _checks.one_of("criterion", criterion, CRITERIA)
+    _checks.one_of("criterion", criterion, get_args(Criterion))
     models = _models(logps)
     found = {name: _pointwise(logp, criterion) for name, logp in models.items()}
     ranked = sorted(found, key=lambda name: found[name][0].mean(), reverse=True)

@@ -209,21 +209,16 @@ def area_under_risk_coverage_curve(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
-      0.2708333333333333
+      >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      >>> round(float(area), 6)
+      0.270833
 
     References:
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     return _mean_risk(groups)
 
@@ -266,23 +261,18 @@ def excess_aurc(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.excess_aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 1, 1, 0])
+      >>> confidences = [0.9, 0.8, 0.7, 0.6]
+      >>> float(um.excess_aurc(confidences=confidences, correct=[1, 1, 1, 0]))
       0.0
-      >>> um.excess_aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
-      0.20833333333333331
+      >>> round(float(um.excess_aurc(confidences=confidences, correct=[1, 0, 1, 1])), 6)
+      0.208333
 
     References:
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
 
@@ -326,7 +316,7 @@ def area_under_generalized_risk_coverage_curve(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.augrc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      >>> float(um.augrc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1]))
       0.15625
 
     References:
@@ -334,13 +324,7 @@ def area_under_generalized_risk_coverage_curve(
       Classification Systems.
     """
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     area = _ranking.trapezoids(groups.masses, groups.misses)
     return area / float(groups.masses[-1]) ** 2
@@ -368,10 +352,11 @@ def risk_coverage_curve(
       ignore_index: examples with this label are left out.
 
     Returns:
-      A named tuple `(coverages, risks, thresholds)` of float64 arrays with an entry for
-      each distinct confidence, the highest first: the share of the examples with this
-      confidence or more, in (0, 1]; the share of errors among them, in [0, 1]; and the
-      confidence, a probability unless `confidences` were passed.
+      A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
+      confidence, the highest first: the share of the examples with this confidence or
+      more, in (0, 1]; the share of errors among them, in [0, 1]; and the confidence, a
+      probability unless `confidences` were passed. TensorFlow's compiled code, whose
+      sizes are static, has an entry for each example and repeats the last one.
 
     Raises:
       ValueError: an argument is not as described.
@@ -379,23 +364,19 @@ def risk_coverage_curve(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> curve = um.risk_coverage_curve([0, 1, 1, 1], [0.1, 0.8, 0.2, 0.7])
-      >>> curve.coverages.tolist(), curve.thresholds.tolist()
-      ([0.25, 0.75, 1.0], [0.9, 0.8, 0.7])
-      >>> curve.risks.round(6).tolist()
+      >>> [float(coverage) for coverage in curve.coverages]
+      [0.25, 0.75, 1.0]
+      >>> [round(float(risk), 6) for risk in curve.risks]
       [0.0, 0.333333, 0.25]
+      >>> [round(float(threshold), 6) for threshold in curve.thresholds]
+      [0.9, 0.8, 0.7]
 
     References:
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
     scores, outcomes, weights = ranked(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     groups = _ranking.groups(scores, outcomes, weights)
     thresholds = np.unique(scores)[::-1].astype(np.float64)
@@ -439,21 +420,15 @@ def coverage_at_risk(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
-      >>> um.coverage_at_risk(**data, risk=0.05), um.coverage_at_risk(**data, risk=0.25)
-      (0.5, 1.0)
+      >>> [float(um.coverage_at_risk(**data, risk=risk)) for risk in (0.05, 0.25)]
+      [0.5, 1.0]
 
     References:
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     risk = _checks.share("risk", risk)
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     fits = groups.risks <= risk * _ranking.ROUND_UP
     return float(np.max(groups.coverages, where=fits, initial=0.0))
@@ -493,21 +468,15 @@ def risk_at_coverage(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
-      >>> um.risk_at_coverage(**data, coverage=0.5), um.risk_at_coverage(**data)
-      (0.0, 0.25)
+      >>> [float(um.risk_at_coverage(**data, coverage=share)) for share in (0.5, 0.8)]
+      [0.0, 0.25]
 
     References:
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     coverage = _checks.share("coverage", coverage, zero=False)
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     reached = groups.coverages * _ranking.ROUND_UP >= coverage
     return float(groups.risks[np.argmax(reached)])
@@ -549,7 +518,7 @@ def oracle_collaborative_accuracy(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 0]}
-      >>> um.oracle_collaborative_accuracy(**data, fraction=0.25)
+      >>> float(um.oracle_collaborative_accuracy(**data, fraction=0.25))
       0.75
 
     References:
@@ -558,13 +527,7 @@ def oracle_collaborative_accuracy(
     """
     fraction = _checks.share("fraction", fraction)
     groups = _groups(
-        labels,
-        probabilities,
-        logits,
-        confidences,
-        correct,
-        sample_weight,
-        ignore_index,
+        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
     )
     total = groups.masses[-1]
     misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
@@ -599,7 +562,7 @@ def accuracy(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6])
+      >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """
     examples = _inputs.examples(

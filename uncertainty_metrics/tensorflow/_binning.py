@@ -35,7 +35,7 @@ class BinStatistics(_BinStatistics):
 
 
 @dataclasses.dataclass(frozen=True)
-class Scored:
+class BinnableScores:
     """Scores, where they go, and which of them have the outcome 1.
 
     Attributes:
@@ -73,7 +73,7 @@ def even_index(scores: tf.Tensor, num_bins: int) -> tf.Tensor:
     return guess + above - below
 
 
-def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
+def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     """Returns the scores, groups and outcomes that `spec` asks for.
 
     Those at or below the threshold are among them; `_dropped` tells which.
@@ -98,14 +98,14 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
 
     if spec.positive_class:
         scores = sane(probabilities[:, 1], right)
-        return Scored(scores, weights, None, None, labels == 1, valid)
+        return BinnableScores(scores, weights, None, None, labels == 1, valid)
     if spec.max_prob:
         if examples.predicted is not None:
             predicted = examples.predicted
             scores = _inputs.take(probabilities, predicted)
         groups = predicted if spec.class_conditional else None
         scores = sane(scores, right)
-        return Scored(scores, weights, groups, None, predicted == labels, valid)
+        return BinnableScores(scores, weights, groups, None, predicted == labels, valid)
 
     scores = tf.reshape(sane(probabilities, right[:, None]), [-1])
     rows = tf.shape(labels)[0]
@@ -115,10 +115,10 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> Scored:
     if spec.class_conditional:
         groups = tf.tile(tf.range(classes), [rows])
     hits = tf.range(rows) * classes + labels
-    return Scored(scores, weights, groups, hits, None, valid)
+    return BinnableScores(scores, weights, groups, hits, None, valid)
 
 
-def _dropped(scored: Scored, spec: CalibrationSpec) -> tf.Tensor | None:
+def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> tf.Tensor | None:
     """Returns which scores do not count, or None where all do."""
     dropped = None
     if spec.threshold > 0:
@@ -135,7 +135,7 @@ def _drop(cell: tf.Tensor, dropped: tf.Tensor | None) -> tf.Tensor:
 
 
 def cell_sums(
-    scored: Scored,
+    scored: BinnableScores,
     index: tf.Tensor,
     num_cells: int,
     num_groups: int,
@@ -183,7 +183,7 @@ def even_statistics(totals: tf.Tensor, num_groups: int, num_bins: int) -> BinSta
 
 
 def _lexicographic(
-    scored: Scored, keys: tf.Tensor, num_groups: int
+    scored: BinnableScores, keys: tf.Tensor, num_groups: int
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the order that sorts by group, then by key, and the sorted groups."""
     if scored.groups is None:
@@ -242,7 +242,7 @@ def _rank(index: tf.Tensor, groups: tf.Tensor, num_groups: int) -> tf.Tensor:
 
 
 def _adaptive(
-    scored: Scored, num_groups: int, spec: CalibrationSpec, dtype: tf.DType
+    scored: BinnableScores, num_groups: int, spec: CalibrationSpec, dtype: tf.DType
 ) -> tuple[BinStatistics, tf.Tensor]:
     """Returns exact statistics of equal mass and whether the bins could be made."""
     scores = tf.cast(scored.scores, dtype)

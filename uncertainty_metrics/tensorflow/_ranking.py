@@ -195,6 +195,43 @@ def ranked(
     return Ranked(scores, labels == 1, weights, valid)
 
 
+def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns the argmax of logits [N, K], the logit of its probability, and whether
+    the row was right; [N] each.
+
+    The probability itself is 1.0 from a margin of 17 on, in float32.
+    """
+    rows = tf.shape(logits)[0]
+    if logits.dtype == tf.float64:
+        # The last few of a tensor take another path through TensorFlow's float64 log
+        # and exp, and equal rows must stay equal.
+        logits = tf.pad(logits, [[0, -rows % 16], [0, 0]])
+    index = tf.argmax(logits, axis=-1, output_type=tf.int32)
+    top = _inputs.take(logits, index)
+    is_top = tf.one_hot(index, logits.shape[1], True, False, dtype=tf.bool)
+    others = tf.where(is_top, tf.constant(-np.inf, logits.dtype), logits)
+    second = tf.reduce_max(others, axis=-1)
+    reference = tf.where(second > -np.inf, second, tf.zeros_like(second))
+    total = tf.reduce_sum(tf.exp(others - reference[:, None]), axis=-1)
+    margin = (top - reference) - tf.math.log(total)
+    right = tf.math.is_finite(top) & ~tf.math.is_nan(margin)
+    margin = tf.clip_by_value(margin, logits.dtype.min, logits.dtype.max)
+    margin = tf.where(right, margin, tf.zeros_like(margin))
+    return index[:rows], margin[:rows], right[:rows]
+
+
+def ranked_decisions(examples: _inputs.Examples) -> Ranked:
+    """Returns the examples of a classifier, by confidence; hits are right decisions."""
+    if examples.from_logits:
+        decisions, scores, right = _margins(examples.predictions)
+    else:
+        decisions, scores, right = _inputs.decisions(examples.predictions)
+        scores = tf.where(right, scores, tf.zeros_like(scores))
+        scores = tf.cast(scores, examples.dtype)
+    valid = examples.valid & _inputs.live_rows(examples.weights, right)
+    return Ranked(scores, decisions == examples.labels, examples.weights, valid)
+
+
 def settled(batch: Ranked) -> Ranked:
     """Gives examples of weight 0 the worst score of the others."""
     if batch.weights is None:

@@ -24,7 +24,12 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import ensemble as np_ensemble
-from uncertainty_metrics.tensorflow import _inputs, _special, _sums, scoring_rules
+from uncertainty_metrics.tensorflow import (
+    _classifier_scores,
+    _inputs,
+    _special,
+    _sums,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -709,11 +714,11 @@ def _cross_entropy(
     # What the labels must be does not depend on the member.
     examples = _inputs.examples(y, **{name: predictions[..., 0, :]}, **options)
     members = Members(flat_members(predictions), name == "logits")
-    return scoring_rules.reduced(
-        examples,
-        likelihoods(members, examples.labels),
-        members.right,
-        aggregate,
+    scores = likelihoods(members, examples.labels)
+    mean, ok = _classifier_scores.reduced(examples, scores, members.right, aggregate)
+    return _inputs.nan_unless(
+        ok,
+        mean,
         lambda: explain(
             labels,
             logits,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import tensorflow as tf
@@ -207,7 +207,7 @@ def _by_variance(logp, criterion):
 
 @twin(declared.negative_waic)
 def negative_waic(logp, waic_type):
-    _checks.one_of("waic_type", waic_type, declared.WAIC_TYPES)
+    _checks.one_of("waic_type", waic_type, get_args(declared.WaicType))
     return _by_variance(logp, functools.partial(_waic, waic_type=waic_type))
 
 

@@ -48,7 +48,7 @@ def importance_sampling_cross_validation(
 
 def negative_waic(
     logp: TensorLike,
-    waic_type: str = 'waic1',
+    waic_type: Literal["waic1", "waic2"] = 'waic1',
 ) -> InformationCriterion:
     """Widely applicable information criterion (WAIC), as an estimate to maximise.
 

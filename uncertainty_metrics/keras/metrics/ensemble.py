@@ -78,9 +78,9 @@ class _MembersScorer(_UncertaintyScorer):
     value: ClassVar[Callable[..., tf.Tensor]]
     ensemble_axis: int | None = 1
 
-    def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         members = ensemble.Members(batch.predictions, self.from_logits)
-        return _scorers.Scored(type(self).value(members), members.right)
+        return _scorers.ExampleScores(type(self).value(members), members.right)
 
     def mistaken(self, batch, live):
         return ensemble.Members(batch.predictions, self.from_logits).mistaken(live)
@@ -134,13 +134,13 @@ class _VariationRatio(_MembersScorer):
 
 @dataclasses.dataclass(frozen=True)
 class _Knowledge(_UncertaintyScorer):
-    def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         values = tf.cast(batch.predictions, _inputs.sum_dtype(batch.predictions))
         right = tf.math.is_finite(values)
         if not self.from_logits:
             right &= values > 0
         parts = ensemble.dirichlet_parts(values, self.from_logits)
-        return _scorers.Scored(parts[0], tf.reduce_all(right, axis=-1))
+        return _scorers.ExampleScores(parts[0], tf.reduce_all(right, axis=-1))
 
     @property
     def _name(self):
@@ -172,7 +172,7 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
         batch, labels = super().flatten(y_true, predictions[..., 0, :])
         return _scorers.Batch(batch.labels, ensemble.flat_members(predictions)), labels
 
-    def scores(self, batch: _scorers.Batch) -> _scorers.Scored:
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         members = ensemble.Members(batch.predictions, self.from_logits)
         # What the labels must be does not depend on the member.
         examples = _inputs.examples(
@@ -181,7 +181,7 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
             ignore_index=self.ignore_index,
         )
         kept = None if examples.weights is None else examples.weights > 0
-        return _scorers.Scored(
+        return _scorers.ExampleScores(
             type(self).value(members, examples.labels),
             members.right & examples.right & examples.usable,
             kept,

@@ -21,7 +21,6 @@ from uncertainty_metrics.tensorflow import (
     _ranking,
     _sketch,
     _sums,
-    selective,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _selective_sums(
     *data: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     examples = _labels.examples(predictions, ignore_index, *data)
-    batch = selective.ranked(examples)
+    batch = _ranking.ranked_decisions(examples)
     index = _sketch.real_index if examples.from_logits else _sketch.index
     return _cell_sums(
         index(batch.scores, bits),

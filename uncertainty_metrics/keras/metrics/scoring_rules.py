@@ -16,7 +16,8 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _labels, _scorers
 from uncertainty_metrics.numpy import scoring_rules as np_rules
-from uncertainty_metrics.tensorflow import _inputs, _sums, scoring_rules
+from uncertainty_metrics.numpy.forecast_scores import SpreadEstimator
+from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _sums
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -55,9 +56,9 @@ def _decomposition_sums(
     ignore_index: int | None,
     *data: tf.Tensor | None,
 ) -> tuple[_sums.Sums, tf.Tensor]:
-    """Returns the sums of `scoring_rules.decomposition_sums`, and if all was right."""
+    """Returns the sums of `decomposition_sums`, and if all was right."""
     examples = _labels.examples(predictions, ignore_index, *data)
-    hi, lo, valid, _ = scoring_rules.decomposition_sums(examples)
+    hi, lo, valid, _ = _classifier_scores.decomposition_sums(examples)
     return _sums.Sums(None, hi, lo), valid
 
 
@@ -265,7 +266,7 @@ class CRPSNormal(MeanScore):
 
     def __init__(
         self,
-        scale_transform: str = "softplus",
+        scale_transform: _scorers.ScaleTransform = "softplus",
         name: str | None = "crps_normal",
         dtype: Any = None,
     ):
@@ -325,7 +326,7 @@ class CRPSSamples(MeanScore):
 
     def __init__(
         self,
-        estimator: str = "fair",
+        estimator: SpreadEstimator = "fair",
         name: str | None = "crps_samples",
         dtype: Any = None,
     ):
@@ -523,7 +524,7 @@ class BrierDecomposition(_base.SumsMetric):
             sums, valid = self._read_sums()
             totals = _sums.totals(sums, dtype)
         vertices = tf.eye(totals.shape[1], dtype=tf.bool)
-        parts = scoring_rules.decomposition_parts(totals, vertices)[self.exact]
+        parts = _classifier_scores.decomposition_parts(totals, vertices)[self.exact]
         nan = tf.constant(float("nan"), dtype)
         return {
             name: tf.where(valid, part, nan) for name, part in parts._asdict().items()

@@ -1,0 +1,315 @@
+"""Proper scoring rules of real-valued forecasts, exact and in float64.
+
+All are losses: smaller is better. Labels have any shape, and there is a score for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs, _pairwise
+
+__all__ = [
+    "crps_normal_score",
+    "crps_score",
+    "energy_score",
+    "interval_score",
+    "pinball_loss",
+]
+
+# How the spread of samples is estimated.
+SpreadEstimator = Literal["fair", "nrg", "roll"]
+
+
+def check_scales(name: str, scales: np.ndarray) -> None:
+    """Raises ValueError where a scale is negative."""
+    bad = scales < 0
+    if np.any(bad):
+        raise _checks.error(name, "scales >= 0", _inputs.first(bad, scales))
+
+
+def crps_normal_score(
+    labels: ArrayLike, means: ArrayLike, stddevs: ArrayLike
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of Normal forecasts.
+
+    With z = (y - mean) / stddev, and Phi and phi the Normal CDF and density:
+
+      CRPS = stddev (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi))
+
+    Args:
+      labels: real, shape [...].
+      means: real, shape of the labels, or a scalar.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
+        the absolute error.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.crps_normal_score([0.0, 3.0], [0.0, 1.0], [1.0, 0.0])
+      >>> [round(float(score), 6) for score in scores]
+      [0.233695, 2.0]
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+    from scipy import special
+
+    labels = _inputs.finite("labels", labels)
+    means = _inputs.like_labels("means", means, labels)
+    stddevs = _inputs.like_labels("stddevs", stddevs, labels)
+    check_scales("stddevs", stddevs)
+    difference = labels - means
+    with np.errstate(over="ignore"):
+        z = difference / np.maximum(stddevs, np.finfo(np.float64).tiny)
+        density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+    spread = stddevs * (2 * density - 1 / np.sqrt(np.pi))
+    return difference * special.erf(z / np.sqrt(2)) + spread
+
+
+def _samples(
+    labels: ArrayLike, predictive_samples: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns labels [...] and samples [..., m], checked."""
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
+    labels = _inputs.finite("labels", labels).reshape(samples.shape[:-1])
+    # They are sorted as they are, and added in float64.
+    return labels, _inputs.finite("predictive_samples", samples, single=True)
+
+
+def check_estimator(
+    estimator: str, num_samples: int | None, name: str = "predictive_samples"
+) -> None:
+    """Raises ValueError for an unknown estimator, or too few samples for it."""
+    _checks.one_of("estimator", estimator, get_args(SpreadEstimator))
+    if estimator == "fair" and num_samples == 1:
+        raise _checks.error(
+            name,
+            'of at least two samples for estimator="fair"',
+            "one sample",
+        )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def crps_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of samples of a forecast.
+
+      CRPS = mean_i |x_i - y| - spread / 2
+
+    The spread estimates E|X - X'| for independent draws X and X' of the forecast:
+
+      fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
+      nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
+        spread is too small by the factor (m-1)/m.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
+        independent samples, but noisier, and dependent on their order.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.crps_score(0.0, [-1.0, 1.0]))
+      0.0
+      >>> float(um.crps_score(0.0, [-1.0, 1.0], estimator="nrg"))
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+    """
+    labels, samples = _samples(labels, predictive_samples)
+    num_samples = samples.shape[-1]
+    check_estimator(estimator, num_samples)
+    error = np.mean(np.abs(samples - labels[..., None]), axis=-1)
+    if estimator == "roll":
+        samples = samples.astype(np.float64)
+        neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
+        return error - np.mean(neighbours, axis=-1) / 2
+    return error - _pairwise.pairwise_spread(samples, fair=estimator == "fair")
+
+
+def pinball_loss(
+    labels: ArrayLike,
+    quantile_predictions: ArrayLike,
+    quantiles: float | Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Pinball (quantile) loss of predicted quantiles.
+
+    For the quantile q of level t:
+
+      loss = t (y - q) where y >= q, (1 - t) (q - y) elsewhere
+
+    Twice its mean over many evenly spaced levels approaches the CRPS.
+
+    Args:
+      labels: real, shape [...].
+      quantile_predictions: real, shape [..., Q]; the shape of the labels where
+        `quantiles` is a number.
+      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+
+    Returns:
+      Losses of the shape of the predictions, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> losses = um.pinball_loss([1.0], [[0.0, 3.0]], [0.5, 0.75])
+      >>> [float(loss) for loss in losses[0]]
+      [0.5, 0.5]
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+    quantiles = _checks.levels("quantiles", quantiles)
+    labels = _inputs.as_array("labels", labels)
+    predictions = _inputs.as_array("quantile_predictions", quantile_predictions)
+    _checks.quantile_shape(predictions.shape, labels.shape, quantiles)
+    labels = _inputs.finite("labels", labels)
+    if isinstance(quantiles, tuple):
+        labels = labels.reshape(*predictions.shape[:-1], 1)
+        predictions = _inputs.finite("quantile_predictions", predictions)
+    else:
+        predictions = _inputs.like_labels("quantile_predictions", predictions, labels)
+    error = labels - predictions
+    levels = np.asarray(quantiles)
+    return np.maximum(levels * error, (levels - 1) * error)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def interval_score(
+    labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
+) -> np.ndarray:
+    """Interval (Winkler) score of central prediction intervals of level 1 - alpha.
+
+      score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
+
+    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, also where the two cross.
+
+    Args:
+      labels: real, shape [...].
+      lower: real, the quantile of level alpha/2, shape of the labels, or a scalar.
+      upper: real, the quantile of level 1 - alpha/2, shape of the labels, or a scalar.
+      alpha: in (0, 1); 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.interval_score([0.5, 3.0], [0.0, 0.0], [1.0, 1.0], 0.1)
+      >>> [float(score) for score in scores]
+      [1.0, 41.0]
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+    alpha = _checks.open_unit("alpha", alpha)
+    labels = _inputs.finite("labels", labels)
+    lower = _inputs.like_labels("lower", lower, labels)
+    upper = _inputs.like_labels("upper", upper, labels)
+    if np.all(lower > upper):
+        raise ValueError(
+            "`lower` and `upper` seem to be swapped: every interval is reversed. "
+            f"Received: {_inputs.first(lower > upper, lower)} as `lower`, "
+            f"{_inputs.first(lower > upper, upper)} as `upper`"
+        )
+    outside = np.maximum(lower - labels, 0) + np.maximum(labels - upper, 0)
+    return upper - lower + 2 / alpha * outside
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def energy_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+) -> np.ndarray:
+    """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
+
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
+      O(m d) for each forecast.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
+      5.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    m = samples.shape[-2]
+    check_estimator(estimator, m)
+    labels = _inputs.finite("labels", labels)
+    samples = _inputs.finite("predictive_samples", samples)
+    error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
+    if estimator == "roll":
+        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
+        return error - steps.mean(axis=-1) / 2
+    total = np.zeros(labels.shape[:-1])
+    for shift in range(1, m // 2 + 1):  # All pairs at once would take m^2 d numbers.
+        pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
+        # The pairs that are m/2 apart come twice.
+        total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
+    return error - total / (m * (m - 1) if estimator == "fair" else m * m)

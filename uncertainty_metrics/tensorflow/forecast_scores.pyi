@@ -1,0 +1,210 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.tensorflow._typing import TensorLike
+
+def crps_normal_score(
+    labels: TensorLike,
+    means: TensorLike,
+    stddevs: TensorLike,
+) -> tf.Tensor:
+    """Continuous ranked probability score (CRPS) of Normal forecasts.
+
+    With z = (y - mean) / stddev, and Phi and phi the Normal CDF and density:
+
+      CRPS = stddev (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi))
+
+    Args:
+      labels: real, shape [...].
+      means: real, shape of the labels, or a scalar.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
+        the absolute error.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
+      better. float32, or float64 where the predictions are. NaN in compiled code, where
+      eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> scores = um.crps_normal_score([0.0, 3.0], [0.0, 1.0], [1.0, 0.0])
+      >>> [round(float(score), 6) for score in scores]
+      [0.233695, 2.0]
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+    ...
+
+def crps_score(
+    labels: TensorLike,
+    predictive_samples: TensorLike,
+    *,
+    estimator: Literal["fair", "nrg", "roll"] = 'fair',
+) -> tf.Tensor:
+    """Continuous ranked probability score (CRPS) of samples of a forecast.
+
+      CRPS = mean_i |x_i - y| - spread / 2
+
+    The spread estimates E|X - X'| for independent draws X and X' of the forecast:
+
+      fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
+      nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
+        spread is too small by the factor (m-1)/m.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
+        independent samples, but noisier, and dependent on their order.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
+      an unbiased score of few samples may be negative. O(m log m). float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.crps_score(0.0, [-1.0, 1.0]))
+      0.0
+      >>> float(um.crps_score(0.0, [-1.0, 1.0], estimator="nrg"))
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+    """
+    ...
+
+def energy_score(
+    labels: TensorLike,
+    predictive_samples: TensorLike,
+    *,
+    estimator: Literal["fair", "nrg", "roll"] = 'fair',
+) -> tf.Tensor:
+    """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
+
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
+      an unbiased score of few samples may be negative. Time O(m^2 d), memory O(m d) for
+      each forecast. float32, or float64 where the predictions are. NaN in compiled
+      code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
+      5.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    ...
+
+def interval_score(
+    labels: TensorLike,
+    lower: TensorLike,
+    upper: TensorLike,
+    alpha: float,
+) -> tf.Tensor:
+    """Interval (Winkler) score of central prediction intervals of level 1 - alpha.
+
+      score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
+
+    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, also where the two cross.
+
+    Args:
+      labels: real, shape [...].
+      lower: real, the quantile of level alpha/2, shape of the labels, or a scalar.
+      upper: real, the quantile of level 1 - alpha/2, shape of the labels, or a scalar.
+      alpha: in (0, 1); 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
+      better. float32, or float64 where the predictions are. NaN in compiled code, where
+      eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> scores = um.interval_score([0.5, 3.0], [0.0, 0.0], [1.0, 1.0], 0.1)
+      >>> [float(score) for score in scores]
+      [1.0, 41.0]
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+    ...
+
+def pinball_loss(
+    labels: TensorLike,
+    quantile_predictions: TensorLike,
+    quantiles: float | Sequence[float] | np.ndarray,
+) -> tf.Tensor:
+    """Pinball (quantile) loss of predicted quantiles.
+
+    For the quantile q of level t:
+
+      loss = t (y - q) where y >= q, (1 - t) (q - y) elsewhere
+
+    Twice its mean over many evenly spaced levels approaches the CRPS.
+
+    Args:
+      labels: real, shape [...].
+      quantile_predictions: real, shape [..., Q]; the shape of the labels where
+        `quantiles` is a number.
+      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+
+    Returns:
+      Losses of the shape of the predictions, >= 0, in the unit of the labels. Smaller
+      is better. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> losses = um.pinball_loss([1.0], [[0.0, 3.0]], [0.5, 0.75])
+      >>> [float(loss) for loss in losses[0]]
+      [0.5, 0.5]
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+    ...
