@@ -43,8 +43,8 @@ from .numpy.semiparametric import (
 )
 
 # Recalibration.
-from .tensorflow.recalibration import (
-    TemperatureScaling as TemperatureScaling,
+from .tensorflow.recalibration import TemperatureScaling as TemperatureScaling
+from .tensorflow.calibrated_likelihood import (
     calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
 )
 from .keras.layers import TemperatureScalingLayer as TemperatureScalingLayer
@@ -155,17 +155,19 @@ from .keras.metrics.scoring_rules import (
     Pinball as Pinball,
 )
 from .keras._family import AUC as AUC
-from .keras.metrics.ranking import (
+from .keras.metrics.selective import (
     AUGRC as AUGRC,
-    AUPR as AUPR,
     AURC as AURC,
-    AUROC as AUROC,
     Accuracy as Accuracy,
     CoverageAtRisk as CoverageAtRisk,
     ExcessAURC as ExcessAURC,
-    FPRAtTPR as FPRAtTPR,
     OracleCollaborativeAccuracy as OracleCollaborativeAccuracy,
     RiskAtCoverage as RiskAtCoverage,
+)
+from .keras.metrics.detection import (
+    AUPR as AUPR,
+    AUROC as AUROC,
+    FPRAtTPR as FPRAtTPR,
 )
 from .keras.metrics.ensemble import (
     EnsembleCrossEntropy as EnsembleCrossEntropy,

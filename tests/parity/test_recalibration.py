@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.numpy import recalibration as np_recalibration
-from uncertainty_metrics.tensorflow import _inputs
-from uncertainty_metrics.tensorflow import recalibration as tf_recalibration
+from uncertainty_metrics.tensorflow import (
+    _inputs,
+    _temperature,
+    calibrated_likelihood,
+)
 
-ROOMS = (np_recalibration, tf_recalibration)
+ROOMS = (um_np, um)
 RTOL = {np.float32: 2e-5, np.float64: 1e-10}
 every_dtype = pytest.mark.parametrize("dtype", RTOL)
 
@@ -110,17 +115,19 @@ def test_same_folds():
     count, keys = np_recalibration.fold_keys(7, 3, 2**32 - 1)
     for key in keys:
         expected = np_recalibration._fold_numbers(1000, count, key)
-        found = tf_recalibration._fold_numbers(tf.range(1000), count, tf.constant(key))
+        found = calibrated_likelihood._fold_numbers(
+            tf.range(1000), count, tf.constant(key)
+        )
         np.testing.assert_array_equal(found, expected)
 
 
 def temperature(labels, logits, weights):
     examples = _inputs.examples(labels, logits=logits, sample_weight=weights)
-    return tf_recalibration.optimal_temperature(examples)
+    return _temperature.optimal_temperature(examples)
 
 
 def likelihood(labels, logits, weights):
-    return tf_recalibration.calibrated_negative_log_likelihood(
+    return um.calibrated_negative_log_likelihood(
         labels, logits=logits, sample_weight=weights
     )
 
@@ -143,9 +150,9 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
 
     def exact(labels, logits, weights):
         if function is temperature:
-            scaling = np_recalibration.TemperatureScaling()
+            scaling = um_np.TemperatureScaling()
             return scaling.fit(labels, logits, sample_weight=weights).temperature
-        return np_recalibration.calibrated_negative_log_likelihood(
+        return um_np.calibrated_negative_log_likelihood(
             labels, logits=logits, sample_weight=weights
         )
 
@@ -245,31 +252,3 @@ def test_same_messages(rng):
             with pytest.raises(TypeError, match="`logits` must hold numbers"):
                 call("abc")
     assert unfitted[0] == unfitted[1]
-
-
-def test_impossible_labels_are_infinitely_unlikely(rng):
-    labels, logits = network(rng)
-    logits[7, labels[7]] = -np.inf
-    assert likelihoods(labels, logits) == [np.inf, np.inf]
-
-
-def test_each_loads_what_the_other_saved(tmp_path, rng):
-    exact, found = fits(*network(rng))
-    exact.save(tmp_path / "numpy.json")
-    found.save(tmp_path / "tensorflow.json")
-    loaded = tf_recalibration.TemperatureScaling.load(tmp_path / "numpy.json")
-    assert loaded.temperature == exact.temperature
-    loaded = np_recalibration.TemperatureScaling.load(tmp_path / "tensorflow.json")
-    assert loaded.temperature == found.temperature
-
-
-def test_arguments_are_not_modified(rng):
-    labels, logits = network(rng)
-    weights = rng.uniform(size=400)
-    copies = [array.copy() for array in (labels, logits, weights)]
-    for room in ROOMS:
-        scaling = room.TemperatureScaling().fit(labels, logits, sample_weight=weights)
-        scaling.transform(logits)
-        _likelihood(room, labels, logits, sample_weight=weights)
-    for array, copy in zip((labels, logits, weights), copies, strict=True):
-        np.testing.assert_array_equal(array, copy)

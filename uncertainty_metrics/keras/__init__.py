@@ -13,20 +13,22 @@ from uncertainty_metrics.keras.metrics import (
     bayesian_calibration,
     calibration,
     debiased_calibration,
+    detection,
     ensemble,
-    ranking,
     regression,
     scoring_rules,
+    selective,
 )
 
 __all__ = [
     "bayesian_calibration",
     "calibration",
     "debiased_calibration",
+    "detection",
     "ensemble",
     "layers",
     "losses",
-    "ranking",
     "regression",
     "scoring_rules",
+    "selective",
 ]

@@ -29,7 +29,6 @@ from uncertainty_metrics.tensorflow import (
 
 # How a scale parameter becomes the standard deviation.
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
-SCALE_TRANSFORMS = get_args(ScaleTransform)
 # What saved metrics of predicted variances may name beside these: see `renewed_config`.
 _OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -210,18 +210,18 @@ class TemperatureScaling(_scaling.Scaling):
           The object itself.
 
         Raises:
+          RuntimeError: inside a graph of TensorFlow, which has no number to keep.
           ValueError: an argument is not as described, or no temperature is best: the
             logits of the labels are on average no larger than the others (it would be
             infinite), every label has the largest logit (it would be 0), or one has
             -inf.
         """
-        examples = _inputs.examples(
-            labels,
-            logits=logits,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
-        )
-        return self._set(_optimal_temperature(examples))
+        options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+        return self._set(self._optimum(labels, logits, **options))
+
+    def _optimum(self, labels: ArrayLike, logits: ArrayLike, **options: Any) -> float:
+        examples = _inputs.examples(labels, logits=logits, **options)
+        return _optimal_temperature(examples)
 
     def transform(self, logits: ArrayLike) -> np.ndarray:
         """Returns the logits divided by the temperature.
@@ -361,7 +361,7 @@ def calibrated_negative_log_likelihood(
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
       >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
       >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
-      >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
+      >>> bool(abs(score - doubled) < 1e-6), bool(0.56 < score < 0.62)
       (True, True)
 
     References:
