@@ -23,7 +23,6 @@ FUNCTIONS = (
     ("fpr_at_tpr", references.fpr_at_tpr, {"tpr": 0.8}),
 )
 every_function = pytest.mark.parametrize(("name", "reference", "options"), FUNCTIONS)
-every_name = pytest.mark.parametrize("name", ["auroc", "aupr", "fpr_at_tpr"])
 
 
 def call(name, *arguments, **options):
@@ -162,55 +161,3 @@ def test_forms_of_the_input(name, reference, options, rng):
     for array in (labels, scores, weights):
         array.flags.writeable = False
     call(name, labels, scores, sample_weight=weights, **options)
-
-
-def test_only_one_class():
-    for name in ("auroc", "fpr_at_tpr"):
-        for labels, absent in (([0, 0], 1), ([1, 1], 0)):
-            with pytest.raises(ValueError, match=f"`labels` must be {absent} for at"):
-                call(name, labels, [0.1, 0.2])
-    with pytest.raises(ValueError, match="`labels` must be 1 for at least one"):
-        detection.aupr([0, 1, 0], [0.1, 0.2, 0.3], sample_weight=[1, 0, 1])
-    assert detection.aupr([1, 1], [0.1, 0.2]) == 1
-
-
-@every_name
-@pytest.mark.parametrize(
-    ("labels", "scores", "word"),
-    [
-        ([0, 1, 2], [0.1, 0.2, 0.3], r"`labels` must be 0 or 1. Received: 2 at \[2\]"),
-        ([0, 1, -1], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
-        ([0, 1, np.nan], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
-        ([0, 1, 0.5], [0.1, 0.2, 0.3], "`labels` must be 0 or 1"),
-        ([0.3, 0.9, -4.5], [0, 1, 1], "swapped"),
-        ([0, 1, 1], [0.1, np.nan, 0.3], r"`scores` must be finite. Received: nan at"),
-        ([0, 1, 1], [0.1, -np.inf, 0.3], "`scores` must be finite"),
-        ([0, 1, 1], [0.1, 0.3], r"`scores` must be of the shape of `labels`, \[3\]"),
-        ([0, 1, 1], 0.1, "`scores` must be of the shape"),
-        ([0, 1, 1], [[0.1, 0.2, 0.3]], "`scores` must be of the shape"),
-        ([0, 1, 1], [[0.1, 0.2]] * 3, "`scores` must be of the shape"),
-        ([], [], "`labels` must be at least one example"),
-        ([[0], [1, 1]], [0.1, 0.2, 0.3], "`labels` must be a rectangular"),
-    ],
-)
-def test_bad_data_raises(name, labels, scores, word):
-    with pytest.raises(ValueError, match=word) as raised:
-        call(name, labels, scores)
-    assert "Received" in str(raised.value)
-
-
-@every_name
-def test_bad_weights_and_options_raise(name):
-    data = [0, 1, 1], [0.1, 0.2, 0.3]
-    for weights in ([1, -1, 1], [1, np.nan, 1], [1, 1], [0, 0, 0]):
-        with pytest.raises(ValueError, match=r"sample_weight|labels"):
-            call(name, *data, sample_weight=weights)
-    with pytest.raises(ValueError, match="`labels` must be at least one example of"):
-        call(name, [3, 3], [0.1, 0.2], ignore_index=3)
-    with pytest.raises(TypeError, match="scores"):
-        call(name, [0, 1], ["a", "b"])
-    with pytest.raises(ValueError, match=r"`labels` must be .*np\.unique"):
-        call(name, ["a", "b"], [0.1, 0.2])
-    for tpr in (0, -0.5, 1.01, np.nan, None, "most"):
-        with pytest.raises(ValueError, match=r"`tpr` must be in \(0, 1\]"):
-            detection.fpr_at_tpr(*data, tpr)

@@ -89,43 +89,48 @@ def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
 
 def bad_values():
     labels, scores = np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.3, 0.2])
-    wrong = np.array([0.1, np.nan, 0.3, 0.2])
-    return {
-        "label 2": ((labels + 1, scores), {}, "labels"),
-        "label nan": ((np.where(labels, np.nan, 0), scores), {}, "labels"),
-        "swapped": ((scores, labels), {}, "swapped"),
-        "score nan": ((labels, wrong), {}, "scores"),
-        "score infinite": ((labels, np.where(labels, np.inf, 0)), {}, "scores"),
-        "weight": ((labels, scores), {"sample_weight": -scores}, "sample_weight"),
-        "zero weights": ((labels, scores), {"sample_weight": 0 * scores}, "labels"),
-        "no positive": ((0 * labels, scores), {}, "labels"),
-        "all ignored": ((0 * labels, scores), {"ignore_index": 0}, "labels"),
-    }
+    binary = "`labels` must be 0 or 1"
+    absent = "`labels` must be 1 for at least one"
+    for wrong in (2, -1, 0.5, np.nan):
+        yield [[0, 1, wrong, 0], scores], {}, rf"{binary}. Received: .* at \[2\]"
+    yield [scores, labels], {}, "swapped"
+    for wrong in (np.nan, np.inf, -np.inf):
+        bad = [0.1, wrong, 0.3, 0.2]
+        yield [labels, bad], {}, rf"`scores` must be finite. Received: {wrong} at"
+    for wrong in ([1.0, -1.0, 1.0, 1.0], [1.0, np.nan, 1.0, 1.0]):
+        yield [labels, scores], {"sample_weight": wrong}, "`sample_weight` must be fin"
+    no_example = "`labels` must be at least one example of"
+    yield [labels, scores], {"sample_weight": 0 * scores}, no_example
+    yield [0 * labels, scores], {"ignore_index": 0}, no_example
+    yield [0 * labels, scores], {}, absent
+    yield [labels, scores], {"sample_weight": 1.0 - labels}, absent
 
 
 BAD_SHAPES = (
-    (([0, 1, 1], [0.1, 0.2]), "scores"),
-    (([], []), "labels"),
-    (([[0], [1, 1]], [0.1, 0.2]), "labels"),
-    (([0, 1], [[0.1, 0.9], [0.2, 0.8]]), "scores"),
+    (([0, 1, 1], [0.1, 0.3]), r"`scores` must be of the shape of `labels`, \[3\]"),
+    (([0, 1, 1], 0.1), "`scores` must be of the shape"),
+    (([0, 1, 1], [[0.1, 0.2, 0.3]]), "`scores` must be of the shape"),
+    (([0, 1], [[0.1, 0.9], [0.2, 0.8]]), "`scores` must be of the shape"),
+    (([], []), "`labels` must be at least one example"),
+    (([[0], [1, 1]], [0.1, 0.2]), "`labels` must be a rectangular"),
+    ((["a", "b"], [0.1, 0.2]), r"`labels` must be .*np\.unique"),
 )
 
 
 @every_row
 def test_bad_data_raises_alike(row):
-    for name, (arguments, options, word) in bad_values().items():
+    shapes = [(arguments, {}, word) for arguments, word in BAD_SHAPES]
+    for arguments, options, word in (*bad_values(), *shapes):
         messages = []
         for room in (um, um_np):
             with pytest.raises(ValueError, match=word) as raised:
                 getattr(room, row.name)(*arguments, **options)
             assert "Received" in str(raised.value)
             messages.append(str(raised.value))
-        assert messages[0] == messages[1], name
-    for arguments, word in BAD_SHAPES:
-        for room in (um, um_np):
-            with pytest.raises(ValueError, match=word):
-                getattr(room, row.name)(*arguments)
+        assert messages[0] == messages[1]
     for room in (um, um_np):
+        with pytest.raises(ValueError, match="sample_weight"):
+            getattr(room, row.name)([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 1])
         with pytest.raises(TypeError, match="scores"):
             getattr(room, row.name)([0, 1], ["a", "b"])
 
@@ -137,16 +142,16 @@ def test_one_class_alone(row):
         if row.name == "aupr":
             assert float(room.aupr(*arguments)) == 1.0
             continue
-        with pytest.raises(ValueError, match="labels"):
+        with pytest.raises(ValueError, match="`labels` must be 0 for at least one"):
             getattr(room, row.name)(*arguments)
 
 
 @every_row
 def test_bad_data_is_nan_in_a_graph(row):
-    for name, (arguments, options, _) in bad_values().items():
-        function = tf.function(getattr(um, row.name), autograph=False)
+    function = tf.function(getattr(um, row.name), autograph=False)
+    for arguments, options, word in bad_values():
         tensors = [tf.constant(argument) for argument in arguments]
-        assert np.isnan(function(*tensors, **options)), name
+        assert np.isnan(function(*tensors, **options)), word
     for arguments, word in BAD_SHAPES:
         with pytest.raises(ValueError, match=word):
             tf.function(getattr(um, row.name), autograph=False)(*arguments)
@@ -155,7 +160,9 @@ def test_bad_data_is_nan_in_a_graph(row):
 @every_row
 def test_bad_options_raise(row, rng):
     labels, scores, _ = make(row, rng, np.float64)
-    for options, word in row.bad_options:
+    bad = [option for option, _ in row.bad_options if "tpr" in option]
+    bad += [{"tpr": value} for value in (-0.5, 1.01, np.nan, "most")] if bad else []
+    for options in bad:
         for room in (um, um_np):
-            with pytest.raises(ValueError, match=word):
+            with pytest.raises(ValueError, match=r"`tpr` must be in \(0, 1\]"):
                 getattr(room, row.name)(labels % 2, scores, **options)

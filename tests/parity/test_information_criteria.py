@@ -48,11 +48,12 @@ def assert_equal(result, expected, dtype, atol=1.0):
 @pytest.mark.parametrize("scale", [0.01, 1, 5, 200])
 @pytest.mark.parametrize("m", [2, 20, 21, 100, 1000])
 def test_equals_numpy(name, dtype, scale, m, rng):
-    logp = (scale * rng.normal(size=(10, m))).astype(dtype)
-    result = TENSORFLOW[name](logp)
-    expected = NUMPY[name](logp.astype(np.float64))
-    # Cancellation is relative to the numbers that cancel.
-    assert_equal(result, expected, dtype, atol=max(1, scale**2))
+    whole = (scale * rng.normal(size=(10, m))).astype(dtype)
+    for logp in (whole, whole[:1]):  # One instance has no standard error.
+        result = TENSORFLOW[name](logp)
+        expected = NUMPY[name](logp.astype(np.float64))
+        # Cancellation is relative to the numbers that cancel.
+        assert_equal(result, expected, dtype, atol=max(1, scale**2))
 
 
 @QUIET
@@ -66,15 +67,9 @@ def test_psis_loo_of_ties_and_of_draws_that_agree(dtype, rng):
     result = tf_criteria.psis_loo(logp)
     assert_equal(result, np_criteria.psis_loo(logp), dtype)
     assert np.isinf(result.pareto_k[1])
-
-
-@QUIET
-@every_dtype
-def test_psis_loo_where_the_formulas_of_the_fit_are_limits(dtype):
-    logp = np.zeros([1, 1111], dtype)
+    logp = np.zeros([1, 1111], dtype)  # Where the formulas of the fit are limits.
     logp[:, :100] = -np.log(2)
-    result = tf_criteria.psis_loo(logp)
-    assert_equal(result, np_criteria.psis_loo(logp), dtype)
+    assert_equal(tf_criteria.psis_loo(logp), np_criteria.psis_loo(logp), dtype)
 
 
 @QUIET
@@ -103,15 +98,6 @@ def test_other_forms_of_the_same_data(name, rng):
         assert_equal(TENSORFLOW[name](form), expected, np.float32)
     integers = TENSORFLOW[name](np.round(logp).astype(np.int32))
     assert_equal(integers, NUMPY[name](np.round(logp)), np.float32)
-
-
-@QUIET
-@every_criterion
-def test_one_instance_has_no_standard_error(name, rng):
-    logp = rng.normal(size=(1, 30))
-    result = TENSORFLOW[name](logp)
-    assert_equal(result, NUMPY[name](logp), np.float64)
-    assert np.isnan(result.sem)
 
 
 @QUIET
@@ -210,54 +196,58 @@ def test_eager_execution_warns_as_numpy_does(name, rng):
         assert pathlib.Path(warning.filename) == pathlib.Path(__file__)
         texts.append(str(warning.message))
     assert texts[0] == texts[1]
+    limit = "Pareto k exceeds 0.5" if name == "psis_loo" else "exceeds 0.4"
+    assert limit in texts[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        TENSORFLOW[name](logp[[0, 2, 3, 5]])
+        for room in (NUMPY, TENSORFLOW):
+            room[name](logp[[0, 2, 3, 5]])
         tf.function(TENSORFLOW[name])(tf.constant(logp))
 
 
-@every_criterion
-def test_bad_values_raise_the_message_of_numpy(name):
+def bad_logps():
+    """Yields what its values or its shape make wrong, and what is said of it."""
     for value in (np.nan, np.inf, -np.inf):
         logp = np.zeros([3, 4, 2])
         logp[2, 1, 0] = value
-        messages = []
-        for room in (NUMPY, TENSORFLOW):
-            with pytest.raises(ValueError, match="`logp` must be finite") as raised:
-                room[name](logp)
-            messages.append(str(raised.value))
-        assert messages[0] == messages[1]
-
-
-def bad_shapes():
-    yield 0.0, "`logp` must be of shape"
-    yield np.zeros(3), "`logp` must be of shape"
-    yield np.zeros([3, 1]), "`logp` must be of at least 2 members"
-    yield np.zeros([0, 3]), "`logp` must be at least one instance"
-    yield np.zeros([3, 4, 0]), "`logp` must be at least one instance"
+        yield logp, rf"`logp` must be finite. Received: {value} at \[2, 1, 0\]"
+    for shape, said in (
+        ([], "of shape"),
+        ([3], "of shape"),
+        ([3, 1], "of at least 2 members"),
+        ([0, 3], "at least one instance"),
+        ([3, 0], "at least one instance"),
+        ([3, 4, 0], "at least one instance"),
+    ):
+        yield np.zeros(shape), f"`logp` must be {said}"
     yield [[0.0, 1.0], [2.0]], "`logp` must be a rectangular array"
-    yield tf.ragged.constant([[0.0, 1.0], [2.0]]), "`logp` must be a dense tensor"
 
 
 @every_criterion
-@pytest.mark.parametrize("graph", [False, True], ids=["eager", "graph"])
-def test_bad_shapes_and_types_raise(name, graph):
-    for logp, message in bad_shapes():
-
-        def call(logp=logp):
-            return tuple(TENSORFLOW[name](logp))
-
-        with pytest.raises(ValueError, match=message):
-            (tf.function(call, autograph=False) if graph else call)()
-    with pytest.raises(TypeError, match="`logp` must hold numbers"):
-        TENSORFLOW[name]([["a", "b"]])
+def test_bad_data_raise_alike(name):
+    for logp, said in bad_logps():
+        messages = []
+        for room in (NUMPY, TENSORFLOW):
+            with pytest.raises(ValueError, match=said) as raised:
+                room[name](logp)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+        if "finite" not in said:
+            with pytest.raises(ValueError, match=said):
+                tf.function(lambda: tuple(TENSORFLOW[name](logp)), autograph=False)()  # noqa: B023
+    with pytest.raises(ValueError, match="`logp` must be a dense tensor"):
+        TENSORFLOW[name](tf.ragged.constant([[0.0, 1.0], [2.0]]))
+    for room in (NUMPY, TENSORFLOW):
+        for text in ([["a", "b"]], np.zeros([3, 4], complex)):
+            with pytest.raises(TypeError, match="`logp` must hold numbers"):
+                room[name](text)
 
 
 def test_unknown_options_raise():
-    with pytest.raises(
-        ValueError, match=r"one of 'waic1', 'waic2'\. Received: 'waic3'"
-    ):
-        tf_criteria.negative_waic(np.zeros([3, 4]), "waic3")
+    for room in (np_criteria, tf_criteria):
+        for waic_type in ("waic3", None, "WAIC1"):
+            with pytest.raises(ValueError, match=r"one of 'waic1', 'waic2'\. Received"):
+                room.negative_waic(np.zeros([3, 4]), waic_type)
 
 
 def test_psis_loo_needs_a_static_number_of_members():
@@ -268,14 +258,3 @@ def test_psis_loo_needs_a_static_number_of_members():
     )
     with pytest.raises(ValueError, match="static number of members"):
         run(np.zeros([3, 4], np.float32))
-
-
-@QUIET
-@every_criterion
-def test_inputs_are_not_changed(name, rng):
-    logp = rng.normal(size=(4, 30))
-    before = logp.copy()
-    logp.flags.writeable = False
-    for room in (NUMPY, TENSORFLOW):
-        room[name](logp)
-    np.testing.assert_array_equal(logp, before)

@@ -198,57 +198,71 @@ def test_transform_in_a_graph(jit_compile, rng):
         tf.function(lambda: found.fit(labels, rest))()
 
 
-def test_same_messages(rng):
+def bad_calls(rng):
+    """Yields what to call, with what, and what is said of it."""
     labels, logits = network(rng)
-    wrong = logits.copy()
-    wrong[3, 1] = np.inf
+    best, worst = np.argmax(logits, axis=1), np.argmin(logits, axis=1)
+    infinite = "the best temperature is infinite"
+    yield "fit", (best, logits), {}, "likelihood grows without bound"
+    yield "fit", (worst, logits), {}, infinite
+    yield "fit", (labels, np.full([400, 4], 0.1)), {}, infinite
+    yield "fit", ([0, 1], [[1.3, 0.0], [1.3, 0.0]]), {}, infinite
     impossible = logits.copy()
     impossible[3, labels[3]] = -np.inf
-    cases = [
-        ("fit", (np.argmax(logits, axis=1), logits), {}),
-        ("fit", (np.argmin(logits, axis=1), logits), {}),
-        ("fit", (labels, impossible), {}),
-        ("fit", (labels, wrong), {}),
-        ("fit", (labels - 1, logits), {}),
-        ("fit", (labels, logits), {"sample_weight": -np.ones(400)}),
-        ("fit", (labels, logits), {"sample_weight": np.zeros(400)}),
-        ("fit", (labels[:3], logits), {}),
-        ("fit", (logits, labels), {}),
-        ("fit", ([], np.ones([0, 3])), {}),
-        ("transform", (wrong,), {}),
-        ("transform", (np.ones([0, 3]),), {}),
-        ("likelihood", (np.argmax(logits, axis=1), logits), {}),
-        ("likelihood", (labels, wrong), {}),
-        ("likelihood", (labels,), {}),
-        ("likelihood", (labels, None, logits), {}),
-        ("likelihood", ([0, 1], None, [[0.0, 0.0], [0.5, 0.5]]), {}),
-        ("likelihood", (labels, logits), {"folds": 1}),
-        ("likelihood", (labels, logits), {"folds": 401}),
-        ("likelihood", (labels, logits), {"repeats": 0}),
-        ("likelihood", (labels, logits), {"seed": -1}),
-    ]
-    for method, arguments, options in cases:
+    above = "`logits` must be above -inf at every label"
+    yield "fit", (labels, impossible), {}, above
+    finite = "`logits` must be finite, or -inf"
+    for method in ("fit", "likelihood"):
+        yield method, ([0, 2], [[0.0, 1.0]] * 2), {}, r"integers in \[0, 2\). Rec.* 2"
+        for row in ([np.nan, 1.0], [np.inf, 1.0], [-np.inf] * 2):
+            yield method, ([0, 1], [row, [0.0, 1.0]]), {}, finite
+        yield method, ([], np.ones([0, 2])), {}, "`labels` must be at least one exam"
+        yield method, ([0, 1], [[0.0, 1.0]] * 3), {}, "`logits` must be of shape"
+        yield method, ([0, 1], [[0.0, 1.0], [0.0]]), {}, "`logits` must be a rectang"
+        yield method, ([[0.5, 1.0], [0.0, 1.0]], [0, 1]), {}, "swapped"
+        for weight, said in ((-1, "`sample_weight` must be"), (0, "`labels` must")):
+            options = {"sample_weight": np.full(400, weight)}
+            yield method, (labels, logits), options, said
+    for bad in ([np.nan], [[0.0, np.inf]]):
+        yield "transform", (bad,), {}, "`logits` must be finite or -inf"
+    yield "transform", (np.ones([0, 3]),), {}, "`logits` must be at least one"
+    yield "likelihood", (best, logits), {}, "outside fold 0 of repeat"
+    yield "likelihood", (labels,), {}, "Exactly one of"
+    yield "likelihood", (labels, None, logits), {}, r"`probabilities` .*in \[0, 1\]"
+    rows = [[0.0, 0.0], [0.5, 0.5]]
+    yield "likelihood", ([0, 1], None, rows), {}, "`probabilities` must be above 0 for"
+    rows = [[0.9, 0.1]] * 4
+    yield "likelihood", ([0] * 4, None, rows), {}, "`probabilities` must be wrong about"
+    for name, values in (
+        ("folds", (1, 0, 2.5, "2", 401)),
+        ("repeats", (0, None)),
+        ("seed", (-1, 2**32, 0.5, None, True)),
+    ):
+        for value in values:
+            yield "likelihood", (labels, logits), {name: value}, f"`{name}` must be"
+
+
+def test_bad_calls_say_the_same_and_keep_the_temperature(rng):
+    labels, logits = network(rng)
+    scalings = [room.TemperatureScaling() for room in ROOMS]
+    for scaling in scalings:
+        assert (scaling.temperature, scaling.is_fitted) == (1.0, False)
+        with pytest.raises(ValueError, match="call `fit` first"):
+            scaling.transform(logits)
+        scaling.fit(labels, logits)
+    for method, arguments, options, said in bad_calls(rng):
         messages = []
-        for room in ROOMS:
-            scaling = room.TemperatureScaling().fit(labels, logits)
+        for room, scaling in zip(ROOMS, scalings, strict=True):
             before = scaling.temperature
-            if method == "likelihood":
-                call = functools.partial(_likelihood, room)
-            else:
+            call = functools.partial(_likelihood, room)
+            if method != "likelihood":
                 call = getattr(scaling, method)
-            with pytest.raises(ValueError, match=r".") as raised:
+            with pytest.raises(ValueError, match=said) as raised:
                 call(*arguments, **options)
             messages.append(str(raised.value))
             assert scaling.temperature == before
         assert messages[0] == messages[1], (method, options)
-    unfitted = []
-    for room in ROOMS:
-        scaling = room.TemperatureScaling()
-        with pytest.raises(ValueError, match="call `fit` first") as raised:
-            scaling.transform(logits)
-        unfitted.append(str(raised.value))
-        scaling.fit(labels, logits)
+    for scaling in scalings:
         for call in (scaling.transform, functools.partial(scaling.fit, labels)):
             with pytest.raises(TypeError, match="`logits` must hold numbers"):
                 call("abc")
-    assert unfitted[0] == unfitted[1]

@@ -158,45 +158,58 @@ def test_limits_that_a_share_equals_are_reached(dtype):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+GOOD = {"confidences": [0.9, 0.4, 0.6], "correct": [1, 0, 1]}
+LABELS = {"labels": [0, 1, 1], "probabilities": [0.1, 0.8, 0.6]}
 BAD = (
-    ({}, "none of them"),
-    ({"labels": [0, 1]}, "probabilities"),
-    ({"labels": [0], "confidences": [0.5], "correct": [1]}, "confidences"),
-    ({"confidences": [0.5, 0.6]}, "correct"),
-    ({"correct": [1, 0], "probabilities": [0.5, 0.6]}, "correct"),
-    ({"confidences": [0.5], "correct": [1, 0]}, "confidences"),
-    ({"confidences": [], "correct": []}, "correct"),
-    ({"confidences": [0.5, 0.6], "correct": [1, 0], "ignore_index": 0}, "ignore_index"),
+    ({}, "`confidences` with `correct` must be given. Received: none of them"),
+    ({"confidences": [1.0]}, "Received: `confidences`$"),
+    ({"correct": [1]}, "Received: `correct`$"),
+    ({"probabilities": [0.5]}, "Received: `probabilities`$"),
+    ({**LABELS, **GOOD}, "Received: `labels` and `probabilities` and `conf"),
+    ({"labels": [0, 1, 1], "correct": [0, 1, 1]}, "`labels` and `correct`$"),
+    ({**GOOD, "logits": [0, 1, 1]}, "Received: `logits` and `confidences` and"),
+    ({"labels": [0, 1, 1]}, "`probabilities` and `logits`"),
+    ({**GOOD, "ignore_index": -1}, "ignore_index"),
+    ({**GOOD, "correct": [1, 0]}, "`confidences` must be of the shape of `correct"),
+    ({**GOOD, "confidences": 0.5}, "`confidences` must be of the shape"),
+    ({**GOOD, "correct": [[1, 0, 1]]}, "`confidences` must be of the shape"),
+    ({"confidences": [], "correct": []}, "`correct` must be at least one"),
+    ({**GOOD, "confidences": [[1], [2, 3], [1]]}, "`confidences` must be a rect"),
+    ({**GOOD, "sample_weight": [1, 1]}, "`sample_weight` must be broadcastable"),
 )
 BAD_VALUES = (
-    ({"confidences": [0.5, np.nan], "correct": [1, 0]}, "confidences"),
-    ({"confidences": [0.5, np.inf], "correct": [1, 0]}, "confidences"),
-    ({"confidences": [0.5, 0.6], "correct": [1, 2]}, "correct"),
-    (
-        {"confidences": [0.5, 0.6], "correct": [1, 0], "sample_weight": [1.0, -1.0]},
-        "sample_weight",
-    ),
+    ({**GOOD, "correct": [1, 2, 0]}, r"`correct` must be 0 or 1. Received: 2 at"),
+    ({**GOOD, "correct": [1, 0.5, 0]}, "`correct` must be 0 or 1"),
+    ({**GOOD, "correct": [1, np.nan, 0]}, "`correct` must be 0 or 1"),
+    ({**GOOD, "confidences": [1, np.nan, 2]}, "`confidences` must be finite"),
+    ({**GOOD, "confidences": [1, np.inf, 2]}, "`confidences` must be finite"),
+    ({**GOOD, "sample_weight": [1.0, -1, 1]}, "`sample_weight` must be finite"),
+    ({**GOOD, "sample_weight": 0}, "`correct` must be at least one example of"),
+    ({**LABELS, "labels": [0, 1, 2]}, "labels"),
+    ({**LABELS, "probabilities": [0.5, 0.5, 1.5]}, "probabilities"),
 )
-NAMES = [*(name for name, _ in FUNCTIONS), "risk_coverage_curve"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*dict(FUNCTIONS), "risk_coverage_curve"])
 def test_bad_data(name):
-    for arguments, word in BAD:
-        for room in (um, um_np):
-            with pytest.raises(ValueError, match=word):
-                getattr(room, name)(**arguments)
-        with pytest.raises(ValueError, match=word):
-            tf.function(functools.partial(getattr(um, name), **arguments))()
-    for arguments, word in BAD_VALUES:
+    for arguments, word in BAD + BAD_VALUES:
         messages = []
         for room in (um, um_np):
             with pytest.raises(ValueError, match=word) as raised:
                 getattr(room, name)(**arguments)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
+        assert "Received" in messages[0]
+    for arguments, word in BAD if name == "aurc" else ():
+        with pytest.raises(ValueError, match=word):
+            tf.function(functools.partial(getattr(um, name), **arguments))()
+    for arguments, _ in BAD_VALUES:
         in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
         assert np.all(np.isnan(tf.nest.flatten(in_graph))), arguments
+    for text in ("confidences", "correct"):
+        for room in (um, um_np):
+            with pytest.raises(TypeError, match=text):
+                getattr(room, name)(**{**GOOD, text: ["a", "b", "c"]})
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
