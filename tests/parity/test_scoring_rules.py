@@ -47,21 +47,6 @@ def test_decomposition_of_a_contingency_table(room):
 
 
 @ROOMS
-def test_classes_80_15_5_with_a_resolution_of_a_twentieth(room):
-    # Three quarters of the examples of class 1 are told from class 0, no other is. The
-    # mean over the wrong axis, as in older packages, gives 0.688.
-    labels = np.repeat([0, 1, 2], [800, 150, 50])
-    decisions = np.concatenate([np.zeros(800), np.ones(112), np.zeros(88)]).astype(int)
-    forecasts = np.array([[0.9, 0.05, 0.05], [0.1, 0.8, 0.1]])[decisions]
-    parts = room.brier_decomposition(labels, probabilities=forecasts)
-    frequencies = np.array([[800, 38, 50], [0, 112, 0]]) / [[888], [112]]
-    resolution = np.average(
-        np.sum((frequencies - [0.8, 0.15, 0.05]) ** 2, axis=1), weights=[888, 112]
-    )
-    np.testing.assert_allclose(float(parts.resolution), resolution, atol=1e-7)
-
-
-@ROOMS
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("classes", [2, 3, 17])
 def test_exact_decomposition_sums_to_the_brier_score(room, classes, dtype, rng):
@@ -131,75 +116,40 @@ def test_likelihood_where_probabilities_underflow(room):
 
 
 @ROOMS
-def test_equals_scikit_learn(room, rng):
-    from sklearn import metrics
-
-    labels = rng.integers(0, 2, 200)
-    p = rng.uniform(0.01, 0.99, 200)
-    weights = rng.uniform(size=200)
-    data = {"labels": labels, "probabilities": p, "sample_weight": weights}
-    brier = metrics.brier_score_loss(labels, p, sample_weight=weights)
-    np.testing.assert_allclose(
-        float(room.brier_score(**data, zero_based=True)), 2 * brier, rtol=1e-6
-    )
-    loss = metrics.log_loss(labels, p, sample_weight=weights)
-    np.testing.assert_allclose(
-        float(room.negative_log_likelihood(**data)), loss, rtol=1e-6
-    )
-    y, q = rng.normal(size=[2, 200])
-    for level in (0.05, 0.5, 0.8):
-        expected = metrics.mean_pinball_loss(y, q, alpha=level)
-        losses = np.asarray(room.pinball_loss(y, q, level))
-        np.testing.assert_allclose(losses.mean(), expected, rtol=1e-12)
-
-
-@ROOMS
 def test_equals_scoringrules_and_properscoring(room, rng):
     import properscoring
     import scoringrules
 
     y = 3 * rng.normal(size=50)
     mean, scale = rng.normal(size=50), np.exp(rng.normal(size=50))
-    result = room.crps_normal_score(y, mean, scale)
-    np.testing.assert_allclose(
-        result, scoringrules.crps_normal(y, mean, scale), atol=1e-12
-    )
-    np.testing.assert_allclose(
-        result, properscoring.crps_gaussian(y, mean, scale), atol=1e-12
-    )
+    normal = room.crps_normal_score(y, mean, scale)
+    bounds = mean - scale, mean + scale
     samples = rng.normal(size=[50, 21])
+    of_samples = room.crps_score(y, samples, estimator="nrg")
+    pairs = [
+        (normal, scoringrules.crps_normal(y, mean, scale)),
+        (normal, properscoring.crps_gaussian(y, mean, scale)),
+        (of_samples, properscoring.crps_ensemble(y, samples)),
+        (
+            room.interval_score(y, *bounds, 0.1),
+            scoringrules.interval_score(y, *bounds, 0.1),
+        ),
+    ]
+    labels, vectors = rng.normal(size=[50, 3]), rng.normal(size=[50, 9, 3])
     for estimator in ("fair", "nrg"):
-        expected = scoringrules.crps_ensemble(y, samples, estimator=estimator)
-        result = room.crps_score(y, samples, estimator=estimator)
+        option = {"estimator": estimator}
+        expected = scoringrules.crps_ensemble(y, samples, **option)
+        # In any order.
+        for drawn in (samples, rng.permuted(samples, axis=1)):
+            pairs.append((room.crps_score(y, drawn, **option), expected))
+        expected = scoringrules.es_ensemble(labels, vectors, **option)
+        pairs.append((room.energy_score(labels, vectors, **option), expected))
+    for result, expected in pairs:
         np.testing.assert_allclose(result, expected, atol=1e-12)
-    np.testing.assert_allclose(
-        room.crps_score(y, samples, estimator="nrg"),
-        properscoring.crps_ensemble(y, samples),
-        atol=1e-12,
-    )
-    expected = scoringrules.interval_score(y, mean - scale, mean + scale, 0.1)
-    np.testing.assert_allclose(
-        room.interval_score(y, mean - scale, mean + scale, 0.1), expected, atol=1e-12
-    )
-    labels, samples = rng.normal(size=[50, 3]), rng.normal(size=[50, 9, 3])
-    for estimator in ("nrg", "fair"):
-        expected = scoringrules.es_ensemble(labels, samples, estimator=estimator)
-        result = room.energy_score(labels, samples, estimator=estimator)
-        np.testing.assert_allclose(result, expected, atol=1e-12)
-
-
-@ROOMS
-def test_crps_of_samples_does_not_depend_on_their_order(room, rng):
-    y = rng.normal(size=20)
-    samples = rng.normal(size=[20, 50])
-    for estimator in ("fair", "nrg"):
-        shuffled = rng.permuted(samples, axis=1)
-        np.testing.assert_allclose(
-            room.crps_score(y, shuffled, estimator=estimator),
-            room.crps_score(y, samples, estimator=estimator),
-            rtol=1e-12,
-            atol=1e-14,
-        )
+    certain = room.crps_normal_score([1.0, 2.0, 2.0], [3.0, 2.0, 1.5], 0.0)
+    assert np.asarray(certain).tolist() == [2.0, 0.0, 0.5]  # The absolute error.
+    tiny = room.crps_normal_score(np.float32([1.0]), np.float32([3.0]), 1e-30)
+    np.testing.assert_allclose(tiny, [2.0])
 
 
 def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
@@ -289,14 +239,6 @@ def test_one_sample_that_only_the_graph_sees_is_nan():
 
 
 @ROOMS
-def test_certain_normal_forecasts_score_the_absolute_error(room):
-    result = room.crps_normal_score([1.0, 2.0, 2.0], [3.0, 2.0, 1.5], 0.0)
-    assert np.asarray(result).tolist() == [2.0, 0.0, 0.5]
-    tiny = room.crps_normal_score(np.float32([1.0]), np.float32([3.0]), 1e-30)
-    np.testing.assert_allclose(tiny, [2.0])
-
-
-@ROOMS
 def test_crossed_bounds_are_scored_as_quantiles(room):
     y, lower, upper, alpha = [0.0, 2.0, 5.0], [1.0, 1.0, 1.0], [0.5, 3.0, 0.5], 0.2
     expected = (2 / alpha) * (
@@ -319,25 +261,6 @@ def test_means_of_many_float32_scores_do_not_drift():
         if jit_compile:
             function = tf.function(function, jit_compile=True)
         np.testing.assert_allclose(function(labels, logits=many), one, rtol=3e-7)
-
-
-def test_calls_as_users_of_the_old_package_write_them(rng):
-    logits = tf.constant(rng.normal(size=[30, 4]).astype(np.float32))
-    labels = tf.constant(rng.integers(0, 4, 30), tf.int32)
-    per_example_loss = um.brier_score(labels=labels, logits=logits)
-    assert tf.reduce_mean(per_example_loss).shape == []
-    score = um.brier_score(labels=labels, probabilities=tf.nn.softmax(logits))
-    np.testing.assert_allclose(score, per_example_loss, rtol=1e-6)
-    uncert, resol, reliab = um.brier_decomposition(labels=labels, logits=logits)
-    for part in (uncert, resol, reliab):
-        assert part.shape == []
-    means, stddevs = tf.constant([0.0, 1.0]), tf.constant([1.0, 2.0])
-    targets = tf.constant([0.5, 0.5])
-    crps = um.crps_normal_score(labels=targets, means=means, stddevs=stddevs)
-    assert crps.shape == [2]
-    samples = tf.random.stateless_normal([2, 10], seed=[0, 1])
-    crps = um.crps_score(labels=targets, predictive_samples=samples)
-    assert crps.shape == [2]
 
 
 @ROOMS
