@@ -70,25 +70,10 @@ def _calibrated_likelihood(
 
 
 @twin(declared.calibrated_negative_log_likelihood)
-def calibrated_negative_log_likelihood(
-    labels,
-    probabilities,
-    logits,
-    *,
-    folds,
-    repeats,
-    seed,
-    sample_weight,
-    ignore_index,
-):
-    count, keys = declared.fold_keys(folds, repeats, seed)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+def calibrated_negative_log_likelihood(**data):
+    splits = (data.pop(name) for name in ("folds", "repeats", "seed"))
+    count, keys = declared.fold_keys(*splits)
+    examples = _inputs.examples(**data)
     values = tf.cast(examples.predictions, examples.dtype)
     in_range = tf.constant(True)
     if not examples.from_logits:

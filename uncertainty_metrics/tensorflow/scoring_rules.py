@@ -6,9 +6,12 @@ predictions. float64 predictions are computed in float64, all others in float32.
 
 from __future__ import annotations
 
+from typing import Any
+
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
 from uncertainty_metrics.numpy import scoring_rules as declared
 from uncertainty_metrics.tensorflow import _classifier_scores, _inputs
 from uncertainty_metrics.tensorflow._twin import twin
@@ -22,48 +25,29 @@ __all__ = [
 
 
 @twin(declared.brier_score)
-def brier_score(
-    labels,
-    probabilities,
-    logits,
-    aggregate,
-    *,
-    zero_based,
-    sample_weight,
-    ignore_index,
-):
+def brier_score(**data):
+    aggregate, zero_based = data.pop("aggregate"), data.pop("zero_based")
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**data)
     scores, right = _classifier_scores.brier_scores(examples, zero_based)
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
 @twin(declared.negative_log_likelihood)
-def negative_log_likelihood(
-    labels, probabilities, logits, aggregate, *, sample_weight, ignore_index
-):
+def negative_log_likelihood(**data):
+    aggregate = data.pop("aggregate")
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**data)
     scores, right = _classifier_scores.likelihood_scores(examples)
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
-def _decompositions(*predictions, **options):
+def _decompositions(
+    data: dict[str, Any],
+) -> tuple[BrierParts, ExactBrierParts, tf.Tensor]:
     """Returns both decompositions, and a boolean scalar."""
-    examples = _inputs.examples(*predictions, **options)
+    examples = _inputs.examples(**data)
     hi, lo, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True
     )
@@ -73,16 +57,12 @@ def _decompositions(*predictions, **options):
 
 
 @twin(declared.brier_decomposition)
-def brier_decomposition(labels, probabilities, logits, *, sample_weight, ignore_index):
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
-    parts, _, valid = _decompositions(labels, probabilities, logits, **options)
+def brier_decomposition(**data):
+    parts, _, valid = _decompositions(data)
     return parts, valid
 
 
 @twin(declared.brier_decomposition_exact)
-def brier_decomposition_exact(
-    labels, probabilities, logits, *, sample_weight, ignore_index
-):
-    options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
-    _, parts, valid = _decompositions(labels, probabilities, logits, **options)
+def brier_decomposition_exact(**data):
+    _, parts, valid = _decompositions(data)
     return parts, valid
