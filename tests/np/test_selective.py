@@ -6,7 +6,6 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from sklearn import metrics as sklearn_metrics
 
 from tests import catalogue, references
 from uncertainty_metrics.numpy import _ranking, selective
@@ -100,29 +99,6 @@ def test_by_hand():
     # A tenth is half of the last one, which was wrong.
     accuracy = selective.oracle_collaborative_accuracy(**data, fraction=0.1)
     assert accuracy == pytest.approx(0.7)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_generalized_area_is_that_of_the_roc(dtype, rng):
-    confidences = np.round(5 * rng.normal(size=200)).astype(dtype)
-    correct = rng.normal(size=200) < confidences
-    correct[:2] = True, False
-    auroc = sklearn_metrics.roc_auc_score(correct, confidences)
-    risk = 1 - correct.mean()
-    expected = (1 - auroc) * risk * (1 - risk) + risk**2 / 2
-    result = selective.augrc(confidences=confidences, correct=correct)
-    assert result == pytest.approx(expected, rel=1e-12)
-
-
-def test_excess_is_over_the_best_order(rng):
-    confidences, correct, weights = ranked(rng)
-    for given in (None, weights, rng.integers(0, 4, 60)):
-        data = {"correct": correct, "sample_weight": given}
-        excess = selective.e_aurc(confidences=confidences, **data)
-        area = selective.aurc(confidences=confidences, **data)
-        best = selective.aurc(confidences=correct, **data)
-        assert excess == pytest.approx(area - best, abs=1e-14)
-        assert selective.e_aurc(confidences=correct, **data) < 1e-15
 
 
 @every_function
