@@ -96,39 +96,6 @@ def test_perfect_reversed_and_equal_scores(weights):
     assert detection.aupr(labels, [7, 7, 7, 7], **given) == pytest.approx(share)
 
 
-@every_function
-def test_order_changes_no_bit_and_weight_is_repetition(name, reference, options, rng):
-    labels, scores, weights = labelled(rng)
-    for given in (weights, 1e-9 * weights):
-        results = set()
-        for _ in range(4):
-            order = rng.permutation(80)
-            data = {"sample_weight": given[order], **options}
-            results.add(call(name, labels[order], scores[order], **data))
-        assert len(results) == 1
-    times = rng.integers(0, 4, 80)
-    times[:2] = 1
-    repeated = np.repeat(labels, times), np.repeat(scores, times)
-    np.testing.assert_allclose(
-        call(name, labels, scores, sample_weight=times, **options),
-        call(name, *repeated, **options),
-        rtol=1e-13,
-    )
-
-
-@every_function
-def test_scale_of_weights_does_not_matter(name, reference, options, rng):
-    labels, scores, weights = labelled(rng)
-    expected = call(name, labels, scores, sample_weight=weights, **options)
-    for scale in (0.1, 1e-200, 1e12, 1e200):
-        result = call(name, labels, scores, sample_weight=scale * weights, **options)
-        np.testing.assert_allclose(result, expected, rtol=1e-12)
-    if name != "aupr":  # Nor that of one class.
-        light = np.where(labels == 1, 1e-30, 1.0) * weights
-        result = call(name, labels, scores, sample_weight=light, **options)
-        np.testing.assert_allclose(result, expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize("scale", [None, 1.0, 0.1, 1e-9])
 def test_limits_are_reached_exactly(scale):
     # 3 of 10 are 0.1 + 0.2 but for rounding.
@@ -140,24 +107,3 @@ def test_limits_are_reached_exactly(scale):
         given = {"sample_weight": weights}
         assert detection.fpr_at_tpr(labels, scores, tpr, **given) == 0
         assert detection.fpr_at_tpr(labels, scores, tpr + 1e-9, **given) == 1
-
-
-@every_function
-def test_forms_of_the_input(name, reference, options, rng):
-    labels, scores, weights = labelled(rng)
-    expected = call(name, labels, scores, **options)
-    for forms in (
-        (labels.astype(bool), scores),
-        (labels.astype(np.float32), scores[:, None]),
-        (labels[:, None], scores),
-        (labels.reshape(8, 10), scores.reshape(8, 10)),
-        (labels.tolist(), scores.tolist()),
-    ):
-        assert call(name, *forms, **options) == expected
-    # What is left out may be anything.
-    ignored = np.append(labels, [255, 1]), np.append(scores, [np.nan, np.inf])
-    given = {"ignore_index": 255, "sample_weight": np.append(np.ones(81), 0)}
-    assert call(name, *ignored, **given, **options) == expected
-    for array in (labels, scores, weights):
-        array.flags.writeable = False
-    call(name, labels, scores, sample_weight=weights, **options)
