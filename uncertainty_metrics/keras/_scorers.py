@@ -27,8 +27,8 @@ from uncertainty_metrics.tensorflow import (
     _inputs,
 )
 
-# How a scale parameter becomes the standard deviation.
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
+SCALE_TRANSFORMS = get_args(ScaleTransform)
 # What saved metrics of predicted variances may name beside these: see `renewed_config`.
 _OLD_TRANSFORM = "softplus_variance"
 # The smallest scale of a log-density: optimizers square its gradients, which grow with
@@ -296,9 +296,7 @@ class NormalScorer(RealScorer):
 
     def __post_init__(self):
         if self.scale_transform != _OLD_TRANSFORM:
-            _checks.one_of(
-                "scale_transform", self.scale_transform, get_args(ScaleTransform)
-            )
+            _checks.one_of("scale_transform", self.scale_transform, SCALE_TRANSFORMS)
 
     def _axis(self):
         return "2 (mean and scale parameter)"
