@@ -220,12 +220,6 @@ def test_one_quantile_needs_no_axis(rng):
         um.CRPSSamples().update_state(y, np.ones([9, 1]))
 
 
-def test_crossed_bounds_are_scored():
-    metric = um.IntervalScore(0.5)
-    metric.update_state([0.0], [[1.0, -1.0]])
-    assert float(metric.result()) == -2 + 4 * 2
-
-
 def test_other_predictions_must_not_be_distributions(rng):
     from tensorflow_probability import distributions as tfd
 
