@@ -51,9 +51,8 @@ setup(
     license_files=["LICENSE"],
     packages=find_packages(include=["uncertainty_metrics", "uncertainty_metrics.*"]),
     package_data={
-        "uncertainty_metrics": ["*.pyi", "data/*.npz", "py.typed"],
-        "uncertainty_metrics.numpy": ["*.pyi", "regression/*.pyi"],
-        "uncertainty_metrics.regression": ["*.pyi"],
+        "": ["*.pyi"],
+        "uncertainty_metrics": ["data/*.npz", "py.typed"],
     },
     zip_safe=False,
     python_requires=">=3.10,<3.14",

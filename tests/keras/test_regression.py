@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from uncertainty_metrics.keras import losses
 from uncertainty_metrics.keras.metrics import regression
-from uncertainty_metrics.numpy.regression import _functions as np_regression
+from uncertainty_metrics.numpy import regression as np_regression
 
 keras = tf.keras
 pytestmark = pytest.mark.keras

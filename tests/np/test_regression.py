@@ -9,8 +9,8 @@ import pytest
 from scipy import optimize, stats
 from sklearn import metrics
 
-from uncertainty_metrics.numpy import recalibration
-from uncertainty_metrics.numpy.regression import _functions as regression
+from uncertainty_metrics.numpy import recalibration, regression
+from uncertainty_metrics.numpy.regression import _levels
 
 
 def make(rng, n=60, scale=1.0):
@@ -79,12 +79,12 @@ def test_curve_by_hand():
 
 @pytest.mark.parametrize("level", [1e-12, 0.5, 0.95, 1 - 1e-15])
 def test_limits_keep_their_digits(level):
-    limit = regression.normal_limits([level])[0]
+    limit = _levels.normal_limits([level])[0]
     assert limit == pytest.approx(-stats.norm.ppf((1 - level) / 2), rel=1e-9, abs=1e-15)
 
 
 def test_the_interval_is_closed():
-    limit = regression.normal_limits([0.95])[0]
+    limit = _levels.normal_limits([0.95])[0]
     beyond = np.nextafter(limit, 9)
     result = regression.interval_coverage([0, 0, 0], [1, 1, 1], [limit, -limit, beyond])
     assert result == 2 / 3
@@ -208,9 +208,7 @@ def test_calibrated_forecasts(rng):
     narrow = regression.evaluate_calibration(means, variances / 4, targets)
     assert narrow["mean_z_score"] == pytest.approx(2 * values["mean_z_score"])
     # E.g. a 95% interval of half the width holds 67% of the targets.
-    shares = 2 * stats.norm.cdf(
-        regression.normal_limits(np.linspace(0.1, 0.99, 10)) / 2
-    )
+    shares = 2 * stats.norm.cdf(_levels.normal_limits(np.linspace(0.1, 0.99, 10)) / 2)
     expected = np.mean(np.linspace(0.1, 0.99, 10) - (shares - 1))
     assert narrow["ece"] == pytest.approx(expected, abs=limit)
     assert regression.ence(means, variances / 4, targets) == pytest.approx(1, abs=0.1)
@@ -292,7 +290,7 @@ def test_intervals_equal_the_loop(n_bins, dtype, rng):
     density = np.array(expected) / total * n_bins
     np.testing.assert_allclose(histogram["density"], density, atol=1e-12)
     curve = regression.pit_calibration_curve(pit, n_bins, **options)
-    limits = regression.pit_limits(curve["expected_coverage"], ends[0].dtype)
+    limits = _levels.pit_limits(curve["expected_coverage"], ends[0].dtype)
     expected = [mass((1 - p) / 2, (1 + p) / 2) / total for p in limits]
     np.testing.assert_allclose(curve["observed_coverage"], expected, atol=1e-12)
     np.testing.assert_allclose(curve["bin_counts"], total)
@@ -366,7 +364,7 @@ def test_quantile_pit_keeps_the_coverage_of_the_intervals(rng):
     distances = np.abs(2 * regression.quantile_pit(knots, levels, targets) - 1)
     for low, high, level in ((0, 4, 0.9), (1, 3, 0.5)):
         covered = (knots[:, low] <= targets) & (targets <= knots[:, high])
-        limit = regression.pit_limits(np.array([level]), np.float64)
+        limit = _levels.pit_limits(np.array([level]), np.float64)
         np.testing.assert_array_equal(distances <= limit, covered)
 
 

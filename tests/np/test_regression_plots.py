@@ -7,7 +7,7 @@ from matplotlib import colors as mpl_colors
 from matplotlib import figure as mpl_figure
 from scipy import stats
 
-from uncertainty_metrics.numpy.regression import _functions as regression
+from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.visualization import regression as plots
 
 mpl.use("Agg")

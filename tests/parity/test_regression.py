@@ -11,9 +11,10 @@ import tensorflow_probability as tfp
 from scipy import stats
 
 from tests import references
+from uncertainty_metrics import regression as tf_regression
 from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy.regression import _functions as np_regression
-from uncertainty_metrics.tensorflow import regression as tf_regression
+from uncertainty_metrics.numpy import regression as np_regression
+from uncertainty_metrics.numpy.regression import _levels
 
 tfd = tfp.distributions
 ROOMS = pytest.mark.parametrize(
@@ -189,7 +190,7 @@ def test_graphs_of_any_size(row, rng):
 
 @DTYPES
 def test_the_interval_is_closed(dtype):
-    limit = dtype(np_regression.normal_limits([0.95])[0])
+    limit = dtype(_levels.normal_limits([0.95])[0])
     targets = np.array([limit, -limit, np.nextafter(limit, dtype(9))])
     zeros, ones = np.zeros(3, dtype), np.ones(3, dtype)
 
@@ -667,8 +668,3 @@ def test_distribution_pit_refuses():
         tf_regression.distribution_pit([0.0], [0.0])
     with pytest.raises(TypeError, match="`targets`"):
         tf_regression.distribution_pit(normal, ["a", "b"])
-
-
-def test_both_rooms_have_the_same_names():
-    shared = set(np_regression.__all__)
-    assert set(tf_regression.__all__) == shared | {"distribution_pit"}

@@ -9,7 +9,12 @@ import scoringrules
 import tensorflow as tf
 import tensorflow_probability as tfp
 
-from uncertainty_metrics.tensorflow import _closed_form_crps, _quadrature, _special
+from uncertainty_metrics.tensorflow import (
+    _cdfs,
+    _closed_form_crps,
+    _quadrature,
+    _special,
+)
 from uncertainty_metrics.tensorflow.distribution_scores import crps_distribution
 
 tfd = tfp.distributions
@@ -690,7 +695,7 @@ def test_sums_over_integers():
     ):
         expected = [sum_of_cells(frozen.cdf, frozen.sf, y, 900) for y in REALS]
         scores = crps_distribution(REALS, distribution)
-        assert _quadrature.is_discrete(distribution)
+        assert _cdfs.is_discrete(distribution)
         np.testing.assert_allclose(scores, expected, rtol=1e-9)
     poisson = tfd.Poisson(double(7.5))
     scores, valid = _quadrature.discrete(double(REALS), poisson)

@@ -16,9 +16,9 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy.regression import _functions as np_regression
+from uncertainty_metrics.numpy.regression import _levels
 from uncertainty_metrics.tensorflow import _inputs, distribution_scores
-from uncertainty_metrics.tensorflow import regression as tf_regression
+from uncertainty_metrics.tensorflow.regression.distribution_pit import cdf_ends
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import Distribution
@@ -111,7 +111,7 @@ class Width(_ScaleForecast):
         object.__setattr__(self, "level", _checks.open_unit("level", self.level))
 
     def _score(self, errors, scales):
-        (limit,) = np_regression.normal_limits([self.level])
+        (limit,) = _levels.normal_limits([self.level])
         return 2 * limit * scales
 
     def of_distribution(self, distribution, y):
@@ -149,12 +149,12 @@ class _Distance(_ScaleForecast):
         return tf.abs(errors) / scales
 
     def of_distribution(self, distribution, y):
-        ends, right = tf_regression.cdf_ends(distribution, y)
+        ends, right = cdf_ends(distribution, y)
         ends = [tf.where(right, 2 * end - 1, np.nan) for end in ends]
         return tf.abs(ends[0]) if len(ends) == 1 else tf.stack(ends)
 
     def given(self):
-        return Given(tuple(np_regression.pit_limits(self.levels, np.float32)))
+        return Given(tuple(_levels.pit_limits(self.levels, np.float32)))
 
     @property
     def levels(self) -> np.ndarray:
@@ -164,7 +164,7 @@ class _Distance(_ScaleForecast):
     @property
     def limits(self) -> np.ndarray:
         """What the scores inside of the intervals do not exceed, [L]."""
-        return np_regression.normal_limits(self.levels)
+        return _levels.normal_limits(self.levels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Curve(_Distance):
 
     @property
     def levels(self):
-        return np_regression.curve_levels(self.n_bins)
+        return _levels.curve_levels(self.n_bins)
 
 
 @dataclasses.dataclass(frozen=True)

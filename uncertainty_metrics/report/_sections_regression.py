@@ -13,7 +13,7 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.regression import _functions as regression
+from uncertainty_metrics.numpy.regression import _forecasts, _levels
 from uncertainty_metrics.report._blocks import SIDES
 from uncertainty_metrics.report._predictions import Regression, remembered
 from uncertainty_metrics.report._sections_intervals import (
@@ -31,13 +31,13 @@ _KOLMOGOROV = 1.358
 
 
 @remembered
-def forecasts_of(model: Regression) -> regression._Forecasts:
+def forecasts_of(model: Regression) -> _forecasts.Forecasts:
     """Returns the errors, variances and weights of the examples of positive weight.
 
     Raises:
       TypeError, ValueError: an argument is not valid; it is named as in the file.
     """
-    return regression.checked_forecasts(
+    return _forecasts.checked_forecasts(
         model.mean,
         _variances(model),
         model.target,
@@ -57,7 +57,7 @@ def _variances(model: Regression) -> np.ndarray:
     return np.square(stddev, dtype=np.float64)
 
 
-def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
+def normal_arguments(forecasts: _forecasts.Forecasts) -> dict[str, Any]:
     """Returns the arguments by which the metrics take the data.
 
     All of them depend on errors and variances only. Weights are at most 1, so that
@@ -72,7 +72,7 @@ def normal_arguments(forecasts: regression._Forecasts) -> dict[str, Any]:
     }
 
 
-def _check_size(forecasts: regression._Forecasts) -> None:
+def _check_size(forecasts: _forecasts.Forecasts) -> None:
     """Raises ValueError for numbers too large or small for the intervals.
 
     These need the cubes of their squares.
@@ -233,14 +233,14 @@ def _mean(values: np.ndarray, weights: np.ndarray | None) -> float:
     return float(np.average(values, weights=weights))
 
 
-def _scores(forecasts: regression._Forecasts, num_bins: int) -> np.ndarray:
+def _scores(forecasts: _forecasts.Forecasts, num_bins: int) -> np.ndarray:
     """Returns what the metrics of `_values` are of, a row of numbers an example.
 
     The last is the first level whose interval holds the target.
     """
     errors, variances, _ = forecasts
     z = forecasts.z
-    limits = regression.normal_limits(regression.curve_levels(num_bins))
+    limits = _levels.normal_limits(_levels.curve_levels(num_bins))
     columns = (
         errors**2,
         um.crps_normal_score(errors, np.zeros_like(errors), np.sqrt(variances)),
@@ -256,7 +256,7 @@ def _values(
 ) -> dict[str, float]:
     """Returns all metrics that have intervals: one pass for each resample."""
     squares, crps, nll, temperature, _ = np.average(scores, axis=0, weights=weights)
-    levels = regression.curve_levels(num_bins)
+    levels = _levels.curve_levels(num_bins)
     counts = np.bincount(scores[:, -1].astype(np.intp), weights, num_bins + 1)
     coverages = np.cumsum(counts)[:-1] / counts.sum()
     return {
@@ -270,7 +270,7 @@ def _values(
 
 def _intervals(
     bootstrap: Callable[..., ConfidenceInterval],
-    forecasts: regression._Forecasts,
+    forecasts: _forecasts.Forecasts,
     num_bins: int,
 ) -> dict[str, dict[str, Any]]:
     """Returns the interval of each metric; of one example, none."""

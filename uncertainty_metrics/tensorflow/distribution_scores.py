@@ -14,7 +14,12 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.tensorflow import _closed_form_crps, _inputs, _quadrature
+from uncertainty_metrics.tensorflow import (
+    _cdfs,
+    _closed_form_crps,
+    _inputs,
+    _quadrature,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
@@ -180,7 +185,7 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
 
 def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the scores and whether each can be relied on."""
-    distribution = _quadrature.bare(distribution)
+    distribution = _cdfs.bare(distribution)
     closed_form = _closed_form_crps.lookup(distribution)
     if closed_form is not None:
         result = closed_form(y, distribution)
@@ -193,7 +198,7 @@ def _score(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Tens
             f"{type(distribution).__name__} of dtype {distribution.dtype.name}",
         )
     check_parameters(distribution)
-    if _quadrature.is_discrete(distribution):
+    if _cdfs.is_discrete(distribution):
         return _quadrature.discrete(y, distribution)
     return _quadrature.continuous(y, distribution)
 

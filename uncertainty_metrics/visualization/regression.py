@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy.regression import _functions as regression
+from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.numpy.regression import _forecasts
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
 __all__ = [
@@ -314,7 +315,7 @@ def plot_uncertainty_vs_error(
       >>> ax.get_legend().get_texts()[0].get_text()
       'Correlation = 0.995'
     """
-    forecasts = regression.checked_forecasts(
+    forecasts = _forecasts.checked_forecasts(
         predictions, uncertainties, targets, mask, stddevs=stddevs
     )
     deviations, errors = np.sqrt(forecasts.variances), np.abs(forecasts.errors)
@@ -400,7 +401,7 @@ def create_calibration_report(
     data = predictions, uncertainties, targets
     options: dict[str, Any] = {"mask": mask, "stddevs": stddevs}
     numbers = regression.evaluate_calibration(*data, **options)
-    forecasts = regression.checked_forecasts(*data, **options)
+    forecasts = _forecasts.checked_forecasts(*data, **options)
     figure = _figure(figsize)
     panels = figure.subplots(2, 2)
     color = _series.color(0)

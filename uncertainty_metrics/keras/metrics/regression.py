@@ -15,7 +15,8 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _regression_scorers
 from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetric
-from uncertainty_metrics.tensorflow import _inputs, _search, _sums, regression
+from uncertainty_metrics.tensorflow import _inputs, _search, _sums
+from uncertainty_metrics.tensorflow.regression import _levels
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -60,7 +61,7 @@ def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums
     """Returns the weight of the scores between the limits, [1, limits + 1]."""
     if scores.shape.rank > 1:  # The two ends of intervals.
         ends = tf.unstack(scores)
-        masses = regression.ring_masses(ends, np.array(scorer.limits), weights)
+        masses = _levels.ring_masses(ends, np.array(scorer.limits), weights)
         return _sums.Sums(None, masses[None], tf.zeros_like(masses)[None])
     limits = tf.constant(scorer.limits, scores.dtype)
     cell = _search.search_sorted(limits, scores, "left")

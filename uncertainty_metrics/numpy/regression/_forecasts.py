@@ -1,0 +1,125 @@
+"""What the functions of means and variances, and of PIT values, take: checks.
+
+What is masked out or of weight 0 is left out before it is looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+
+
+class Forecasts(NamedTuple):
+    """Examples that count.
+
+    Attributes:
+      errors: targets less predictions, [N].
+      variances: > 0, [N].
+      weights: > 0, [N], or None for ones.
+    """
+
+    errors: np.ndarray
+    variances: np.ndarray
+    weights: np.ndarray | None
+
+    @property
+    @np.errstate(over="ignore")
+    def z(self) -> np.ndarray:
+        return self.errors / np.sqrt(self.variances)
+
+
+def included(
+    arguments: dict[str, ArrayLike],
+    mask: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Returns the arguments, of which the last tells the shape, and the weights, [N]
+    each; what is masked out or of weight 0 is left out before it is looked at.
+    """
+    arrays = {name: _inputs.as_array(name, value) for name, value in arguments.items()}
+    reference, last = list(arrays.items())[-1]
+    shape = last.shape
+    for name, array in arrays.items():
+        _checks.paired(name, array.shape, reference, shape)
+    kept = weights = None
+    if mask is not None:
+        mask = _inputs.as_array("mask", mask)
+        _checks.aligned_shape("mask", mask.shape, shape)
+        bad = (mask != 0) & (mask != 1)
+        if np.any(bad):
+            raise _checks.error("mask", "0 or 1", _inputs.first(bad, mask))
+        kept = _inputs.sample_weights(mask, shape) > 0
+    if sample_weight is not None:
+        weights = _inputs.sample_weights(sample_weight, shape)
+        kept = weights > 0 if kept is None else kept & (weights > 0)
+    flat = [array.reshape(-1) for array in arrays.values()]
+    if kept is None:
+        return flat, None
+    if not np.any(kept):
+        raise _checks.error(
+            reference,
+            "at least one example of positive weight that is not masked out",
+            "none",
+        )
+    return [array[kept] for array in flat], None if weights is None else weights[kept]
+
+
+def variances(name: str, value: ArrayLike) -> np.ndarray:
+    """Returns finite float64 variances > 0, of `stddevs` the squares."""
+    array = _inputs.finite(name, value)
+    if name != "stddevs":
+        bad = array <= 0
+        if np.any(bad):
+            raise _checks.error(name, "variances > 0", _inputs.first(bad, array))
+        return array
+    with np.errstate(over="ignore", under="ignore"):
+        squares = array * array
+    bad = (array <= 0) | (squares <= 0) | np.isinf(squares)
+    if np.any(bad):
+        raise _checks.error(
+            name,
+            "standard deviations > 0, with finite squares > 0",
+            _inputs.first(bad, array),
+        )
+    return squares
+
+
+def spread(
+    uncertainties: Any, stddevs: Any, name: str = "uncertainties"
+) -> tuple[str, Any]:
+    """Returns the name and the value of the one that was given."""
+    given = _checks.exactly_one(**{name: uncertainties, "stddevs": stddevs})
+    return given, stddevs if given == "stddevs" else uncertainties
+
+
+def check_targets(targets: Any) -> None:
+    """Raises ValueError if there are none; `stddevs=` alone makes them an option."""
+    if targets is None:
+        raise _checks.error("targets", "given", None)
+
+
+def checked_forecasts(
+    predictions: ArrayLike,
+    uncertainties: ArrayLike | None,
+    targets: ArrayLike | None,
+    mask: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
+    names: tuple[str, str] = ("predictions", "uncertainties"),
+) -> Forecasts:
+    name, given = spread(uncertainties, stddevs, names[1])
+    check_targets(targets)
+    arguments: dict[str, Any] = {names[0]: predictions, name: given, "targets": targets}
+    (mean, given, y), weights = included(arguments, mask, sample_weight)
+    mean, y = _inputs.finite(names[0], mean), _inputs.finite("targets", y)
+    return Forecasts(y - mean, variances(name, given), weights)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def mean(values: np.ndarray, weights: np.ndarray | None) -> float:
+    return float(np.average(values, weights=weights))

@@ -1,0 +1,208 @@
+"""Calibration of any forecasts, by the PIT values of their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import PITInterval
+from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy.regression import _forecasts, _levels
+
+__all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
+
+
+def _pit_values(
+    pit: ArrayLike | PITInterval,
+    mask: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[list[np.ndarray], np.ndarray | None]:
+    """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
+    upper ends of intervals; and weights.
+    """
+    arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
+    ends, weights = _forecasts.included(arguments, mask, sample_weight)
+    ends = [
+        _inputs.check_probabilities(_inputs.native_floating(values), name)
+        for name, values in zip(arguments, ends, strict=True)
+    ]
+    if len(ends) > 1:
+        single = all(values.dtype.itemsize <= 4 for values in ends)
+        lower, upper = ends = [
+            values.astype(np.float32 if single else np.float64) for values in ends
+        ]
+        bad = lower > upper
+        if np.any(bad):
+            raise _checks.error("lower", "<= `upper`", _inputs.first(bad, lower))
+    return ends, weights
+
+
+def _spread_masses(
+    ends: Sequence[np.ndarray],
+    cells: Sequence[np.ndarray],
+    edges: np.ndarray,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """Returns the weight in each cell, that of an example being spread evenly from its
+    lower to its upper end.
+
+    `cells` are those of the ends; `edges` are in the precision that says so.
+    """
+    edges = edges.astype(np.float64)
+    lower, upper = (values.astype(np.float64) for values in ends)
+    first, last = cells
+    n = len(edges) - 1
+    whole = np.ones(len(lower)) if weights is None else weights
+    width = np.where(first < last, upper - lower, 1.0)
+    start = np.where(first < last, (edges[first + 1] - lower) / width, 1.0)
+    end = np.where(first < last, (upper - edges[last]) / width, 0.0)
+    masses = np.bincount(first, start * whole, n) + np.bincount(last, end * whole, n)
+    # Of a cell between the two it holds a share by width: only then is it not tiny.
+    slope = np.where(last - first > 1, whole / width, 0.0)
+    steps = np.bincount(first + 1, slope, n + 1) - np.bincount(last, slope, n + 1)
+    return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
+
+
+def pit_histogram(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, np.ndarray]:
+    """Histogram of PIT values.
+
+    It is flat where forecasts are calibrated, shaped like a U where they are too
+    narrow, like a hill where too wide, and slanted where biased. The mass of an
+    interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
+      `density` [n_bins], which is 1 for a uniform distribution.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
+      >>> [float(value) for value in histogram["density"]]
+      [1.5, 0.5]
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
+    """
+    n_bins = _checks.bins("n_bins", n_bins)
+    ends, weights = _pit_values(pit, mask, sample_weight)
+    cells = [_binning.even_index(values, n_bins) for values in ends]
+    if len(ends) == 1:
+        counts = np.bincount(cells[0], weights, n_bins)
+    else:
+        edges = _binning.even_edges(n_bins, ends[0].dtype)
+        counts = _spread_masses(ends, cells, edges, weights)
+    return {
+        "edges": _binning.even_edges(n_bins),
+        "counts": counts.astype(np.float64),
+        "density": counts / counts.sum() * n_bins,
+    }
+
+
+def pit_calibration_curve(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, np.ndarray]:
+    """Observed against expected coverage of central intervals, by PIT values.
+
+      observed(p) = share of examples with |2 PIT - 1| <= p
+
+    The mass of an interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict as that of `compute_calibration_curve`, which it equals for the PIT values
+      of Normal forecasts.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.regression.pit_calibration_curve([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> [float(value) for value in curve["observed_coverage"]]
+      [0.25, 0.5, 0.75]
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    levels = _levels.curve_levels(n_bins)
+    ends, weights = _pit_values(pit, mask, sample_weight)
+    limits = _levels.pit_limits(levels, ends[0].dtype)
+    ends = [2 * values.astype(np.float64) - 1 for values in ends]
+    if len(ends) == 1:
+        return _levels.curve(np.abs(ends[0]), limits, levels, weights)
+    edges = _levels.interval_edges(limits)
+    cells = [np.searchsorted(edges[1:-1], values) for values in ends]
+    masses = _spread_masses(ends, cells, edges, weights)
+    below, middle, above = np.split(masses, [n_bins, n_bins + 1])
+    within = np.cumsum(np.concatenate([middle, below[::-1] + above]))
+    return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
+
+
+def pit_calibration_error(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Expected calibration error of any forecasts, by their PIT values.
+
+      ECE = mean over p of |observed(p) - p|
+
+    over the levels of `pit_calibration_curve`.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A number in [0, 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> round(float(error), 6)
+      0.145
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    return _levels.curve_error(
+        pit_calibration_curve(pit, n_bins, mask, sample_weight=sample_weight)
+    )

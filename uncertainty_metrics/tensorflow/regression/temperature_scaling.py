@@ -1,0 +1,73 @@
+"""Recalibration of predicted variances by one factor, on tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
+from uncertainty_metrics.numpy.regression import temperature_scaling as declared
+from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.tensorflow.regression import _forecasts
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+__all__ = ["TemperatureScaling"]
+
+
+class TemperatureScaling(declared.TemperatureScaling):
+    """Recalibration of predicted variances by one factor, the temperature.
+
+      calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
+
+    As `um.numpy.regression.TemperatureScaling`: the fit is eager and in float64, and
+    `transform` takes and returns tensors, in graphs too.
+
+    Attributes:
+      temperature: the fitted T, a float > 0; 1.0 before the fit.
+      is_fitted: whether there was a fit.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> scaler = um.regression.TemperatureScaling()
+      >>> scaler = scaler.fit([0.0, 0.0], [1.0, 1.0], [1.0, 3.0])
+      >>> scaler.temperature
+      5.0
+      >>> scaler.transform([1.0, 2.0]).numpy().tolist()
+      [5.0, 10.0]
+    """
+
+    def transform(
+        self,
+        uncertainties: TensorLike | None = None,
+        *,
+        stddevs: TensorLike | None = None,
+    ) -> tf.Tensor:
+        """Multiplies variances by the temperature, standard deviations by its root.
+
+        Args:
+          uncertainties: predicted variances, > 0, of any shape.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+        Returns:
+          Variances, or standard deviations, of that shape, float32 or float64 as they
+          are. NaN inside a graph where eager execution raises ValueError for values.
+
+        Raises:
+          ValueError: there was no fit, or an argument is not as described.
+        """
+        temperature = self._require_fitted()
+        name, given = np_forecasts.spread(uncertainties, stddevs)
+        tensor = _inputs.as_tensor(name, given)
+        _checks.paired(name, tensor.shape, name, tensor.shape)
+        values = tf.cast(tensor, _inputs.predictions_dtype(tensor))
+        factor = math.sqrt(temperature) if name == "stddevs" else temperature
+        return _inputs.nan_unless(
+            _forecasts.is_variance(_forecasts.variances(name, values)),
+            factor * values,
+            lambda: declared.TemperatureScaling.transform(self, **{name: given}),
+        )
