@@ -18,8 +18,8 @@ Arguments that all functions share:
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +27,14 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _crossfit, _inputs
+from uncertainty_metrics.numpy import _inputs, _crossfit
+from uncertainty_metrics.numpy._crossfit import Weights
+from uncertainty_metrics.numpy._survival_curves import (
+    FollowUp,
+    Kernel,
+    SurvivalAggregation,
+    SurvivalCurves,
+)
 
 __all__ = [
     "CCE",
@@ -38,220 +45,15 @@ __all__ = [
     "censored_calibration_error_conf_int",
 ]
 
-SURVIVAL_AGGREGATIONS = ("Kaplan-Meier", "Nelson-Aalen")
 # The factor c of the Gaussian exp(-c (d / bandwidth)^2) that is as wide as each kernel.
-KERNELS = {"rbf": 1.0, "cubic": 4.5}
+_WIDTHS: dict[Kernel, float] = {"rbf": 1.0, "cubic": 4.5}
 # Ends of the bandwidths tried, as shares of the number of examples.
 DEFAULT_RANGE = (0.0, 0.1)
 
-# Probabilities of being followed are at least this: no example counts for more than 20.
-LEAST_FOLLOWED = 0.05
 # The bandwidth for c_hat is that of the least error divided by n to half of this.
 UNDERSMOOTHING = 0.08
 
 _LEAST_BANDWIDTH = 1e-12  # Far below the distance of neighbours.
-_STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that curves are computed for.
-_LEAST_EXPONENT = 37.0  # exp(-37) is below the rounding of 1.
-_BLOCK = 2**18  # Entries of the curves computed at once, or 16 curves.
-
-
-@dataclasses.dataclass(frozen=True)
-class _FollowUp:
-    """What became of each example by the end time.
-
-    Attributes:
-      probs: forecasts [n].
-      happened: whether the event was seen by then, boolean [n].
-      lost: whether the example was censored by then, boolean [n].
-      key: order in time, integers [n]: `2 rank` of an event, `2 rank + 1` of a
-        censoring, and one number above all of them for who was followed beyond.
-      order: the examples in order of their keys, [n].
-    """
-
-    probs: np.ndarray
-    happened: np.ndarray
-    lost: np.ndarray
-    key: np.ndarray
-    order: np.ndarray
-
-    @classmethod
-    def until(
-        cls, end_time: float, probs: np.ndarray, times: np.ndarray, event: np.ndarray
-    ) -> _FollowUp:
-        """Returns it for checked arrays."""
-        happened = event & (times <= end_time)
-        lost = ~event & (times <= end_time)
-        rank = np.unique(times, return_inverse=True)[1]
-        key = np.where(happened | lost, 2 * rank + lost, 2 * len(rank))
-        return cls(probs, happened, lost, key, np.argsort(key, kind="stable"))
-
-
-def _kernel(
-    distance: np.ndarray, nearest: np.ndarray, bandwidth: float, kernel_fn: str
-) -> np.ndarray:
-    """Returns the kernel at distances [rows, columns], relative to the nearest example
-    [rows] where that is far away.
-    """
-    nearest = nearest[:, None]
-    if kernel_fn == "rbf":
-        exponent = (nearest - distance) * (nearest + distance) / bandwidth**2
-        return np.exp(np.minimum(exponent, 0))  # Above 0 by rounding alone.
-    width = _reach(nearest, bandwidth, kernel_fn)
-    return np.maximum(1 - (distance / width) ** 2, 0) ** 3
-
-
-def _reach(nearest: np.ndarray, bandwidth: float, kernel_fn: str) -> np.ndarray:
-    """Returns the distance at which the kernel is 0, [rows]."""
-    if kernel_fn == "rbf":
-        return np.sqrt(nearest**2 + _LEAST_EXPONENT * bandwidth**2)
-    return np.maximum(bandwidth, 1.5 * nearest)
-
-
-def _survival_curves(
-    kernel: np.ndarray, beyond: np.ndarray, lost: np.ndarray, ties: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns the survival curves of each row, [rows, columns + 1] each.
-
-    Entry m of a curve is its value after the first m columns.
-
-    Args:
-      kernel: weights of the examples seen or lost, in order of time, [rows, columns].
-      beyond: total weight of those followed to the end, [rows].
-      lost: which columns are censored.
-      ties: for Nelson-Aalen, the first column of the events, or of the censorings, at
-        the time of each column; None for Kaplan-Meier.
-
-    Returns:
-      later: S(end) / S, the probability of no event from then on.
-      followed: G, the probability of not being censored, at least LEAST_FOLLOWED.
-      compensator: the sum of the steps of `later`, each divided by G before it.
-    """
-    rows, columns = kernel.shape
-    at_risk = np.empty([rows, columns + 1])
-    at_risk[:, -1], at_risk[:, :-1] = beyond, kernel
-    at_risk = np.cumsum(at_risk[:, ::-1], axis=1)[:, ::-1]
-    with np.errstate(invalid="ignore"):  # 0 / 0 where nobody is left.
-        if ties is None:
-            kept = at_risk[:, 1:] / at_risk[:, :-1]
-        else:
-            kept = np.exp(-kernel / at_risk[:, ties])
-    kept[at_risk[:, :-1] == 0] = 1.0
-
-    later, followed = np.ones_like(at_risk), np.ones_like(at_risk)
-    np.cumprod(np.where(lost, 1.0, kept)[:, ::-1], axis=1, out=later[:, -2::-1])
-    np.cumprod(np.where(lost, kept, 1.0), axis=1, out=followed[:, 1:])
-    np.maximum(followed, LEAST_FOLLOWED, out=followed)
-    compensator = np.zeros_like(at_risk)
-    steps = np.diff(later, axis=1) / followed[:, :-1]
-    np.cumsum(steps, axis=1, out=compensator[:, 1:])
-    return later, followed, compensator
-
-
-@dataclasses.dataclass(frozen=True)
-class _Curves:
-    """Survival curves conditional on the forecast, of some examples for others.
-
-    Attributes:
-      data: all examples.
-      kernel_fn: one of KERNELS.
-      aggregation: one of SURVIVAL_AGGREGATIONS.
-    """
-
-    data: _FollowUp
-    kernel_fn: str
-    aggregation: str
-
-    def pseudo_outcomes(self, fold: np.ndarray, bandwidth: float) -> np.ndarray:
-        """Returns the pseudo-outcomes [n], with the curves of the other folds.
-
-        Infinite bandwidth: curves that do not depend on the forecast.
-        """
-        outcomes = np.empty(len(fold))
-        for k in range(fold.max() + 1):  # Each fold has curves of its own.
-            test = np.flatnonzero(fold == k)
-            train = np.flatnonzero(fold != k)
-            outcomes[test] = self._pseudo_outcomes(train, test, bandwidth)
-        return outcomes
-
-    def _pseudo_outcomes(
-        self, train: np.ndarray, test: np.ndarray, bandwidth: float
-    ) -> np.ndarray:
-        """Returns the pseudo-outcomes of the test examples, interpolated between those
-        with the curves of a grid of forecasts.
-
-        An example that leaves at X, and is lost or has its event then, has
-
-          Y = 1 - S(end) + [event at X <= end] Q(X) / G(X-)
-              - sum over v <= min(X, end) of (Q(v) - Q(v-)) / G(v-)
-
-        with Q(v) = S(end) / S(v). The step of Q is Q(v) times the hazard of S at v, so
-        that the mean is right for any G if S is, and for any S if G is.
-        """
-        data, probs = self.data, self.data.probs[test]
-        start = probs.min()
-        step = min(bandwidth / _STEPS_PER_BANDWIDTH, _crossfit.positive_range(probs))
-        place = (probs - start) / step
-        left = np.floor(place).astype(np.int64)
-        nodes = np.unique(np.concatenate([left, left + 1]))
-
-        order = np.argsort(left, kind="stable")
-        right_share = (place - left)[order]
-        left = np.searchsorted(nodes, left[order])
-        key, happened = data.key[test[order]] | 1, data.happened[test[order]]
-        outcomes = np.zeros(len(test))
-        for first, keys, curves in self._blocks(train, start + step * nodes, bandwidth):
-            later, followed, compensator = curves
-            for side, share in enumerate([1 - right_share, right_share]):
-                # The examples whose node on this side is in the block.
-                ends = np.searchsorted(left + side, [first, first + len(later)])
-                at = slice(*ends)
-                entry = left[at] + side - first, np.searchsorted(keys, key[at])
-                outcomes[at] += share[at] * (
-                    1
-                    - later[entry[0], 0]
-                    + happened[at] * later[entry] / followed[entry]
-                    - compensator[entry]
-                )
-        result = np.empty(len(test))
-        result[order] = outcomes
-        return result
-
-    def _blocks(
-        self, train: np.ndarray, grid: np.ndarray, bandwidth: float
-    ) -> Iterator[tuple[int, np.ndarray, tuple[np.ndarray, ...]]]:
-        """Yields, for a few nodes of the ascending grid at a time: the number of the
-        first, the keys of the columns of their curves, and the curves.
-        """
-        data = self.data
-        place = np.empty_like(data.order)
-        place[data.order] = np.arange(len(place))
-        train = train[np.argsort(data.probs[train], kind="stable")]
-        probs, place = data.probs[train], place[train]
-        num_seen = np.count_nonzero(data.happened | data.lost)
-
-        above = np.searchsorted(probs, grid)
-        padded = np.concatenate([[-np.inf], probs, [np.inf]])
-        nearest = np.minimum(grid - padded[above], padded[above + 1] - grid)
-        reach = _reach(nearest, bandwidth, self.kernel_fn) * (1 + 1e-9)
-        begin = np.searchsorted(probs, grid - reach)
-        end = np.searchsorted(probs, grid + reach, side="right")
-
-        size = max(16, _BLOCK // len(train))
-        for first in range(0, len(grid), size):
-            block = slice(first, first + size)
-            places = np.sort(place[np.min(begin[block]) : np.max(end[block])])
-            columns = data.order[places]
-            distance = np.abs(grid[block, None] - data.probs[columns])
-            kernel = _kernel(distance, nearest[block], bandwidth, self.kernel_fn)
-            seen = np.searchsorted(places, num_seen)
-            keys = data.key[columns[:seen]]
-            ties = None
-            if self.aggregation == "Nelson-Aalen":
-                ties = np.searchsorted(keys, keys)
-            curves = _survival_curves(
-                kernel[:, :seen], kernel[:, seen:].sum(axis=1), keys % 2 == 1, ties
-            )
-            yield first, keys, curves
 
 
 def _column(name: str, value: ArrayLike, probs: np.ndarray) -> np.ndarray:
@@ -271,7 +73,7 @@ def _positive(name: str, value: Any) -> float:
 
 def _follow_up(
     probs: ArrayLike, times: ArrayLike, event: ArrayLike, end_time: float
-) -> _FollowUp:
+) -> FollowUp:
     """Checks the data."""
     probs = _crossfit.check_probs("probs", probs)
     times = _column("times", times, probs)
@@ -287,7 +89,7 @@ def _follow_up(
         raise _checks.error(
             "end_time", f"at most the largest of `times`, {times.max()}", end_time
         )
-    return _FollowUp.until(end_time, probs, times, event == 1)
+    return FollowUp.until(end_time, probs, times, event == 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -332,9 +134,9 @@ class CensoredCalibrationError:
     end_time: float
     folds: int = 5
     weight_trunc: float = 0.05
-    weights: str = "constant"
-    survival_aggregation: str = "Kaplan-Meier"
-    kernel_fn: str = "rbf"
+    weights: Weights = "constant"
+    survival_aggregation: SurvivalAggregation = "Kaplan-Meier"
+    kernel_fn: Kernel = "rbf"
     orthogonal: bool = False
     num_repeats: int = 4
     normalize: bool = False
@@ -350,9 +152,11 @@ class CensoredCalibrationError:
         _crossfit.ignore_bootstrap_size(bootstrap_size, stacklevel=4)
         _positive("end_time", self.end_time)
         _checks.one_of(
-            "survival_aggregation", self.survival_aggregation, SURVIVAL_AGGREGATIONS
+            "survival_aggregation",
+            self.survival_aggregation,
+            get_args(SurvivalAggregation),
         )
-        _checks.one_of("kernel_fn", self.kernel_fn, tuple(KERNELS))
+        _checks.one_of("kernel_fn", self.kernel_fn, get_args(Kernel))
         _checks.positive_integer("num_repeats", self.num_repeats)
         _crossfit.check_settings(self)
 
@@ -399,14 +203,14 @@ class CensoredCalibrationError:
         return _crossfit.positive_range(probs) / parts
 
     def _fit(
-        self, data: _FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
+        self, data: FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
     ) -> _crossfit.Fit:
         """Returns the squared error by one assignment to folds."""
-        probs, factor = data.probs, KERNELS[self.kernel_fn]
+        probs, factor = data.probs, _WIDTHS[self.kernel_fn]
         w = _crossfit.weight_function(probs, self.weights, self.weight_trunc)
         fold = _crossfit.rank_folds(probs, self.folds, rng)
         smoother = _crossfit.KernelSmoother(probs, fold, self.folds)
-        curves = _Curves(data, self.kernel_fn, self.survival_aggregation)
+        curves = SurvivalCurves(data, self.kernel_fn, self.survival_aggregation)
 
         # The bandwidth is chosen with curves that do not need one. Everything is
         # written in Y - p and c_hat - p.
@@ -454,10 +258,10 @@ def censored_calibration_error(
     hyperparam_range: ArrayLike | None = None,
     *,
     folds: int = 5,
-    weights: str = "constant",
+    weights: Weights = "constant",
     weight_trunc: float = 0.05,
-    survival_aggregation: str = "Kaplan-Meier",
-    kernel_fn: str = "rbf",
+    survival_aggregation: SurvivalAggregation = "Kaplan-Meier",
+    kernel_fn: Kernel = "rbf",
     orthogonal: bool = False,
     num_repeats: int = 4,
     normalize: bool = False,
@@ -566,10 +370,10 @@ def censored_calibration_error_conf_int(
     *,
     alpha: float = 0.05,
     folds: int = 5,
-    weights: str = "constant",
+    weights: Weights = "constant",
     weight_trunc: float = 0.05,
-    survival_aggregation: str = "Kaplan-Meier",
-    kernel_fn: str = "rbf",
+    survival_aggregation: SurvivalAggregation = "Kaplan-Meier",
+    kernel_fn: Kernel = "rbf",
     orthogonal: bool = False,
     num_repeats: int = 4,
     normalize: bool = False,

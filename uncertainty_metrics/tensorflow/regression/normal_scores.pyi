@@ -1,11 +1,11 @@
 # As written by scripts/write_stubs.py.
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.tensorflow._typing import TensorLike
-from collections.abc import Sequence
 
 def evaluate_calibration(
     predictions: TensorLike,
