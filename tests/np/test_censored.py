@@ -1,16 +1,18 @@
 """The censored calibration error against loops, product limits and known truths."""
 
+import inspect
 import itertools
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from benchmarks import censored_coverage
-from uncertainty_metrics.numpy import _crossfit, censored
+from uncertainty_metrics.numpy import _crossfit, _survival_curves, censored
 
-AGGREGATIONS = ["Kaplan-Meier", "Nelson-Aalen"]
+AGGREGATIONS = get_args(_survival_curves.SurvivalAggregation)
 KERNELS = {
     "rbf": lambda u: math.exp(-u * u),
     "cubic": lambda u: max(1 - u * u, 0) ** 3,
@@ -42,7 +44,7 @@ def naive_outcome(time, happened, p, train, end, kernel, aggregation):
         events = sum(w for w, t, e in weights if t == u and e == 1)
         lost = sum(w for w, t, e in weights if t == u and e == 0)
         factor = shrink(events / at_risk) if at_risk > 0 else 1.0
-        steps.append((u, factor, max(followed, censored.LEAST_FOLLOWED)))
+        steps.append((u, factor, max(followed, _survival_curves.LEAST_FOLLOWED)))
         survival *= factor
         if lost > 0:  # After the events of this time.
             followed *= shrink(lost / (at_risk - events))
@@ -56,7 +58,7 @@ def naive_outcome(time, happened, p, train, end, kernel, aggregation):
         later = math.prod(f for v, f, _ in steps if v > time)
         before = [g for v, _, g in steps if v >= time]
         # Nobody of the training examples may have left between this time and the end.
-        last = max(followed, censored.LEAST_FOLLOWED)
+        last = max(followed, _survival_curves.LEAST_FOLLOWED)
         outcome += later / (before[0] if before else last)
     return outcome
 
@@ -78,8 +80,10 @@ def naive_outcomes(data, fold, end, bandwidth, kernel_fn, aggregation):
 
 def pseudo_outcomes(data, fold, end, bandwidth, kernel_fn="rbf", aggregation=None):
     p, times, event = data
-    follow_up = censored._FollowUp.until(end, p, times, event == 1)
-    curves = censored._Curves(follow_up, kernel_fn, aggregation or AGGREGATIONS[0])
+    follow_up = _survival_curves.FollowUp.until(end, p, times, event == 1)
+    curves = _survival_curves.SurvivalCurves(
+        follow_up, kernel_fn, aggregation or AGGREGATIONS[0]
+    )
     return curves.pseudo_outcomes(fold, bandwidth)
 
 
@@ -105,7 +109,7 @@ def test_curves_in_blocks_equal_curves_at_once(data, aggregation, rng, monkeypat
     fold = np.arange(len(p)) % 3
     args = (p, times, event), fold, 1.0, 0.02, "rbf", aggregation
     expected = pseudo_outcomes(*args)
-    monkeypatch.setattr(censored, "_BLOCK", 1)
+    monkeypatch.setattr(_survival_curves, "_BLOCK", 1)
     np.testing.assert_allclose(pseudo_outcomes(*args), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -114,24 +118,20 @@ def test_curves_in_blocks_equal_curves_at_once(data, aggregation, rng, monkeypat
 def test_outcomes_without_censoring_are_the_labels(bandwidth, aggregation, rng):
     p, times = rng.uniform(size=200), rng.integers(10, size=200) / 5
     fold = np.arange(200) % 5
-    outcomes = pseudo_outcomes(
-        (p, times, np.ones(200)), fold, 1.0, bandwidth, "rbf", aggregation
-    )
-    np.testing.assert_allclose(outcomes, times <= 1, atol=1e-9)
     # Who is censored at the end or later is as good as not censored.
-    event = times < 1
-    outcomes = pseudo_outcomes(
-        (p, times, event), fold, 1.0, bandwidth, "rbf", aggregation
-    )
-    np.testing.assert_allclose(outcomes, times < 1, atol=1e-9)
+    for event, happened in ((np.ones(200), times <= 1), (times < 1, times < 1)):
+        outcomes = pseudo_outcomes(
+            (p, times, event), fold, 1.0, bandwidth, "rbf", aggregation
+        )
+        np.testing.assert_allclose(outcomes, happened, atol=1e-9)
 
 
 def test_survival_curves_are_the_product_limit(data):
     _, times, event = data
-    follow_up = censored._FollowUp.until(1.0, np.zeros(300), times, event == 1)
+    follow_up = _survival_curves.FollowUp.until(1.0, np.zeros(300), times, event == 1)
     columns = follow_up.order[: np.count_nonzero(follow_up.key < 600)]
     beyond = np.array([300.0 - len(columns)])
-    later, followed, _ = censored._survival_curves(
+    later, followed, _ = _survival_curves.product_limits(
         np.ones([1, len(columns)]), beyond, follow_up.lost[columns], None
     )
     for u in np.unique(times[times <= 1]):
@@ -170,7 +170,8 @@ def test_mean_is_right_if_one_of_the_curves_is(aggregation, right, rng):
     lost = np.arange(2 * steps) % 2 == 1
     ties = None if aggregation == "Kaplan-Meier" else np.arange(2 * steps)
     later, followed, compensator = (
-        curve[0] for curve in censored._survival_curves(kernel, beyond, lost, ties)
+        curve[0]
+        for curve in _survival_curves.product_limits(kernel, beyond, lost, ties)
     )
     # All that may happen to an example, with its probability.
     mean, left = 0.0, 1.0
@@ -286,15 +287,6 @@ def test_interval_equals_a_loop(data, options, censoring):
     )
 
 
-def test_range_of_the_bandwidths_may_be_an_array(data):
-    ends = (0.0, 0.2)
-    values = {
-        censored.cce(*data, 1.0, default_hyperparam_range=of_type(ends), num_repeats=1)
-        for of_type in (tuple, list, np.array)
-    }
-    assert len(values) == 1
-
-
 def test_repeats_are_summarised_by_medians(data):
     p, times, event = data
     metric = censored.CensoredCalibrationError(1.0, num_repeats=3)
@@ -372,13 +364,9 @@ def test_finds_no_error_in_constant_forecasts_that_are_right(rng):
     np.testing.assert_allclose(off, p[0] / 2, rtol=1e-3)
 
 
-def test_same_seed_same_interval_and_data_untouched(data):
-    copies = [column.copy() for column in data]
-    for column in data:
-        column.flags.writeable = False
+def test_same_seed_same_interval(data):
     state = np.random.get_state()[1].copy()  # noqa: NPY002
     first = censored.cce_conf_int(*data, 1.0, seed=7)
-    censored.cce(*data, 1.0, seed=1)
     assert censored.cce_conf_int(*data, 1.0, seed=7) == first
     metric = censored.CCE(1.0, seed=7)
     for _ in range(2):
@@ -386,25 +374,25 @@ def test_same_seed_same_interval_and_data_untouched(data):
     assert metric.rms_calibration_error(*data) == first.estimate
     assert censored.cce_conf_int(*data, 1.0, seed=8) != first
     np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
-    for column, copy in zip(data, copies, strict=True):
-        np.testing.assert_array_equal(column, copy)
 
 
 def test_other_forms_of_the_same_data(data):
     p, times, event = data
     times = np.round(times * 8) / 8
     expected = censored.cce_conf_int(p, times, event, 1.0)
-    columns = p[:, None], times[:, None], event[:, None]
-    for form in [
-        (p.tolist(), times.tolist(), event.tolist()),
-        (p.astype(np.float32), times.astype(np.float16), event.astype(bool)),
-        columns,
-        (p, 8 * times.astype(np.float32), event.astype(float)),
+    assert all(type(value) is float for value in expected)
+    for *form, end in [
+        (p.tolist(), times.tolist(), event.tolist(), 1),
+        (p.astype(np.float32), times.astype(np.float16), event.astype(bool), 1),
+        (p[:, None], times[:, None], event[:, None], 1),
+        (p, 8 * times.astype(np.float32), event.astype(float), 8),
     ]:
-        end = 8 if form[1] is not times and np.max(form[1]) > 8 else 1
         result = censored.cce_conf_int(*form, end)
         np.testing.assert_allclose(result, expected, rtol=1e-12)
-    assert all(type(value) is float for value in expected)
+    options = {"default_hyperparam_range": (0.0, 0.2), "num_repeats": 1}
+    value = censored.cce(*data, 1.0, **options)
+    options["default_hyperparam_range"] = np.array([0.0, 0.2])
+    assert censored.cce(*data, 1.0, **options) == value
 
 
 def test_intervals_nest_and_larger_weights_need_the_mean(data):
@@ -457,67 +445,66 @@ GOOD = {
     "event": [0, 1, 1, 0, 1],
     "end_time": 2.0,
 }
-BAD = [
-    (
-        {"probs": [0.1, 0.4, 1.6, 0.9, 0.5]},
-        r"`probs` must be in \[0, 1\].*1.6 at \[2\]",
-    ),
-    ({"probs": [0.1, 0.4, np.nan, 0.9, 0.5]}, r"`probs` must be in \[0, 1\]"),
-    ({"probs": np.zeros([5, 2])}, r"`probs` must be of shape \[n\]"),
-    ({"probs": []}, "`probs` must be at least one example"),
-    ({"probs": [[0.1, 0.4], [0.2]]}, "`probs` must be a rectangular array"),
-    ({"times": [1.0, 2.0]}, r"`times` must be of the shape of `probs`, \[5\].*\[2\]"),
-    ({"times": np.ones([5, 5])}, r"`times` must be of the shape of `probs`"),
-    ({"times": 1.0}, r"`times` must be of the shape of `probs`, \[5\].*\[\]"),
-    ({"times": [1, 2, -1.0, 3, 1]}, r"`times` must be >= 0. Received: -1.0 at \[2\]"),
-    (
-        {"times": [1, 2, np.nan, 3, 1]},
-        r"`times` must be finite. Received: nan at \[2\]",
-    ),
-    (
-        {"times": [1, 2, np.inf, 3, 1]},
-        r"`times` must be finite. Received: inf at \[2\]",
-    ),
-    ({"event": [0, 1]}, r"`event` must be of the shape of `probs`"),
-    ({"event": [0, 1, 2, 0, 1]}, r"`event` must be 0 \(censored\) or 1.*2.0 at \[2\]"),
-    ({"event": [0, 1, 0.5, 0, 1]}, r"`event` must be 0 \(censored\) or 1"),
-    ({"event": [0, 1, np.nan, 0, 1]}, "`event` must be finite"),
-    ({"end_time": 3.5}, "`end_time` must be at most the largest of `times`, 3.0.*3.5"),
-    ({"end_time": 0.0}, "`end_time` must be a finite number > 0. Received: 0.0"),
-    ({"end_time": -1}, "`end_time` must be a finite number > 0. Received: -1"),
-    ({"end_time": np.nan}, "`end_time` must be a finite number > 0. Received: nan"),
-    ({"end_time": "1 year"}, "`end_time` must be a finite number > 0"),
-    ({"end_time": None}, "`end_time` must be a finite number > 0"),
-    ({"hyperparam_range": []}, "`hyperparam_range` must be at least one number"),
-    ({"hyperparam_range": [0.1, 0]}, "`hyperparam_range` must be .* all of them > 0"),
-    ({"hyperparam_range": [np.nan]}, "`hyperparam_range` must be finite"),
-    ({"folds": 1}, "`folds` must be at least 2 and at most 5"),
-    ({"folds": 6}, "`folds` must be at least 2 and at most 5"),
-    ({"folds": 2.5}, "`folds` must be an integer"),
-    ({"weights": "flat"}, "`weights` must be one of 'constant', 'relative', 'chi'"),
-    ({"weight_trunc": 0}, r"`weight_trunc` must be in \(0, 1\]"),
-    ({"survival_aggregation": "KM"}, "must be one of 'Kaplan-Meier', 'Nelson-Aalen'"),
-    ({"kernel_fn": "box"}, "`kernel_fn` must be one of 'rbf', 'cubic'"),
-    ({"orthogonal": 1}, "`orthogonal` must be True or False"),
-    ({"normalize": None}, "`normalize` must be True or False"),
-    ({"progress": "yes"}, "`progress` must be True or False"),
-    ({"num_repeats": 0}, "`num_repeats` must be an integer of at least 1"),
-    (
-        {"hyperparam_attempts": 0},
-        "`hyperparam_attempts` must be an integer of at least",
-    ),
-    ({"default_hyperparam_range": (0.1, 0)}, "must be two ascending numbers in"),
-    ({"default_hyperparam_range": 0.1}, "must be two ascending numbers in"),
-    ({"default_hyperparam_range": (0, 2)}, "must be two ascending numbers in"),
-    ({"seed": -1}, "`seed` must be None, a non-negative integer"),
-]
+# Of each argument what is refused, and why.
+BAD = {
+    "probs": [
+        ([0.1, 0.4, 1.6, 0.9, 0.5], r"in \[0, 1\].*1.6 at \[2\]"),
+        ([0.1, 0.4, np.nan, 0.9, 0.5], r"in \[0, 1\]"),
+        (np.zeros([5, 2]), r"of shape \[n\]"),
+        ([], "at least one example"),
+        ([[0.1, 0.4], [0.2]], "a rectangular array"),
+    ],
+    "times": [
+        ([1.0, 2.0], r"of the shape of `probs`, \[5\].*\[2\]"),
+        (np.ones([5, 5]), "of the shape of `probs`"),
+        (1.0, r"of the shape of `probs`, \[5\].*\[\]"),
+        ([1, 2, -1.0, 3, 1], r">= 0. Received: -1.0 at \[2\]"),
+        ([1, 2, np.nan, 3, 1], r"finite. Received: nan at \[2\]"),
+        ([1, 2, np.inf, 3, 1], r"finite. Received: inf at \[2\]"),
+    ],
+    "event": [
+        ([0, 1], "of the shape of `probs`"),
+        ([0, 1, 2, 0, 1], r"0 \(censored\) or 1.*2.0 at \[2\]"),
+        ([0, 1, 0.5, 0, 1], r"0 \(censored\) or 1"),
+        ([0, 1, np.nan, 0, 1], "finite"),
+    ],
+    "end_time": [
+        (3.5, "at most the largest of `times`, 3.0.*3.5"),
+        *((value, "a finite number > 0") for value in (0.0, -1, np.nan, "1 year")),
+        (None, "a finite number > 0"),
+    ],
+    "hyperparam_range": [
+        ([], "at least one number"),
+        ([0.1, 0], ".* all of them > 0"),
+        ([np.nan], "finite"),
+    ],
+    "folds": [
+        (1, "at least 2 and at most 5"),
+        (6, "at least 2 and at most 5"),
+        (2.5, "an integer"),
+    ],
+    "weights": [("flat", "one of 'constant', 'relative', 'chi'")],
+    "weight_trunc": [(0, r"in \(0, 1\]")],
+    "survival_aggregation": [("KM", "one of 'Kaplan-Meier', 'Nelson-Aalen'")],
+    "kernel_fn": [("box", "one of 'rbf', 'cubic'")],
+    "orthogonal": [(1, "True or False")],
+    "normalize": [(None, "True or False")],
+    "progress": [("yes", "True or False")],
+    "num_repeats": [(0, "an integer of at least 1")],
+    "hyperparam_attempts": [(0, "an integer of at least")],
+    "default_hyperparam_range": [
+        (value, "two ascending numbers in") for value in ((0.1, 0), 0.1, (0, 2))
+    ],
+    "seed": [(-1, "None, a non-negative integer")],
+}
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_arguments_raise(change, message):
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_raise(name):
     for function in (censored.cce, censored.cce_conf_int):
-        with pytest.raises(ValueError, match=message):
-            function(**{**GOOD, **change})
+        for value, message in BAD[name]:
+            with pytest.raises(ValueError, match=f"`{name}` must be {message}"):
+                function(**{**GOOD, name: value})
     assert censored.cce(**GOOD) >= 0
 
 
@@ -544,8 +531,6 @@ def test_bootstrap_size_is_deprecated(data):
 
 
 def test_class_and_functions_have_the_same_defaults():
-    import inspect
-
     functions = (censored.cce, censored.cce_conf_int)
     fields = inspect.signature(censored.CensoredCalibrationError).parameters
     for function in functions:

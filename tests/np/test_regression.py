@@ -83,13 +83,6 @@ def test_limits_keep_their_digits(level):
     assert limit == pytest.approx(-stats.norm.ppf((1 - level) / 2), rel=1e-9, abs=1e-15)
 
 
-def test_the_interval_is_closed():
-    limit = _levels.normal_limits([0.95])[0]
-    beyond = np.nextafter(limit, 9)
-    result = regression.interval_coverage([0, 0, 0], [1, 1, 1], [limit, -limit, beyond])
-    assert result == 2 / 3
-
-
 def test_levels_in_any_order(rng):
     data = make(rng)
     levels = [0.9, 0.1, 0.9, 0.5]
@@ -102,12 +95,6 @@ def test_levels_in_any_order(rng):
     single = regression.calibration_error(*data, level=0.9)
     assert isinstance(single, float)
     assert single == gaps[0]
-
-
-def test_expected_error_is_the_mean_over_levels(rng):
-    data = make(rng, scale=0.5)
-    gaps = regression.calibration_error(*data, level=np.linspace(0.1, 0.99, 10))
-    assert regression.expected_calibration_error(*data) == pytest.approx(gaps.mean())
 
 
 def test_likelihood_equals_scipy(rng):
@@ -325,17 +312,6 @@ def test_narrow_intervals_keep_their_mass():
             assert result["counts"][0] == (5 if step == 0 else 0)
 
 
-def test_intervals_of_one_point_are_values(rng):
-    values = np.round(rng.uniform(size=50), 1)
-    pit = regression.PITInterval(values, values)
-    for name in ("pit_histogram", "pit_calibration_curve"):
-        function = getattr(regression, name)
-        for got, expected in zip(
-            function(pit).values(), function(values).values(), strict=True
-        ):
-            np.testing.assert_allclose(got, expected, atol=1e-15)
-
-
 def test_quantile_pit_equals_interpolation(rng):
     levels = [0.05, 0.3, 0.5, 0.95]
     knots = np.sort(rng.normal(size=[40, 4]), axis=1)
@@ -416,35 +392,10 @@ def test_temperature_minimises_the_likelihood(rng):
     assert scaler.temperature == pytest.approx(1.0)
 
 
-def test_temperature_refuses(rng, tmp_path):
-    scaler = regression.TemperatureScaling()
-    with pytest.raises(ValueError, match="call `fit` first"):
-        scaler.transform([1.0])
-    scaler.fit([0.0], [1.0], [2.0])
-    with pytest.raises(ValueError, match="temperature is 0"):
-        scaler.fit([1.0, 2.0], [1.0, 1.0], [1.0, 2.0])
-    with pytest.raises(ValueError, match="`uncertainties` must be variances > 0"):
-        scaler.fit([0.0], [0.0], [2.0])
-    assert scaler.temperature == 4.0
-    for bad in ([0.0], [-1.0], [np.nan], [np.inf], []):
-        with pytest.raises(ValueError, match="uncertainties"):
-            scaler.transform(bad)
-    with pytest.raises(TypeError, match="uncertainties"):
-        scaler.transform(["a"])
+def test_scalings_of_two_kinds_are_told_apart(tmp_path):
+    scaler = regression.TemperatureScaling().fit([0.0], [1.0], [2.0])
     scaler.save(tmp_path / "scaler.json")
     loaded = regression.TemperatureScaling.load(tmp_path / "scaler.json")
     assert loaded.temperature == 4.0
     with pytest.raises(ValueError, match=r"scaler\.json"):
         recalibration.TemperatureScaling.load(tmp_path / "scaler.json")
-
-
-def test_plots_are_imported_when_they_are_used():
-    from uncertainty_metrics.numpy import regression as um_regression
-    from uncertainty_metrics.visualization import regression as plots
-
-    assert um_regression.plot_reliability_diagram is plots.plot_reliability_diagram
-    for name in um_regression.__all__:
-        assert getattr(um_regression, name) is not None
-    assert set(um_regression.__all__) == set(dir(um_regression))
-    with pytest.raises(AttributeError, match="no_such_name"):
-        regression.no_such_name  # noqa: B018

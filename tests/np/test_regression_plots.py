@@ -82,34 +82,32 @@ def test_calibrated_forecasts_shade_nothing(ax):
     assert len(ax.collections) == 0
 
 
+def drawn(plot, *data, **options):
+    """What is drawn, as arrays."""
+    made = plot(*data, **options)
+    for ax in made.axes if isinstance(made, mpl_figure.Figure) else [made]:
+        yield from (part.get_xydata() for part in ax.lines)
+        yield from (part.get_offsets() for part in ax.collections)
+        yield from (part.get_path().vertices for part in ax.patches)
+
+
 @pytest.mark.parametrize("plot", PLOTS)
-def test_mask_leaves_out(plot, rng):
-    means, variances, targets = forecasts(rng)
+def test_other_forms_of_the_same_data(plot, rng):
+    means, variances, targets = data = forecasts(rng)
     mask = rng.random(200) < 0.7
-    hidden = [np.where(mask, array, np.nan) for array in (means, variances, targets)]
-    drawn = plot(*hidden, mask=mask)
-    expected = plot(means[mask], variances[mask], targets[mask])
-    for masked, of_rest in zip(all_axes(drawn), all_axes(expected), strict=True):
-        for a, b in zip(masked.lines, of_rest.lines, strict=True):
-            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
-        for a, b in zip(masked.collections, of_rest.collections, strict=True):
-            np.testing.assert_array_equal(a.get_offsets(), b.get_offsets())
-        for a, b in zip(masked.patches, of_rest.patches, strict=True):
-            np.testing.assert_array_equal(a.get_path().vertices, b.get_path().vertices)
-
-
-def all_axes(drawn):
-    return drawn.axes if hasattr(drawn, "axes") and drawn.figure is drawn else [drawn]
-
-
-@pytest.mark.parametrize("plot", PLOTS)
-def test_columns_are_rows(plot, rng):
-    data = forecasts(rng)
-    expected = plot(*data)
-    drawn = plot(data[0][:, None], data[1], data[2][:, None])
-    for ax, of_rows in zip(all_axes(drawn), all_axes(expected), strict=True):
-        for a, b in zip(ax.lines, of_rows.lines, strict=True):
-            np.testing.assert_array_equal(a.get_xydata(), b.get_xydata())
+    rest = [array[mask] for array in data]
+    hidden = [np.where(mask, array, np.nan) for array in data]
+    stddevs = np.sqrt(variances)
+    for same, form, options in (
+        (rest, hidden, {"mask": mask}),
+        (data, (means[:, None], variances, targets[:, None]), {}),
+        (data, (means, None, targets), {"stddevs": stddevs}),
+    ):
+        found, expected = drawn(plot, *form, **options), drawn(plot, *same)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    with pytest.raises(ValueError, match="Exactly one of `uncertainties` and `stddevs"):
+        plot(means, targets=targets)
 
 
 # The comparison.
@@ -346,37 +344,15 @@ def test_pit_of_samples(rng, ax):
 # All of them.
 
 
-@pytest.mark.parametrize("plot", SINGLE)
-def test_standard_deviations_for_variances(plot, rng):
-    means, variances, targets = forecasts(rng)
-    drawn = []
-    for given in ((means, variances, targets), (means, None, targets)):
-        options = {} if given[1] is not None else {"stddevs": np.sqrt(variances)}
-        ax = plot(*given, **options, ax=mpl_figure.Figure().subplots())
-        drawn.append([np.array(part.get_offsets()) for part in ax.collections])
-        drawn[-1] += [part.get_xydata() for part in ax.lines]
-    for got, expected in zip(*drawn, strict=True):
-        np.testing.assert_allclose(got, expected)
-    with pytest.raises(ValueError, match="Exactly one of `uncertainties` and `stddevs"):
-        plot(means, targets=targets)
-
-
 @pytest.mark.parametrize("plot", [*SINGLE, plots.plot_pit_histogram])
-def test_figures_of_its_own_and_of_the_user(plot, rng, ax, monkeypatch):
-    shown = []
-    monkeypatch.setattr(plt, "show", lambda: shown.append(True))
+def test_figures_of_its_own(plot, rng, monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda: pytest.fail("shown"))
     before = dict(mpl.rcParams)
-    data = forecasts(rng)
-    data = data if plot in SINGLE else (rng.random(50),)
-    plot(*data, ax=ax, title="Mine")
-    assert plt.get_fignums() == []
+    data = forecasts(rng) if plot in SINGLE else (rng.random(50),)
+    ax = plot(*data, title="Mine")
     assert ax.get_title() == "Mine"
-    assert ax.get_legend() is not None
-    own = plot(*data)
-    figure = own.get_figure()
-    assert plt.get_fignums() == [figure.number]
-    assert len(figure.legends) == 1  # Below the Axes.
-    assert shown == []
+    assert plt.get_fignums() == [ax.get_figure().number]
+    assert len(ax.get_figure().legends) == 1  # Below the Axes.
     assert dict(mpl.rcParams) == before
 
 
@@ -396,74 +372,54 @@ def test_all_sizes_render(size, rng, tmp_path):
 @pytest.mark.parametrize("plot", PLOTS)
 def test_bad_data(plot):
     means, variances, targets = (np.array(x) for x in TRIPLE)
-    for data, message in (
-        ((means, -variances, targets), "`uncertainties` must be"),
-        ((means, variances * 0, targets), "`uncertainties` must be"),
-        ((means, variances, targets * np.nan), "`targets` must be finite"),
-        ((means, variances, targets[:1]), "must be of the shape"),
-        (([], [], []), "at least one"),
+    for data, options, message in (
+        ((means, -variances, targets), {}, "`uncertainties` must be"),
+        ((means, variances * 0, targets), {}, "`uncertainties` must be"),
+        ((means, variances, targets * np.nan), {}, "`targets` must be finite"),
+        ((means, variances, targets[:1]), {}, "must be of the shape"),
+        (([], [], []), {}, "at least one"),
+        (TRIPLE, {"mask": [0, 2]}, "`mask` must be 0 or 1"),
+        (TRIPLE, {"mask": [False, False]}, "at least one"),
     ):
         with pytest.raises(ValueError, match=message):
-            plot(*data)
-    with pytest.raises(ValueError, match="`mask` must be 0 or 1"):
-        plot(means, variances, targets, mask=[0, 2])
-    with pytest.raises(ValueError, match="at least one"):
-        plot(means, variances, targets, mask=[False, False])
+            plot(*data, **options)
     with pytest.raises(TypeError, match="`predictions` must hold numbers"):
         plot(["a", "b"], variances, targets)
     assert plt.get_fignums() == []
 
 
 @pytest.mark.parametrize(
-    ("plot", "options", "message"),
+    ("plot", "data", "options", "message"),
     [
-        (plots.plot_reliability_diagram, {"n_bins": 0}, "`n_bins` must be"),
-        (plots.plot_reliability_diagram, {"show_ece": 1}, "`show_ece` must be True or"),
+        (plots.plot_reliability_diagram, TRIPLE, {"n_bins": 0}, "`n_bins` must be"),
+        (plots.plot_reliability_diagram, TRIPLE, {"show_ece": 1}, "`show_ece` must be"),
         (
             plots.plot_uncertainty_vs_error,
+            TRIPLE,
             {"show_correlation": None},
             "`show_correlation` must be",
         ),
-        (plots.create_calibration_report, {"figsize": (0, 1)}, "`figsize` must be"),
+        (plots.create_calibration_report, TRIPLE, {"figsize": (0, 1)}, "`figsize` mu"),
         *(
-            (plot, {"color": "colour"}, "`color` must be a matp.*'colour'")
-            for plot in SINGLE
+            (plot, data, {"color": "colour"}, "`color` must be a matp.*'colour'")
+            for plot, data in (
+                *((plot, TRIPLE) for plot in SINGLE),
+                (plots.plot_pit_histogram, ([0.5],)),
+            )
         ),
-        *(
-            (plot, {"ax": 3}, "`ax` must be matplotlib Axes. Received: int")
-            for plot in SINGLE
+        (plots.plot_pit_histogram, ([0.5, 1.5],), {}, r"`pit` must be in \[0, 1\]"),
+        (plots.plot_pit_histogram, ([np.nan],), {}, "`pit` must be"),
+        (plots.plot_pit_histogram, ([],), {}, "at least one"),
+        (plots.plot_pit_histogram, ([0.5],), {"n_bins": 0}, "`n_bins` must be"),
+        (
+            plots.plot_pit_histogram,
+            ([0.5],),
+            {"consistency_band": 1.0},
+            r"`consistency_band` must be in \(0, 1\)",
         ),
     ],
 )
-def test_bad_options(plot, options, message):
+def test_bad_options(plot, data, options, message):
     with pytest.raises(ValueError, match=message):
-        plot(*TRIPLE, **options)
+        plot(*data, **options)
     assert plt.get_fignums() == []
-
-
-@pytest.mark.parametrize(
-    ("pit", "options", "message"),
-    [
-        ([0.5, 1.5], {}, r"`pit` must be in \[0, 1\]"),
-        ([np.nan], {}, r"`pit` must be"),
-        ([], {}, "at least one"),
-        ([0.5], {"n_bins": 0}, "`n_bins` must be"),
-        ([0.5], {"color": "colour"}, "`color` must be"),
-        ([0.5], {"consistency_band": 1.0}, r"`consistency_band` must be in \(0, 1\)"),
-        ([0.5], {"ax": 3}, "`ax` must be"),
-    ],
-)
-def test_bad_pit(pit, options, message):
-    with pytest.raises(ValueError, match=message):
-        plots.plot_pit_histogram(pit, **options)
-    assert plt.get_fignums() == []
-
-
-def test_inputs_are_not_modified(rng):
-    data = forecasts(rng)
-    copies = [array.copy() for array in data]
-    for plot in PLOTS:
-        plot(*data)
-    plots.plot_calibration_comparison({"a": data})
-    for array, copy in zip(data, copies, strict=True):
-        np.testing.assert_array_equal(array, copy)

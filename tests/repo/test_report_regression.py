@@ -97,45 +97,37 @@ def test_numbers(weighted, rng):
         assert row["coverage"] == pytest.approx(average((low <= y) & (y <= high)))
         assert row["width"] == pytest.approx(average(high - low))
 
-    pit = normal.cdf(y)
+    pit, kept = normal.cdf(y), stddev[w > 0]
     mean_pit = average(pit)
-    assert values(found["pit"])["mean"] == pytest.approx(mean_pit)
-    variance = average((pit - mean_pit) ** 2)
-    assert values(found["pit"])["variance"] == pytest.approx(variance)
+    recalibrated = stats.norm(mean, stddev * temperature**0.5)
     repeated = np.repeat(pit, w.astype(int))
-    distance = stats.kstest(repeated, "uniform").statistic
-    assert values(found["pit"])["distance"] == pytest.approx(distance)
-    counts = found["pit"]["histogram"]["counts"]
-    bins = np.histogram(pit, np.linspace(0, 1, 8), weights=w / w.max())[0]
-    assert counts == pytest.approx(bins)
-
-    sharpness = values(found["sharpness"])
-    kept = stddev[w > 0]
-    assert sharpness == pytest.approx(
-        {
+    for section, numbers in {
+        "pit": {
+            "mean": mean_pit,
+            "variance": average((pit - mean_pit) ** 2),
+            "distance": stats.kstest(repeated, "uniform").statistic,
+        },
+        "sharpness": {
             "sharpness": average(stddev),
             "lowest_stddev": kept.min(),
             "highest_stddev": kept.max(),
             "mean_absolute_error": average(np.abs(y - mean)),
-        }
-    )
-
-    recalibrated = stats.norm(mean, stddev * temperature**0.5)
-    assert values(found["recalibration"]) == pytest.approx(
-        {
+        },
+        "recalibration": {
             "temperature": temperature,
             "stddev_factor": temperature**0.5,
             "recalibrated_nll": average(-recalibrated.logpdf(y)),
-        }
-    )
+        },
+    }.items():
+        assert values(found[section]) == pytest.approx(numbers), section
+    counts = found["pit"]["histogram"]["counts"]
+    bins = np.histogram(pit, np.linspace(0, 1, 8), weights=w / w.max())[0]
+    assert counts == pytest.approx(bins)
 
     intervals = found["intervals"]["metrics"]
     assert tuple(intervals) == METRICS
-    for name, value in {
-        **expected,
-        "ece": gaps.mean(),
-        "temperature": temperature,
-    }.items():
+    expected |= {"ece": gaps.mean(), "temperature": temperature}
+    for name, value in expected.items():
         row = intervals[name]
         assert row["estimate"] == pytest.approx(value)
         assert row["low"] < value < row["high"]
@@ -189,32 +181,22 @@ def test_verdicts(factor, bias, verdict, of_pit, rng):
         assert "this one shows more than chance" in found["calibration"]["verdict"]
 
 
-@pytest.fixture
-def _few_resamples(monkeypatch):
+def test_calibrated_models_are_rarely_blamed(monkeypatch):
     monkeypatch.setattr(_sections_intervals, "_MAX_RESAMPLES", 200)
-
-
-@pytest.mark.usefixtures("_few_resamples")
-def test_calibrated_models_are_rarely_blamed():
-    clear = chance = uniform = 0
+    clear = chance = uniform = heavy = 0
     for seed in range(40):
-        found = built(forecasts(np.random.default_rng(seed), n=60))
+        rng = np.random.default_rng(seed)
+        found = built(forecasts(rng, n=60))
         verdict = found["calibration"]["verdict"]
         clear += verdict.startswith("Neither clearly")
         chance += "this one may be calibrated" in verdict
         uniform += "may be uniform" in found["pit"]["verdict"]
-    assert min(clear, chance, uniform) >= 33
-
-
-@pytest.mark.usefixtures("_few_resamples")
-def test_heavy_tails_are_not_taken_for_chi_squared():
-    rng = np.random.default_rng(0)
-    clear = 0
-    for _ in range(40):
+        # Heavy tails are not taken for chi-squared.
         z = stats.t(3).rvs(100, random_state=rng) / 3**0.5  # Of variance 1.
         arrays = {"mean": np.zeros(100), "stddev": np.ones(100), "target": z}
-        clear += built(arrays)["calibration"]["verdict"].startswith("Overconfident")
-    assert clear <= 4
+        heavy += built(arrays)["calibration"]["verdict"].startswith("Overconfident")
+    assert min(clear, chance, uniform) >= 33
+    assert heavy <= 4
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1e9])
@@ -306,12 +288,7 @@ def test_csv_equals_npz(kind, target, rng):
 def test_shapes_and_types(rng):
     arrays = forecasts(rng, n=24)
     expected = built(arrays)
-    shaped = {
-        "mean": arrays["mean"][:, None],
-        "stddev": arrays["stddev"],
-        "target": arrays["target"],
-    }
-    assert built(shaped) == expected
+    assert built({**arrays, "mean": arrays["mean"][:, None]}) == expected
     assert built({k: v.reshape(4, 6) for k, v in arrays.items()}) == expected
     narrow = built({k: v.astype(np.float32) for k, v in arrays.items()})
     assert values(narrow["scoring_rules"]) == pytest.approx(
@@ -388,11 +365,7 @@ def test_other_task_is_refused(capsys, rng):
 
 # What it refuses.
 
-GOOD = {
-    "mean": np.arange(6.0),
-    "stddev": np.ones(6),
-    "target": np.arange(6.0) + 0.5,
-}
+GOOD = {"mean": np.arange(6.0), "stddev": np.ones(6), "target": np.arange(6.0) + 0.5}
 BAD = {
     "no target": ({"mean": 0, "stddev": 0}, "and `target`. Received: mean, stddev"),
     "no spread": ({"mean": 0, "target": 0}, "one of `variance` and `stddev`"),
