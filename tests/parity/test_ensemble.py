@@ -8,11 +8,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-import uncertainty_metrics as all_tf
-import uncertainty_metrics.numpy as all_np
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
 from tests import references
-from uncertainty_metrics.numpy import ensemble as um_np
-from uncertainty_metrics.tensorflow import ensemble as um
+from uncertainty_metrics.tensorflow.ensemble import (
+    _pairs,
+    cross_entropy,
+    distances,
+    diversity,
+    uncertainty,
+)
+
+ROOMS = (uncertainty, cross_entropy, diversity, distances)
+NAMES = [name for module in ROOMS for name in module.__all__]
 
 ATOL = {np.float32: 1e-6, np.float64: 1e-13}
 
@@ -214,7 +222,7 @@ every_case = pytest.mark.parametrize(
 # The first case of every function.
 FIRST = [
     pytest.param(*next(c for c in CASES if c[0] == name)[::2], id=name)
-    for name in um.__all__
+    for name in NAMES
 ]
 
 # Cases whose graphs differ from the first of their function.
@@ -351,14 +359,14 @@ def test_members_that_only_the_graph_sees(rng):
 def test_blocks_make_no_difference(name, rng, monkeypatch):
     z = logits(rng, np.float32)
     whole = np.array(getattr(um, name)(z))
-    monkeypatch.setattr(um, "_BLOCK", 200)
+    monkeypatch.setattr(uncertainty, "_BLOCK", 200)
     np.testing.assert_allclose(np.array(getattr(um, name)(z)), whole, atol=5e-7)
 
 
 def test_large_ensembles_are_compiled(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), positive=True)
     expected = list(um_np.average_pairwise_diversity(probs).values())
-    monkeypatch.setattr(um, "_LARGE", 0)
+    monkeypatch.setattr(_pairs, "_LARGE", 0)
     result = list(um.average_pairwise_diversity(probs).values())
     np.testing.assert_allclose(result, expected, rtol=1e-6)
 
@@ -377,7 +385,7 @@ def exact_divergence(p, q):
         )
 
 
-COMPILED_DIVERSITIES = tf.function(um.diversities, jit_compile=True)
+COMPILED_DIVERSITIES = tf.function(_pairs.diversities, jit_compile=True)
 
 
 @pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 0.4, 0.9])
@@ -394,7 +402,7 @@ def test_float32_divergences_keep_their_digits(distance, rng):
     for value, (i, j) in zip(exact, pairs, strict=True):
         result = um.kl_divergence(probs[i], probs[j])
         np.testing.assert_allclose(result, value, rtol=1e-6)
-    for run in (um.diversities, COMPILED_DIVERSITIES):
+    for run in (_pairs.diversities, COMPILED_DIVERSITIES):
         result = run(tf.constant(probs))[1]
         np.testing.assert_allclose(result, np.mean(exact, axis=0), rtol=1e-6)
 
@@ -432,9 +440,9 @@ def test_large_logits_count_by_their_differences(name, dtype, size, rng):
     labels = rng.integers(0, 4, size=6)
     results = []
     for values, room in (
-        (logits, all_np),
-        (logits + shifts, all_np),
-        (logits + shifts, all_tf),
+        (logits, um_np),
+        (logits + shifts, um_np),
+        (logits + shifts, um),
     ):
         if name in ("logit_kl_divergence", "disagreement", "double_fault"):
             data = {"logits_1": values[:, 0], "logits_2": values[:, 2]}
@@ -731,7 +739,7 @@ def test_bad_shapes_raise_at_once(name, arguments, word):
     assert messages[0] == messages[1] or "ragged" in name or "[[" in str(arguments)
 
 
-@pytest.mark.parametrize("name", um.__all__)
+@pytest.mark.parametrize("name", NAMES)
 def test_text_is_a_type_error(name):
     text = tf.constant([[["a", "b"]]])
     arguments = {
@@ -749,7 +757,7 @@ def test_text_is_a_type_error(name):
 def test_both_rooms_have_the_same_signatures():
     import inspect
 
-    for name in um.__all__:
+    for name in NAMES:
         ours, theirs = (
             inspect.signature(getattr(room, name)).parameters for room in (um, um_np)
         )

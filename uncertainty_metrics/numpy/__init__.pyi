@@ -87,26 +87,32 @@ from .detection import (
 )
 
 # Ensembles.
-from .ensemble import (
-    average_pairwise_diversity as average_pairwise_diversity,
-    cosine_distance as cosine_distance,
-    cosine_similarity as cosine_similarity,
-    disagreement as disagreement,
-    double_fault as double_fault,
-    ensemble_cross_entropy as ensemble_cross_entropy,
+from .ensemble.uncertainty import (
     ensemble_disagreement as ensemble_disagreement,
     expected_entropy as expected_entropy,
-    gibbs_cross_entropy as gibbs_cross_entropy,
-    kl_divergence as kl_divergence,
     knowledge_uncertainty as knowledge_uncertainty,
-    logit_kl_divergence as logit_kl_divergence,
-    lp_distance as lp_distance,
     mean_member_uncertainty as mean_member_uncertainty,
     model_uncertainty as model_uncertainty,
     mutual_information as mutual_information,
     predictive_entropy as predictive_entropy,
-    variance_bound as variance_bound,
     variation_ratio as variation_ratio,
+)
+from .ensemble.cross_entropy import (
+    ensemble_cross_entropy as ensemble_cross_entropy,
+    gibbs_cross_entropy as gibbs_cross_entropy,
+    variance_bound as variance_bound,
+)
+from .ensemble.diversity import (
+    average_pairwise_diversity as average_pairwise_diversity,
+    disagreement as disagreement,
+    double_fault as double_fault,
+)
+from .ensemble.distances import (
+    cosine_distance as cosine_distance,
+    cosine_similarity as cosine_similarity,
+    kl_divergence as kl_divergence,
+    logit_kl_divergence as logit_kl_divergence,
+    lp_distance as lp_distance,
 )
 from .member_calibration import ensemble_calibration as ensemble_calibration
 

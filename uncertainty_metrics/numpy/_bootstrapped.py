@@ -26,30 +26,35 @@ from uncertainty_metrics.numpy import (
     _inputs,
     calibration,
     debiased_calibration,
-    ensemble,
     forecast_scores,
     regression,
     scoring_rules,
     selective,
 )
+from uncertainty_metrics.numpy.ensemble import (
+    cross_entropy,
+    distances,
+    diversity,
+    uncertainty,
+)
 
 # They return a value for each example, some of them only for `aggregate=False`.
 _BY_EXAMPLE = (
-    ensemble.cosine_distance,
-    ensemble.cosine_similarity,
-    ensemble.ensemble_cross_entropy,
-    ensemble.ensemble_disagreement,
-    ensemble.expected_entropy,
-    ensemble.gibbs_cross_entropy,
-    ensemble.kl_divergence,
-    ensemble.knowledge_uncertainty,
-    ensemble.logit_kl_divergence,
-    ensemble.lp_distance,
-    ensemble.mean_member_uncertainty,
-    ensemble.model_uncertainty,
-    ensemble.mutual_information,
-    ensemble.predictive_entropy,
-    ensemble.variation_ratio,
+    distances.cosine_distance,
+    distances.cosine_similarity,
+    cross_entropy.ensemble_cross_entropy,
+    uncertainty.ensemble_disagreement,
+    uncertainty.expected_entropy,
+    cross_entropy.gibbs_cross_entropy,
+    distances.kl_divergence,
+    uncertainty.knowledge_uncertainty,
+    distances.logit_kl_divergence,
+    distances.lp_distance,
+    uncertainty.mean_member_uncertainty,
+    uncertainty.model_uncertainty,
+    uncertainty.mutual_information,
+    uncertainty.predictive_entropy,
+    uncertainty.variation_ratio,
     regression.probability_integral_transform,
     regression.quantile_pit,
     regression.sample_pit,
@@ -76,7 +81,7 @@ _RANKED = (
     selective.oracle_collaborative_accuracy,
     selective.risk_at_coverage,
 )
-_MEMBERS_FIRST = (ensemble.average_pairwise_diversity, ensemble.variance_bound)
+_MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
 # Arguments of the package's metrics that are arrays of options, not of examples.
 _OPTION_ARRAYS = (
     "default_hyperparam_range",

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS
-from uncertainty_metrics.numpy import _binning, _inputs, ensemble
+from uncertainty_metrics.numpy import _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
+from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["ensemble_calibration"]
 
@@ -182,10 +183,12 @@ def ensemble_calibration(
     name, predictions = _checks.predictions(probabilities, logits, None)
     predictions = _inputs.as_array(name, predictions)
     labels = _inputs.as_array("labels", labels)
-    ensemble.check_not_swapped(labels.shape, name, predictions.shape)
-    axis = ensemble.check_members(name, predictions.shape, ensemble_axis)
+    _predictions.check_not_swapped(labels.shape, name, predictions.shape)
+    axis = _predictions.check_members(name, predictions.shape, ensemble_axis)
     members = np.moveaxis(predictions, axis, 0)
-    ensemble.check_labels(labels.shape, name, predictions.shape, members.shape[1:-1])
+    _predictions.check_labels(
+        labels.shape, name, predictions.shape, members.shape[1:-1]
+    )
     spec = dataclasses.replace(PRESETS["expected_calibration_error"], num_bins=num_bins)
     statistics, total = [], np.zeros(())
     for member in members:  # One at a time bounds the memory of the temporaries.

@@ -16,8 +16,14 @@ import tensorflow as tf
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _labels, _scorers
 from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore
-from uncertainty_metrics.numpy import ensemble as np_ensemble
-from uncertainty_metrics.tensorflow import _inputs, ensemble
+from uncertainty_metrics.numpy.ensemble import (
+    _predictions,
+    cross_entropy,
+    uncertainty,
+)
+from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.tensorflow.ensemble import _members
+from uncertainty_metrics.tensorflow.ensemble._members import Members
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
@@ -72,86 +78,80 @@ class _UncertaintyScorer:
 
 @dataclasses.dataclass(frozen=True)
 class _MembersScorer(_UncertaintyScorer):
-    """A value that is read off `ensemble.Members`."""
+    """A value that is read off `Members`."""
 
     function: ClassVar[str]
     value: ClassVar[Callable[..., tf.Tensor]]
     ensemble_axis: int | None = 1
 
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
-        members = ensemble.Members(batch.predictions, self.from_logits)
+        members = Members(batch.predictions, self.from_logits)
         return _scorers.ExampleScores(type(self).value(members), members.right)
 
     def mistaken(self, batch, live):
-        return ensemble.Members(batch.predictions, self.from_logits).mistaken(live)
+        return Members(batch.predictions, self.from_logits).mistaken(live)
 
     def _rows(self, y_pred):
         if self.ensemble_axis is None:
-            np_ensemble.check_shape("y_pred", y_pred.shape)
+            _predictions.check_shape("y_pred", y_pred.shape)
             predictions = y_pred[..., None, :]
         else:
-            predictions = ensemble.members_before_classes(
+            predictions = _members.members_before_classes(
                 "y_pred", y_pred, self.ensemble_axis
             )
-        return ensemble.flat_members(predictions), tf.shape(predictions)[:-2]
+        return _members.flat_members(predictions), tf.shape(predictions)[:-2]
 
     def _explain(self, rows):
-        getattr(np_ensemble, self.function)(**{self._name: rows})
+        getattr(uncertainty, self.function)(**{self._name: rows})
 
 
 class _TotalEntropy(_MembersScorer):
     function = "predictive_entropy"
-    value = staticmethod(ensemble.total_entropies)
+    value = staticmethod(_members.total_entropies)
 
 
 class _ExpectedEntropy(_MembersScorer):
     function = "expected_entropy"
-    value = staticmethod(ensemble.expected_entropies)
+    value = staticmethod(_members.expected_entropies)
 
 
 class _Information(_MembersScorer):
     function = "mutual_information"
-
-    @staticmethod
-    def value(members):
-        return ensemble.information(members)[0]
+    value = staticmethod(_members.mutual_information)
 
 
 class _Disagreement(_MembersScorer):
     function = "ensemble_disagreement"
-    value = staticmethod(ensemble.disagreements)
+    value = staticmethod(_members.disagreements)
 
 
 class _MemberUncertainty(_MembersScorer):
     function = "mean_member_uncertainty"
-    value = staticmethod(ensemble.member_uncertainties)
+    value = staticmethod(_members.member_uncertainties)
 
 
 class _VariationRatio(_MembersScorer):
     function = "variation_ratio"
-    value = staticmethod(ensemble.variation_ratios)
+    value = staticmethod(_members.variation_ratios)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Knowledge(_UncertaintyScorer):
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         values = tf.cast(batch.predictions, _inputs.sum_dtype(batch.predictions))
-        right = tf.math.is_finite(values)
-        if not self.from_logits:
-            right &= values > 0
-        parts = ensemble.dirichlet_parts(values, self.from_logits)
-        return _scorers.ExampleScores(parts[0], tf.reduce_all(right, axis=-1))
+        parts, right = _members.dirichlet_parts(values, self.from_logits)
+        return _scorers.ExampleScores(parts[0], right)
 
     @property
     def _name(self):
         return "logits" if self.from_logits else "alphas"
 
     def _rows(self, y_pred):
-        np_ensemble.check_shape("y_pred", y_pred.shape, size=2)
+        _predictions.check_shape("y_pred", y_pred.shape, size=2)
         return tf.reshape(y_pred, [-1, y_pred.shape[-1]]), tf.shape(y_pred)[:-1]
 
     def _explain(self, rows):
-        np_ensemble.knowledge_uncertainty(**{self._name: rows})
+        uncertainty.knowledge_uncertainty(**{self._name: rows})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,14 +166,14 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
         self, y_true: tf.Tensor, y_pred: tf.Tensor
     ) -> tuple[_scorers.Batch, tf.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
-        predictions = ensemble.members_before_classes(
+        predictions = _members.members_before_classes(
             "y_pred", y_pred, self.ensemble_axis
         )
         batch, labels = super().flatten(y_true, predictions[..., 0, :])
-        return _scorers.Batch(batch.labels, ensemble.flat_members(predictions)), labels
+        return _scorers.Batch(batch.labels, _members.flat_members(predictions)), labels
 
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
-        members = ensemble.Members(batch.predictions, self.from_logits)
+        members = Members(batch.predictions, self.from_logits)
         # What the labels must be does not depend on the member.
         examples = _inputs.examples(
             batch.labels,
@@ -196,7 +196,7 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
         batch, labels = self.flatten(y_true, y_pred)
         _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
-            getattr(np_ensemble, self.function)(
+            getattr(cross_entropy, self.function)(
                 batch.labels,
                 **{self._predictions: batch.predictions},
                 sample_weight=np.reshape(live, [-1]),
@@ -206,12 +206,12 @@ class _CrossEntropyScorer(_scorers.ClassScorer):
 
 class _EnsembleCrossEntropy(_CrossEntropyScorer):
     function = "ensemble_cross_entropy"
-    value = staticmethod(ensemble.ensemble_likelihoods)
+    value = staticmethod(_members.ensemble_likelihoods)
 
 
 class _GibbsCrossEntropy(_CrossEntropyScorer):
     function = "gibbs_cross_entropy"
-    value = staticmethod(ensemble.gibbs_likelihoods)
+    value = staticmethod(_members.gibbs_likelihoods)
 
 
 class _Uncertainty(MeanScore):
@@ -284,16 +284,6 @@ class PredictiveEntropy(_OfMembers):
     """
 
     _scorer_type = _TotalEntropy
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        ensemble_axis: int | None = 1,
-    ):
-        super().__init__(from_logits, name, dtype, ensemble_axis=ensemble_axis)
 
 
 @_base.register

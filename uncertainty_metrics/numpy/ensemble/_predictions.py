@@ -1,0 +1,212 @@
+"""What the predictions of ensembles may be, and how their members vote."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+
+# Numbers held at once: intermediate results that leave the cache take twice the time.
+_BLOCK = 2**18
+
+
+def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
+    """Returns the axis of the members, counted from the front.
+
+    Raises:
+      ValueError: the shape is not that of an ensemble, or the axis not one of it.
+    """
+    shape = list(shape)
+    if len(shape) < 3:
+        raise _checks.error(
+            name,
+            "of rank 3 or more, with an axis of members and the classes last",
+            f"shape {shape}",
+        )
+    check_shape(name, shape)
+    try:
+        axis = operator.index(ensemble_axis)
+    except TypeError:
+        axis = -1  # The axis of the classes.
+    if isinstance(ensemble_axis, bool) or (
+        not -len(shape) <= axis < len(shape) or axis % len(shape) == len(shape) - 1
+    ):
+        raise _checks.error(
+            "ensemble_axis",
+            f"an axis of `{name}`, of shape {shape}, other than the last",
+            repr(ensemble_axis),
+        )
+    return axis % len(shape)
+
+
+def check_shape(name: str, shape: _checks.Shape, rank: int = 1, size: int = 1) -> None:
+    """Raises ValueError unless the shape is [..., K], of at least `rank` axes and with
+    K >= size, K is static and nothing is empty.
+    """
+    shape = list(shape)
+    if 0 in shape:
+        raise _checks.error(name, "at least one example", f"shape {shape}")
+    if len(shape) < rank or shape[-1] is None or shape[-1] < size:
+        axes = "[N, ..., K]" if rank == 2 else "[..., K]"
+        least = f" >= {size}" if size > 1 else ""
+        raise _checks.error(
+            name, f"of shape {axes} with a static K{least}", f"shape {shape}"
+        )
+
+
+def check_pair(
+    names: tuple[str, str], shapes: Sequence[_checks.Shape], **least: int
+) -> None:
+    """Raises ValueError unless both shapes are the same, and as of `check_shape`."""
+    check_shape(names[0], shapes[0], **least)
+    if not _checks.compatible(*shapes):
+        raise _checks.error(
+            names[1],
+            f"of the shape of `{names[0]}`, {list(shapes[0])}",
+            f"shape {list(shapes[1])}",
+        )
+
+
+def check_labels(
+    labels: _checks.Shape, name: str, shape: _checks.Shape, leading: _checks.Shape
+) -> None:
+    """Raises ValueError unless the labels have the shape `leading`, or one more axis of
+    1. `shape` is that of all of the predictions.
+    """
+    labels, shape, leading = list(labels), list(shape), list(leading)
+    if labels[len(leading) :] == [1]:
+        labels = labels[:-1]
+    if not _checks.compatible(labels, leading):
+        raise _checks.error(
+            "labels",
+            f"of shape {leading}, for `{name}` of shape {shape}",
+            f"shape {labels}",
+        )
+
+
+def check_not_swapped(
+    labels: _checks.Shape, name: str, predictions: _checks.Shape
+) -> None:
+    """Raises ValueError where the labels have the rank of an ensemble's predictions."""
+    if len(labels) > 2 and len(predictions) < 3:
+        raise ValueError(
+            f"{_checks.SWAPPED} Received: labels of shape {list(labels)}, {name} of "
+            f"shape {list(predictions)}"
+        )
+
+
+def check_members_first(
+    shape: _checks.Shape, num_models: Any, least: int = 1
+) -> int | None:
+    """Returns the number of members M of `probs`, of static shape [M, ..., K].
+
+    Raises:
+      ValueError: the shape is not that, M is below `least` or not `num_models`.
+    """
+    check_members("probs", shape, 0)
+    members = shape[0]
+    if num_models is not None and members not in (
+        None,
+        _checks.positive_integer("num_models", num_models),
+    ):
+        raise _checks.error(
+            "num_models",
+            f"the size of the first axis of `probs`, {members}",
+            num_models,
+        )
+    if members is not None and members < least:
+        raise _checks.error(
+            "probs", f"at least {least} members", f"shape {list(shape)}"
+        )
+    return members
+
+
+def check_number(name: str, shape: _checks.Shape) -> None:
+    """Raises ValueError unless the shape is that of a number."""
+    if len(shape) > 0:
+        raise _checks.error(name, "a number", f"shape {list(shape)}")
+
+
+def check_order(p: Any) -> float:
+    """Returns `p` as a float; raises ValueError unless it is >= 1 or inf."""
+    order = _checks.number(p)
+    if not order >= 1:
+        raise _checks.error("p", "a number >= 1, or inf", repr(p))
+    return order
+
+
+def checked(name: str, array: np.ndarray) -> np.ndarray:
+    """Returns floating predictions [..., K] whose values are in their range."""
+    array = _inputs.native_floating(array)
+    if not name.startswith("logits"):
+        return _inputs.check_probabilities(array, name)
+    _inputs.check_logits(array, name)
+    return array
+
+
+def pair(
+    names: tuple[str, str], values: tuple[ArrayLike, ArrayLike], **least: int
+) -> list[np.ndarray]:
+    """Returns the arrays of two arguments [..., K] of the same shape."""
+    arrays = [_inputs.as_array(*given) for given in zip(names, values, strict=True)]
+    check_pair(names, [array.shape for array in arrays], **least)
+    return arrays
+
+
+def classes(name: str, array: np.ndarray) -> np.ndarray:
+    """Returns float64 predictions of all classes, of those [..., K] or of class 1."""
+    array = array.astype(np.float64)
+    if array.shape[-1] > 1:
+        return array
+    other = np.zeros_like(array) if name.startswith("logits") else 1 - array
+    return np.concatenate([other, array], axis=-1)
+
+
+def flat_labels(
+    labels: ArrayLike, name: str, shape: tuple[int, ...], leading: tuple[int, ...]
+) -> np.ndarray:
+    """Returns int64 labels [N] in [0, K), for predictions whose examples are of the
+    shape `leading`.
+    """
+    labels = _inputs.as_array("labels", labels)
+    check_labels(labels.shape, name, shape, leading)
+    return _inputs.integer_labels("labels", labels, max(shape[-1], 2)).reshape(-1)
+
+
+def member_rows(
+    probs: ArrayLike, num_models: int | None, least: int = 1
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Returns checked probabilities [M, N, K], or [M, N, 1] of class 1, and the shape
+    that was passed.
+    """
+    probs = _inputs.as_array("probs", probs)
+    check_members_first(probs.shape, num_models, least)
+    rows = checked("probs", probs)
+    return rows.reshape(len(rows), -1, rows.shape[-1]), probs.shape
+
+
+def in_blocks(
+    function: Callable[[np.ndarray], np.ndarray], predictions: np.ndarray, axis: int
+) -> np.ndarray:
+    """Returns the function of all examples, [..., N], which are on the axis."""
+    step = max(1, _BLOCK * predictions.shape[axis] // predictions.size)
+    blocks = np.split(predictions, range(step, predictions.shape[axis], step), axis)
+    return np.concatenate([function(block) for block in blocks], axis=-1)
+
+
+def votes(decisions: np.ndarray, num_classes: int) -> np.ndarray:
+    """Returns how many of the decisions [N, M] of an example are as each is, [N, M]."""
+    cells = decisions + num_classes * np.arange(len(decisions))[:, None]
+    return np.bincount(cells.reshape(-1))[cells]
+
+
+def share_of_pairs(votes: np.ndarray) -> np.ndarray:
+    """Returns the share of pairs that differ, of the votes [N, M] for each of M."""
+    m = votes.shape[-1]
+    return (m * m - votes.sum(axis=-1)) / max(m * (m - 1), 1)

@@ -1,0 +1,172 @@
+"""How differently the members of an ensemble decide and predict."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.ensemble import _predictions, distances
+
+__all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
+
+DIVERSITIES = ("disagreement", "average_kl", "cosine_similarity")
+
+
+def _scores_of_two(logits_1: ArrayLike, logits_2: ArrayLike) -> tuple[np.ndarray, ...]:
+    """Returns the scores of two models, [N, ..., K] with K >= 2, finite or -inf."""
+    names = ("logits_1", "logits_2")
+    scores = _predictions.pair(names, (logits_1, logits_2), rank=2, size=2)
+    return tuple(map(_predictions.checked, names, scores))
+
+
+def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
+    """Share of the examples that two models decide differently.
+
+    Args:
+      logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
+      logits_2: those of the other, of the same shape.
+
+    Returns:
+      The share of examples with different argmax, in [0, 1]. Ties go to the lowest
+      class.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
+      >>> float(um.disagreement(logits_1, logits_2))
+      0.5
+
+    References:
+      Skalak (1996), The Sources of Increased Accuracy for Two Proposed Boosting
+      Algorithms.
+    """
+    scores_1, scores_2 = _scores_of_two(logits_1, logits_2)
+    return float(np.mean(scores_1.argmax(axis=-1) != scores_2.argmax(axis=-1)))
+
+
+def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
+    """Share of the examples that two models both decide wrong.
+
+    Args:
+      logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
+      logits_2: those of the other, of the same shape.
+      labels: integers in [0, K), shape [N, ...].
+
+    Returns:
+      The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
+      >>> float(um.double_fault(logits_1, logits_2, [0, 0]))
+      0.5
+
+    References:
+      Giacinto and Roli (2001), Design of Effective Neural Network Ensembles for Image
+      Classification Purposes.
+    """
+    scores_1, scores_2 = _scores_of_two(logits_1, logits_2)
+    shape = scores_1.shape
+    labels = _predictions.flat_labels(labels, "logits_1", shape, shape[:-1])
+    wrong_1, wrong_2 = (
+        scores.argmax(axis=-1).reshape(-1) != labels for scores in (scores_1, scores_2)
+    )
+    return float(np.mean(wrong_1 & wrong_2))
+
+
+def _diversity(p: np.ndarray) -> np.ndarray:
+    """Returns disagreement, KL divergence and cosine similarity of members [M, N, K],
+    means over the pairs i < j, [3, N].
+
+    No pair is formed. With c the mean of the members, t_i = p_i / c - 1 and
+    l_i = log(p_i / c) = t_i - e_i:
+
+      sum_(i<j) KL(p_i || p_j) = sum_k c sum_i (l_i ((M - 1 - i) t_i - sum_(j<i) t_j)
+                                                - (M - 1 - 2 i) e_i)
+
+    in which all terms are of the second order in t. Members are ordered by position.
+    """
+    m = len(p)
+    pairs = m * (m - 1) / 2
+    p = np.where(p >= distances.TINY, p, 0)
+    center = p.mean(axis=0)
+    scale = np.where(center >= distances.TINY, center, 1)
+    t = (p - center) / scale
+    positive = p > 0
+    log = np.log(np.where(positive, p / scale, 1))
+    e = np.where(positive, distances.log_excess(t, log), t)
+    later = m - 1 - np.arange(m)[:, None, None]
+    earlier = np.cumsum(t, axis=0) - t
+    terms = (t - e) * (later * t - earlier) - (2 * later - (m - 1)) * e
+    divergences = np.maximum((center * terms.sum(axis=0)).sum(axis=-1), 0) / pairs
+    # An impossible class that was possible for an earlier member.
+    lost = np.logical_or.accumulate(positive, axis=0) & ~positive
+    divergences[lost.any(axis=(0, -1))] = np.inf
+
+    norms = np.linalg.norm(p, axis=-1, keepdims=True)
+    directions = p / np.where(norms > 0, norms, 1)
+    square = np.sum(directions.sum(axis=0) ** 2, axis=-1)
+    cosines = (square - np.sum(norms > 0, axis=(0, -1))) / (2 * pairs)
+    decisions = np.argmax(p, axis=-1).T
+    votes = _predictions.votes(decisions, p.shape[-1])
+    return np.stack([_predictions.share_of_pairs(votes), divergences, cosines])
+
+
+def average_pairwise_diversity(
+    probs: ArrayLike, num_models: int | None = None, error: ArrayLike | None = None
+) -> dict[str, float]:
+    """Diversity of an ensemble: means over its M (M - 1) / 2 pairs of members.
+
+      disagreement: share of the examples that the two decide differently
+      average_kl: mean over the examples of KL(p_i || p_j), i < j, as `kl_divergence`
+      cosine_similarity: mean over the examples of p_i.p_j / (|p_i| |p_j|)
+
+    O(M N K): no pair is formed.
+
+    Args:
+      probs: probabilities of M >= 2 members in [0, 1], shape [M, N, K], or [M, N, 1] of
+        class 1. There may be more axes of examples.
+      num_models: M, to check it.
+      error: a number > 0, which the disagreement is divided by; with the error rate of
+        the members, ensembles of different accuracy compare.
+
+    Returns:
+      A dict `disagreement`, `average_kl`, `cosine_similarity`: in [0, 1] before the
+      division; >= 0, inf where an earlier member gives a class a chance that a later
+      one does not; in [0, 1]. Larger, larger and smaller is more diverse.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> diversity = um.average_pairwise_diversity([[[0.5, 0.5]], [[0.25, 0.75]]])
+      >>> {name: round(float(value), 4) for name, value in diversity.items()}
+      {'disagreement': 1.0, 'average_kl': 0.1438, 'cosine_similarity': 0.8944}
+
+    References:
+      Fort, Hu and Lakshminarayanan (2019), Deep Ensembles: A Loss Landscape
+      Perspective.
+    """
+    rows, _ = _predictions.member_rows(probs, num_models, least=2)
+    if error is not None:
+        number = _inputs.as_array("error", error)
+        _predictions.check_number("error", number.shape)
+        if not 0 < number < np.inf:
+            raise _checks.error("error", "a finite number > 0", number)
+    values = _predictions.in_blocks(
+        lambda block: _diversity(_predictions.classes("probs", block)), rows, axis=1
+    )
+    means = values.mean(axis=-1).tolist()
+    diversity = dict(zip(DIVERSITIES, means, strict=True))
+    if error is not None:
+        diversity["disagreement"] /= float(number)
+    return diversity

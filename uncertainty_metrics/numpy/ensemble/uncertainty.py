@@ -1,0 +1,479 @@
+"""Uncertainty of each example, and how much of it is the members' disagreement."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.ensemble import _predictions
+
+__all__ = [
+    "ensemble_disagreement",
+    "expected_entropy",
+    "knowledge_uncertainty",
+    "mean_member_uncertainty",
+    "model_uncertainty",
+    "mutual_information",
+    "predictive_entropy",
+    "variation_ratio",
+]
+
+# digamma(a + 1) - log(a) = 1 / (2 a) - sum_n c_n a^(-2 n), c_n = B_2n / (2 n), from
+# SERIES_FROM on.
+DIGAMMA_SERIES = (
+    *(1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132),
+    *(-691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364),
+)
+SERIES_FROM = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class _Members:
+    """Checked predictions of N examples.
+
+    Attributes:
+      name: what the user called the predictions.
+      predictions: [N, M, K], or [N, M, 1] of class 1, as they were passed.
+    """
+
+    name: str
+    predictions: np.ndarray
+
+    @functools.cached_property
+    def classes(self) -> np.ndarray:
+        """Logits or probabilities in float64, [N, M, K]."""
+        return _predictions.classes(self.name, self.predictions)
+
+    @functools.cached_property
+    def probabilities(self) -> np.ndarray:
+        if self.name == "logits":
+            return _inputs.softmax(self.classes)
+        return self.classes
+
+
+def _scores(
+    score: Callable[[_Members], np.ndarray],
+    logits: ArrayLike | None,
+    probabilities: ArrayLike | None,
+    ensemble_axis: int | None,
+    single: bool = False,
+) -> np.ndarray:
+    """Returns the scores [..., N] of all examples, N in the shape of the examples.
+
+    `single` tells that there is no axis of members.
+    """
+    name, predictions = _checks.predictions(probabilities, logits, None)
+    predictions = _inputs.as_array(name, predictions)
+    if single:
+        _predictions.check_shape(name, predictions.shape)
+        predictions = _predictions.checked(name, predictions)[..., None, :]
+    else:
+        axis = _predictions.check_members(name, predictions.shape, ensemble_axis)
+        predictions = np.moveaxis(_predictions.checked(name, predictions), axis, -2)
+    rows = predictions.reshape(-1, *predictions.shape[-2:])
+    if name == "logits":
+        _inputs.are_probabilities(rows, name=name)
+    scores = _predictions.in_blocks(lambda block: score(_Members(name, block)), rows, 0)
+    return scores.reshape(scores.shape[:-1] + predictions.shape[:-2])
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    """Returns the entropy over the last axis."""
+    return -np.sum(p * np.log(np.where(p > 0, p, 1)), axis=-1) + 0.0  # No -0.0.
+
+
+def _total_entropies(members: _Members) -> np.ndarray:
+    return _entropy(members.probabilities.mean(axis=1))
+
+
+def _expected_entropies(members: _Members) -> np.ndarray:
+    return _entropy(members.probabilities).mean(axis=1)
+
+
+def _information(members: _Members) -> np.ndarray:
+    """Returns mutual information, total and expected entropy, [3, N]."""
+    total, expected = _total_entropies(members), _expected_entropies(members)
+    information = np.maximum(total - expected, 0)
+    if members.predictions.shape[1] == 1:
+        information = np.zeros_like(information)
+    return np.stack([information, total, expected])
+
+
+def _member_votes(members: _Members) -> np.ndarray:
+    classes = members.classes
+    return _predictions.votes(np.argmax(classes, axis=-1), classes.shape[-1])
+
+
+def _disagreements(members: _Members) -> np.ndarray:
+    return _predictions.share_of_pairs(_member_votes(members))
+
+
+def _variation_ratios(members: _Members) -> np.ndarray:
+    return 1 - _member_votes(members).max(axis=-1) / members.predictions.shape[1]
+
+
+def _member_uncertainties(members: _Members) -> np.ndarray:
+    return 1 - members.probabilities.max(axis=-1).mean(axis=1)
+
+
+def model_uncertainty(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> ModelUncertainty:
+    """Uncertainty of an ensemble, and how much of it is the members' disagreement.
+
+      total = H(mean_m p_m)
+      expected data = mean_m H(p_m)
+      model = total - expected data
+
+    The model uncertainty is the mutual information of the label and the member. It is
+    0 where all members agree, however uncertain they are; large values point at inputs
+    far from the training data.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
+      of the shape of the examples, in nats, >= 0. The model uncertainty of one member
+      is 0.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]]
+      >>> model, total, expected = um.model_uncertainty(probabilities=probabilities)
+      >>> [round(float(value), 6) for value in model]
+      [0.368064, 0.0]
+      >>> [round(float(value), 6) for value in total]
+      [0.693147, 0.693147]
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
+    """
+    return ModelUncertainty(
+        *_scores(_information, logits, probabilities, ensemble_axis)
+    )
+
+
+def predictive_entropy(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int | None = 1,
+) -> np.ndarray:
+    """Entropy of the mean of the members: `H(mean_m p_m)`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
+        [..., 1].
+
+    Returns:
+      Entropies of the shape of the examples, in nats, in [0, log K] for
+      distributions. Larger is more uncertain.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> entropies = um.predictive_entropy([[[5.0, 5.0], [2.0, 2.0]]])
+      >>> [round(float(entropy), 6) for entropy in entropies]
+      [0.693147]
+      >>> entropy = um.predictive_entropy([5.0, 5.0], ensemble_axis=None)
+      >>> round(float(entropy), 6)
+      0.693147
+
+    References:
+      Shannon (1948), A Mathematical Theory of Communication.
+    """
+    return _scores(
+        _total_entropies,
+        logits,
+        probabilities,
+        ensemble_axis,
+        single=ensemble_axis is None,
+    )
+
+
+def expected_entropy(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Mean of the entropies of the members: `mean_m H(p_m)`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Entropies of the shape of the examples, in nats, in [0, log K] for
+      distributions. Larger is more uncertain; the part that more members would not
+      remove.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> entropies = um.expected_entropy(probabilities=[[[1, 0], [0.5, 0.5]]])
+      >>> [round(float(entropy), 6) for entropy in entropies]
+      [0.346574]
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+    """
+    return _scores(_expected_entropies, logits, probabilities, ensemble_axis)
+
+
+def mutual_information(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
+
+    The first part of `model_uncertainty`: the epistemic uncertainty of an ensemble.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Information of the shape of the examples, in nats, in [0, log min(M, K)] for
+      distributions; 0 where the members agree, or there is one. Larger is more
+      uncertain.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
+      >>> [round(float(value), 6) for value in information]
+      [0.693147]
+
+    References:
+      Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
+      Classification and Preference Learning.
+    """
+    return _scores(_information, logits, probabilities, ensemble_axis)[0]
+
+
+def ensemble_disagreement(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Share of the M (M - 1) / 2 pairs of members that decide differently.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
+      uncertain. Ties go to the lowest class.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
+      >>> [float(x) for x in um.ensemble_disagreement(probabilities=probabilities)]
+      [0.5]
+
+    References:
+      Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
+    """
+    return _scores(_disagreements, logits, probabilities, ensemble_axis)
+
+
+def mean_member_uncertainty(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
+      Larger is more uncertain; that the members disagree does not count.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.5, 0.5], [0, 1]]]
+      >>> [float(x) for x in um.mean_member_uncertainty(probabilities=probabilities)]
+      [0.25]
+
+    References:
+      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
+      Out-of-Distribution Examples in Neural Networks.
+    """
+    return _scores(_member_uncertainties, logits, probabilities, ensemble_axis)
+
+
+def variation_ratio(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Share of the members that do not vote for the class with most votes.
+
+    The `VariationRatio` of torch-uncertainty counts against the class of the mean of
+    the members, which may have fewer votes, and by default probabilities, not votes:
+    `1 - max_k mean_m p_mk`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
+      uncertain. A member with ties votes for the lowest of the classes.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
+      >>> [float(x) for x in um.variation_ratio(probabilities=probabilities)]
+      [0.25]
+
+    References:
+      Freeman (1965), Elementary Applied Statistics.
+      Gal (2016), Uncertainty in Deep Learning.
+    """
+    return _scores(_variation_ratios, logits, probabilities, ensemble_axis)
+
+
+def _digamma_series(a: np.ndarray) -> np.ndarray:
+    """Returns `digamma(a + 1) - log(a)` for a >= SERIES_FROM."""
+    inverse = 1 / a
+    square = inverse * inverse
+    total: float | np.ndarray = 0.0
+    for coefficient in reversed(DIGAMMA_SERIES):  # By Horner's rule.
+        total = (total + coefficient) * square
+    return inverse / 2 - total
+
+
+def _dirichlet_parts(
+    alphas: np.ndarray, log_alphas: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns knowledge, total and expected data uncertainty of alphas [..., K].
+
+    With excess(a) = digamma(a + 1) - log(a) the knowledge uncertainty is
+    `sum_k pi_k (excess(a_k) - excess(a_0))`, in which the large alphas do not cancel.
+    The small ones do, and what is left of them is the expected data uncertainty.
+    """
+    from scipy import special
+
+    top = log_alphas.max(axis=-1, keepdims=True)
+    shares = np.exp(log_alphas - top)
+    norm = shares.sum(axis=-1, keepdims=True)
+    shares /= norm
+    with np.errstate(over="ignore"):
+        total_alphas = np.exp(top) * norm
+
+    def small(a):
+        return special.digamma(np.minimum(a, SERIES_FROM) + 1)
+
+    def excess(a, log_a):
+        return np.where(
+            a < SERIES_FROM,
+            small(a) - log_a,
+            _digamma_series(np.maximum(a, SERIES_FROM)),
+        )
+
+    total = _entropy(shares)
+    gaps = excess(alphas, log_alphas) - excess(total_alphas, top + np.log(norm))
+    large = np.sum(shares * gaps, axis=-1)
+    tiny = total + np.sum(shares * (small(alphas) - small(total_alphas)), axis=-1)
+    knowledge = np.where(total_alphas[..., 0] < SERIES_FROM, tiny, large)
+    knowledge = np.clip(knowledge, 0, total)
+    return knowledge, total, total - knowledge
+
+
+def knowledge_uncertainty(
+    alphas: ArrayLike | None = None, logits: ArrayLike | None = None
+) -> KnowledgeUncertainty:
+    """Uncertainty of a Dirichlet distribution, and how much of it is lack of knowledge.
+
+    With pi_k = alpha_k / alpha_0 and alpha_0 = sum_k alpha_k, p ~ Dirichlet(alpha):
+
+      total = H(pi)
+      expected data = E[H(p)] = sum_k pi_k (digamma(alpha_0 + 1) - digamma(alpha_k + 1))
+      knowledge = total - expected data
+
+    The knowledge uncertainty is the mutual information of the label and p: large for
+    small alphas, and 0 in the limit of large ones.
+
+    Args:
+      alphas: concentrations > 0, shape [..., K], K >= 2.
+      logits: instead of `alphas`, their logarithms, finite.
+
+    Returns:
+      A named tuple `(knowledge_uncertainty, total_uncertainty,
+      expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> [round(float(part), 4) for part in um.knowledge_uncertainty([1.0, 1.0])]
+      [0.1931, 0.6931, 0.5]
+
+    References:
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
+      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+    """
+    name = _checks.exactly_one(alphas=alphas, logits=logits)
+    values = _inputs.as_array(name, alphas if logits is None else logits)
+    _predictions.check_shape(name, values.shape, size=2)
+    values = _inputs.finite(name, values)
+    if name == "logits":
+        with np.errstate(over="ignore"):
+            return KnowledgeUncertainty(*_dirichlet_parts(np.exp(values), values))
+    bad = values <= 0
+    if np.any(bad):
+        raise _checks.error(name, "> 0", _inputs.first(bad, values))
+    return KnowledgeUncertainty(*_dirichlet_parts(values, np.log(values)))

@@ -1,0 +1,112 @@
+"""Cross-entropies of ensembles on tensors, differentiable.
+
+Declared in `uncertainty_metrics.numpy.ensemble.cross_entropy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy.ensemble import _predictions
+from uncertainty_metrics.numpy.ensemble import cross_entropy as declared
+from uncertainty_metrics.tensorflow import _classifier_scores, _inputs
+from uncertainty_metrics.tensorflow._twin import twin
+from uncertainty_metrics.tensorflow.ensemble import _members
+from uncertainty_metrics.tensorflow.ensemble._members import Members
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+__all__ = declared.__all__
+
+
+def _cross_entropy(
+    likelihoods: Callable[[Members, tf.Tensor], tf.Tensor],
+    labels: TensorLike,
+    logits: TensorLike | None,
+    probabilities: TensorLike | None,
+    aggregate: bool,
+    ensemble_axis: int,
+    **options: Any,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    _checks.boolean("aggregate", aggregate)
+    name, predictions = _checks.predictions(probabilities, logits, None)
+    predictions = _members.floating(name, predictions)
+    y = _inputs.as_tensor("labels", labels)
+    _predictions.check_not_swapped(y.shape, name, predictions.shape)
+    predictions = _members.members_before_classes(name, predictions, ensemble_axis)
+    shape = predictions.shape
+    _predictions.check_labels(y.shape, name, shape, shape[:-2])
+    # What the labels must be does not depend on the member.
+    examples = _inputs.examples(y, **{name: predictions[..., 0, :]}, **options)
+    members = Members(_members.flat_members(predictions), name == "logits")
+    scores = likelihoods(members, examples.labels)
+    return _classifier_scores.reduced(examples, scores, members.right, aggregate)
+
+
+@twin(declared.ensemble_cross_entropy)
+def ensemble_cross_entropy(
+    labels,
+    logits,
+    probabilities,
+    aggregate,
+    *,
+    ensemble_axis,
+    sample_weight,
+    ignore_index,
+):
+    return _cross_entropy(
+        _members.ensemble_likelihoods,
+        labels,
+        logits,
+        probabilities,
+        aggregate,
+        ensemble_axis,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+
+
+@twin(declared.gibbs_cross_entropy)
+def gibbs_cross_entropy(
+    labels,
+    logits,
+    probabilities,
+    aggregate,
+    *,
+    ensemble_axis,
+    sample_weight,
+    ignore_index,
+):
+    return _cross_entropy(
+        _members.gibbs_likelihoods,
+        labels,
+        logits,
+        probabilities,
+        aggregate,
+        ensemble_axis,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+
+
+@twin(declared.variance_bound)
+def variance_bound(probs, labels, num_models):
+    tensor = _members.floating("probs", probs)
+    _predictions.check_members_first(tensor.shape, num_models)
+    y = _inputs.as_tensor("labels", labels)
+    _predictions.check_labels(y.shape, "probs", tensor.shape, tensor.shape[1:-1])
+    predictions = _members.members_before_classes("probs", tensor, 0)
+    members = Members(_members.flat_members(predictions), False)
+    y, right = _inputs.integers(tf.reshape(y, [-1]), members.classes.shape[-1])
+    right &= members.right
+    if num_models is not None:  # The graph may not have known.
+        right &= members.count == num_models
+    at_labels = _members.label_probabilities(members, y)
+    top = tf.reduce_max(at_labels, axis=1, keepdims=True)
+    shares = tf.math.divide_no_nan(at_labels, top)
+    return _members.aggregated(tf.math.reduce_variance(shares, axis=1) / 2, right)

@@ -1,0 +1,123 @@
+"""Uncertainty of each example on tensors.
+
+Declared in `uncertainty_metrics.numpy.ensemble.uncertainty`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
+from uncertainty_metrics.numpy.ensemble import _predictions
+from uncertainty_metrics.numpy.ensemble import uncertainty as declared
+from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.tensorflow._twin import twin
+from uncertainty_metrics.tensorflow.ensemble import _members
+from uncertainty_metrics.tensorflow.ensemble._members import Members
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+__all__ = declared.__all__
+
+# Bytes of an eager block: memory allocators ask the system for each larger piece anew,
+# which takes as long as the arithmetic.
+_BLOCK = 28 * 2**20
+
+
+def _in_blocks(
+    score: Callable[[Members], tf.Tensor], members: Members
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the scores [..., N] of all examples and which of them are right."""
+    if not tf.executing_eagerly():
+        return score(members), members.right
+    rows = members.predictions
+    step = max(1, _BLOCK // (rows.shape[1] * rows.shape[2] * rows.dtype.size))
+    parts = []
+    for i in range(0, rows.shape[0], step):  # One block at a time is in memory.
+        block = Members(rows[i : i + step], members.from_logits)
+        parts.append((score(block), block.right))
+    scores, right = zip(*parts, strict=True)
+    return tf.concat(scores, axis=-1), tf.concat(right, axis=-1)
+
+
+def _scores(
+    score: Callable[[Members], tf.Tensor],
+    logits: TensorLike | None,
+    probabilities: TensorLike | None,
+    ensemble_axis: int | None,
+    single: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the scores [..., N] of all examples, N in the shape of the examples, and
+    which of them are right.
+
+    `single` tells that there is no axis of members.
+    """
+    name, predictions = _checks.predictions(probabilities, logits, None)
+    predictions = _members.floating(name, predictions)
+    if single:
+        _predictions.check_shape(name, predictions.shape)
+        predictions = predictions[..., None, :]
+    else:
+        predictions = _members.members_before_classes(name, predictions, ensemble_axis)
+    members = Members(_members.flat_members(predictions), name == "logits")
+    scores, right = _in_blocks(score, members)
+    right &= ~members.mistaken()
+    shape = tf.shape(predictions)[:-2]
+    if predictions.shape[:-2].is_fully_defined():
+        shape = predictions.shape[:-2]
+    scores = tf.reshape(scores, tf.concat([scores.shape[:-1], shape], axis=0))
+    return scores, tf.reshape(right, shape)
+
+
+@twin(declared.model_uncertainty)
+def model_uncertainty(logits, probabilities, *, ensemble_axis):
+    parts, right = _scores(_members.information, logits, probabilities, ensemble_axis)
+    return ModelUncertainty(*tf.unstack(parts)), right
+
+
+@twin(declared.predictive_entropy)
+def predictive_entropy(logits, probabilities, *, ensemble_axis):
+    single = ensemble_axis is None
+    return _scores(
+        _members.total_entropies, logits, probabilities, ensemble_axis, single
+    )
+
+
+@twin(declared.expected_entropy)
+def expected_entropy(logits, probabilities, *, ensemble_axis):
+    return _scores(_members.expected_entropies, logits, probabilities, ensemble_axis)
+
+
+@twin(declared.mutual_information)
+def mutual_information(logits, probabilities, *, ensemble_axis):
+    return _scores(_members.mutual_information, logits, probabilities, ensemble_axis)
+
+
+@twin(declared.ensemble_disagreement)
+def ensemble_disagreement(logits, probabilities, *, ensemble_axis):
+    return _scores(_members.disagreements, logits, probabilities, ensemble_axis)
+
+
+@twin(declared.mean_member_uncertainty)
+def mean_member_uncertainty(logits, probabilities, *, ensemble_axis):
+    return _scores(_members.member_uncertainties, logits, probabilities, ensemble_axis)
+
+
+@twin(declared.variation_ratio)
+def variation_ratio(logits, probabilities, *, ensemble_axis):
+    return _scores(_members.variation_ratios, logits, probabilities, ensemble_axis)
+
+
+@twin(declared.knowledge_uncertainty)
+def knowledge_uncertainty(alphas, logits):
+    name = _checks.exactly_one(alphas=alphas, logits=logits)
+    values = _members.floating(name, alphas if logits is None else logits)
+    _predictions.check_shape(name, values.shape, size=2)
+    values = tf.cast(values, _inputs.sum_dtype(values))
+    parts, right = _members.dirichlet_parts(values, name == "logits")
+    return KnowledgeUncertainty(*tf.unstack(parts)), right
