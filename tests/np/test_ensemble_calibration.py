@@ -307,25 +307,6 @@ def test_one_member_is_drawn(ax):
     ax.get_figure().draw_without_rendering()
 
 
-def test_a_new_figure_is_made_and_not_shown(monkeypatch, rng):
-    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
-    before = dict(mpl.rcParams)
-    for draw, *arguments in (
-        (plots.ensemble_calibration_diagram, *members(rng)),
-        (plots.uncertainty_histogram, {"a": rng.random(9), "b": rng.random(9)}),
-    ):
-        ax = draw(*arguments)
-        figure = ax.get_figure()
-        assert plt.get_fignums() == [figure.number]
-        figure.draw_without_rendering()
-        # The legend is beside the Axes, and so covers nothing.
-        (legend,) = figure.legends
-        assert ax.get_legend() is None
-        assert not legend.get_window_extent().overlaps(ax.get_window_extent())
-        plt.close(figure)
-    assert dict(mpl.rcParams) == before
-
-
 # The histogram.
 
 

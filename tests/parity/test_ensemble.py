@@ -23,7 +23,11 @@ from tests.ensembles import (
 from uncertainty_metrics.numpy.ensemble import distances
 from uncertainty_metrics.tensorflow.ensemble import _pairs, uncertainty
 
-ATOL = {np.float32: 1e-6, np.float64: 1e-13}
+TOLERANCE = {np.float32: 1e-6, np.float64: 1e-13}
+
+
+def assert_close(value, expected, tolerance=1e-6):
+    np.testing.assert_allclose(value, expected, atol=tolerance, rtol=tolerance)
 
 
 def case(name, case="", make=None, **options):
@@ -118,7 +122,7 @@ def test_eager_equals_numpy(name, make, options, dtype, rng):
     result = call(um, name, arrays, options)
     assert result.dtype == dtype
     expected = call(um_np, name, arrays, options)
-    np.testing.assert_allclose(result, expected, atol=ATOL[dtype], rtol=ATOL[dtype])
+    assert_close(result, expected, TOLERANCE[dtype])
 
 
 def compiled(name, make, options, rng, jit_compile):
@@ -138,7 +142,7 @@ def compiled(name, make, options, rng, jit_compile):
     )
     result = run({key: tf.constant(value) for key, value in arrays.items()})
     expected = call(um_np, name, arrays, options)
-    np.testing.assert_allclose(np.array(result), expected, atol=1e-6, rtol=1e-6)
+    assert_close(np.array(result), expected)
 
 
 @pytest.mark.parametrize(("name", "make", "options"), FIRST + OTHER_PATHS)
@@ -157,24 +161,14 @@ def test_other_types(name, make, options, rng):
     expected = call(um_np, name, arrays, options)
     half = call(um, name, arrays, options)
     assert half.dtype == np.float32
-    np.testing.assert_allclose(half, expected, atol=1e-6, rtol=1e-6)
+    assert_close(half, expected)
     lists = {key: value.tolist() for key, value in arrays.items()}
-    np.testing.assert_allclose(
-        call(um, name, lists, options), expected, rtol=1e-5, atol=1e-6
-    )
-    whole = {
-        key: value
-        if key == "labels"
-        else (np.abs(np.nan_to_num(value)) < 1).astype(np.int32)
-        for key, value in arrays.items()
-    }
+    assert_close(call(um, name, lists, options), expected, 1e-5)
     if name != "knowledge_uncertainty":
-        np.testing.assert_allclose(
-            call(um, name, whole, options),
-            call(um_np, name, whole, options),
-            atol=1e-6,
-            rtol=1e-6,
-        )
+        for key in arrays.keys() - {"labels"}:
+            arrays[key] = (np.abs(np.nan_to_num(arrays[key])) < 1).astype(np.int32)
+        whole = call(um, name, arrays, options)
+        assert_close(whole, call(um_np, name, arrays, options))
 
 
 @pytest.mark.parametrize(
@@ -196,23 +190,17 @@ def test_members_that_only_the_graph_sees(rng):
     for name in SCORES:
         run = tf.function(getattr(um, name), input_signature=signature)
         for count in (5, 1):
-            np.testing.assert_allclose(
-                run(z[:, :count]), getattr(um_np, name)(z[:, :count]), atol=1e-6
-            )
+            assert_close(run(z[:, :count]), getattr(um_np, name)(z[:, :count]))
     run = tf.function(
-        lambda labels, logits: um.ensemble_cross_entropy(labels, logits),
-        input_signature=[tf.TensorSpec([None], tf.int32), *signature],
+        lambda logits: um.ensemble_cross_entropy(tf.zeros([6], tf.int32), logits),
+        input_signature=signature,
     )
-    np.testing.assert_allclose(
-        run(tf.zeros([6], tf.int32), z),
-        um_np.ensemble_cross_entropy(np.zeros(6), z),
-        rtol=1e-6,
-    )
+    assert_close(run(z), um_np.ensemble_cross_entropy(np.zeros(6), z))
     bound = tf.function(
         lambda probs: um.variance_bound(probs, [0, 1], 3), input_signature=signature
     )
     p = members(rng, np.float32, (3, 2, 4))
-    np.testing.assert_allclose(bound(p), um_np.variance_bound(p, [0, 1]), rtol=1e-5)
+    assert_close(bound(p), um_np.variance_bound(p, [0, 1]))
     assert np.isnan(bound(p[:2]))
     with pytest.raises(ValueError, match="static number of members"):
         tf.function(um.average_pairwise_diversity).get_concrete_function(*signature)
@@ -230,14 +218,15 @@ def test_large_ensembles_are_compiled(rng, monkeypatch):
     probs = members(rng, np.float32, (4, 7, 3), zeros=False)
     expected = list(um_np.average_pairwise_diversity(probs).values())
     monkeypatch.setattr(_pairs, "_LARGE", 0)
-    result = list(um.average_pairwise_diversity(probs).values())
-    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    assert_close(list(um.average_pairwise_diversity(probs).values()), expected)
 
 
 # Precision.
 
 
-COMPILED_DIVERSITIES = tf.function(_pairs.diversities, jit_compile=True)
+@functools.cache
+def compiled_diversities():
+    return tf.function(_pairs.diversities, jit_compile=True)
 
 
 @pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 0.4, 0.9])
@@ -254,7 +243,7 @@ def test_float32_divergences_keep_their_digits(distance, rng):
     for value, (i, j) in zip(exact, pairs, strict=True):
         result = um.kl_divergence(probs[i], probs[j])
         np.testing.assert_allclose(result, value, rtol=1e-6)
-    for run in (_pairs.diversities, COMPILED_DIVERSITIES):
+    for run in (_pairs.diversities, compiled_diversities()):
         result = run(tf.constant(probs))[1]
         np.testing.assert_allclose(result, np.mean(exact, axis=0), rtol=1e-6)
 
@@ -365,6 +354,14 @@ def test_means_over_many_examples_do_not_drift():
 # Gradients.
 
 
+def gradient(function, values):
+    variable = tf.constant(values)
+    with tf.GradientTape() as tape:
+        tape.watch(variable)
+        result = function(variable)
+    return tape.gradient(result, variable).numpy()
+
+
 @pytest.mark.parametrize("name", CROSS_ENTROPIES)
 @pytest.mark.parametrize(
     ("form", "aggregate"), [("logits", False), ("probabilities", True)]
@@ -379,48 +376,31 @@ def test_gradients_equal_finite_differences(name, form, aggregate, rng):
         result = getattr(um, name)(y, **{form: values}, **options)
         return tf.reduce_sum(tf.sin(result))
 
-    variable = tf.constant(values)
-    with tf.GradientTape() as tape:
-        tape.watch(variable)
-        result = total(variable)
-    np.testing.assert_allclose(
-        tape.gradient(result, variable),
-        references.slopes(total, values),
-        atol=1e-8,
-        rtol=1e-6,
-    )
-
-
-def gradient(name, form, values):
-    variable = tf.constant(values)
-    with tf.GradientTape() as tape:
-        tape.watch(variable)
-        result = getattr(um, name)([0], **{form: variable})
-    return tape.gradient(result, variable).numpy()
+    expected = references.slopes(total, values)
+    np.testing.assert_allclose(gradient(total, values), expected, atol=1e-8, rtol=1e-6)
 
 
 def test_gradients_where_a_member_rules_the_label_out():
     # -log((0 + p) / 2) falls as fast in the first member as in the second.
-    expected = [[[-2.0, 0.0], [-2.0, 0.0]]]
     p = [[[0.0, 1.0], [0.5, 0.5]]]
-    result = gradient("ensemble_cross_entropy", "probabilities", p)
-    np.testing.assert_allclose(result, expected)
+    result = gradient(lambda p: um.ensemble_cross_entropy([0], None, p), p)
+    assert_close(result, [[[-2.0, 0.0], [-2.0, 0.0]]])
     z = [[[-np.inf, 0.0], [0.0, 0.0]]]
-    result = gradient("ensemble_cross_entropy", "logits", z)
-    np.testing.assert_allclose(result, [[[0.0, 0.0], [-0.5, 0.5]]], atol=1e-7)
-    for name in CROSS_ENTROPIES:
-        result = gradient(name, "logits", [[[-500.0, 500.0], [500.0, -500.0]]])
-        assert np.all(np.isfinite(result))
+    result = gradient(lambda z: um.ensemble_cross_entropy([0], z), z)
+    assert_close(result, [[[0.0, 0.0], [-0.5, 0.5]]])
+    far = [[[-500.0, 500.0], [500.0, -500.0]]]
+    for loss in (um.ensemble_cross_entropy, um.gibbs_cross_entropy):
+        assert np.all(np.isfinite(gradient(functools.partial(loss, [0]), far)))
 
 
 @pytest.mark.parametrize("name", VECTORS)
 def test_gradients_of_equal_and_zero_vectors_are_finite(name):
-    x = tf.constant([[0.0, 0.0], [1.0, 2.0]])
+    def of_both(x, **options):
+        return getattr(um, name)(x, x + 0, **options)
+
     for options in [{}] + [{"p": p} for p in (2, np.inf)] * (name == "lp_distance"):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            result = getattr(um, name)(x, x + 0, **options)
-        assert np.all(np.isfinite(tape.gradient(result, x)))
+        result = gradient(functools.partial(of_both, **options), [[0.0, 0.0], [1.0, 2]])
+        assert np.all(np.isfinite(result))
 
 
 # Bad input.
