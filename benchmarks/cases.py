@@ -1,7 +1,7 @@
 """The cases: one row each, read by `run.py` and by every worker.
 
 Needs the standard library only: contenders name their setup, and the worker of their
-environment imports it.
+environment imports it. What has no row here is in `rows.py`.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ import uncertainty_metrics.numpy as um_np
 _BINS = 15
 _ROOT = Path(um.__file__).resolve().parents[1]
 _FEATURES = 32
+_EXAMPLES = 10_000  # Of a Row.
 # Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
 _STEPS = 200
 
@@ -178,6 +179,24 @@ _PLAIN = {
     "energy_score": _plain_energy,
     "average_pairwise_diversity": _plain_diversity,
 }
+
+
+def row(data: None, name: str, mode: str) -> Timed:
+    """A function with the arguments that its Row in the tests makes."""
+    from tests.catalogue import TWINS
+
+    found = next(row for row in TWINS if row.name == name)
+    arguments = found.draw(np.random.default_rng(0), (_EXAMPLES,))
+    if mode == NUMPY:
+        return Timed(call=lambda: found.find(um_np)(**arguments))
+    tensors = {
+        name: tf.constant(value)
+        for name, value in arguments.items()
+        if isinstance(value, np.ndarray)
+    }
+    options = {name: arguments[name] for name in arguments.keys() - tensors.keys()}
+    function = _compiled(functools.partial(found.find(um), **options), mode)
+    return Timed(call=lambda: function(**tensors))
 
 
 def bayesian(data: Predictions, num_bins: int, draws: int, mode: str) -> Timed:

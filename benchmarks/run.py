@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import rows
 import summary
 from cases import CASES
 from harness import OURS, PEERS, Case, Contender
@@ -168,8 +169,10 @@ def measure(
 ) -> Measured:
     """Times the contenders of a case in turns."""
     used = {name: workers[name] for name in sorted({place.worker for place in places})}
+    module = "rows" if case in rows.CASES else "cases"
     fingerprints = {
-        name: worker.ask("begin", case=case.name) for name, worker in used.items()
+        name: worker.ask("begin", case=case.name, module=module)
+        for name, worker in used.items()
     }
     problems = []
     if len({tuple(found) for found in fingerprints.values()}) > 1:
@@ -307,11 +310,12 @@ def table(result: dict[str, Any]) -> str:
 def select(patterns: str | None) -> list[Case]:
     """Returns the cases whose names start with one of the comma-separated patterns."""
     wanted = [f"{pattern.strip()}*" for pattern in (patterns or "").split(",")]
+    known = (*CASES, *rows.CASES) if patterns else CASES
     chosen = [
-        case for case in CASES if any(fnmatch.fnmatch(case.name, w) for w in wanted)
+        case for case in known if any(fnmatch.fnmatch(case.name, w) for w in wanted)
     ]
     if not chosen:
-        names = ", ".join(case.name for case in CASES)
+        names = ", ".join(case.name for case in known)
         raise SystemExit(f"No case is selected by {patterns}. There are: {names}")
     return chosen
 

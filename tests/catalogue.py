@@ -4,10 +4,13 @@ A new metric gets all the sweeps from a row: agreement with its reference, NumPy
 against TensorFlow, eager against compiled, batches, weights, replicas, bad input.
 `tests/repo/test_public_names.py` fails for a public name without a row.
 
-Functions of class probabilities are in `ROWS`, which `test_catalogue.py` of each room
-reads; scores of real-valued forecasts are in `REAL_ROWS`, read by
-`tests/parity/test_real_scores.py`, and detection metrics in `DETECTION_ROWS`, read by
-`tests/parity/test_detection.py`. The Keras metrics of all are in `METRICS`.
+All rows are in `CATALOGUE`. `ROWS` of class probabilities go through the sweeps of
+`test_catalogue.py` in each room; `REAL_ROWS`, scores of real-valued forecasts, and
+`DETECTION_ROWS` through those of `tests/parity/test_real_scores.py` and
+`test_detection.py`. `CALLABLES`, the functions of all kinds, are compared in both
+halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments that
+`tests/makers.py` makes of the names of their parameters. `METRICS`, `LOSSES`, `PLOTS`
+and `OBJECTS` have sweeps of their own. A new metric asks for no entry anywhere else.
 """
 
 from __future__ import annotations
@@ -16,22 +19,89 @@ import dataclasses
 import functools
 import inspect
 import itertools
+import math
+import operator
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import sklearn.metrics
 
+import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import references
+from tests import makers, references
+from tests.makers import NUMBERS, SHAPES, VALUES, Data, bad_data, data, lattice
 
+__all__ = ("SHAPES", "VALUES", "Data", "bad_data", "data", "lattice")
 SCHEMES = ("even", "adaptive")
 NORMS = ("l1", "l2", "max")
 
 
+# Bad shapes in Keras's terms: the predictions are one argument, whatever they are.
+KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
+
+
+class Public:
+    """What every row has: a public name, perhaps of `regression`, and its aliases."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+    def find(self, room: ModuleType) -> Any:
+        return operator.attrgetter(self.name)(room)
+
+
+class Function(Public):
+    """What the rows of functions share.
+
+    Attributes:
+      half: "numpy" of a function that is the same object in both halves, "tensorflow"
+        of one that only tensors have; None where each half has one of its own.
+      jumps: whether the value may jump where a prediction is rounded.
+      random: whether the value is random.
+      unbounded: whether a result may be infinite or NaN; the documentation says where.
+      interval: whether the bootstrap has intervals for it.
+      kernel: functions of one kernel are the same graph with other constants, of which
+        one is compiled by default.
+    """
+
+    half: str | None = None
+    jumps: bool = False
+    random: bool = False
+    unbounded: bool = False
+    interval: bool = True
+    kernel: str | None = None
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        room = um if self.half == "tensorflow" else um_np
+        return inspect.signature(self.find(room)).parameters
+
+    @property
+    def options(self) -> Mapping[str, tuple]:
+        """Values of the options, good and bad ones."""
+        return {name: NUMBERS[name] for name in self.parameters if name in NUMBERS}
+
+    def takes(self, option):
+        return option in self.parameters
+
+    def made(self, options, **more):
+        """Makes the Keras metric of the row."""
+        return operator.attrgetter(self.metric)(um)(**options, **more)
+
+    def draw(self, rng, shape) -> dict[str, Any]:
+        """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
+        return makers.arguments(rng, shape, tuple(self.parameters))
+
+
 @dataclasses.dataclass(frozen=True)
-class Row:
+class Row(Function):
     """A function of classifier predictions, and its streaming form.
 
     Attributes:
@@ -52,10 +122,12 @@ class Row:
         of less than 1 do.
       sketched: whether the metric joins scores that hardly differ.
       slow: whether its graphs are so large that few of them are built.
+      smooth: whether the value is continuous in the predictions.
+      value: the function of NumPy, unless another one says what the metric gives.
     """
 
     name: str
-    reference: Callable[..., Any]
+    reference: Callable[..., Any] | None
     aliases: tuple[str, ...] = ()
     cases: tuple[Mapping[str, Any], ...] = ({},)
     metric: str | None = None
@@ -69,9 +141,21 @@ class Row:
     scale_free: bool = True
     sketched: bool = False
     slow: bool = False
+    smooth: bool = False
+    random: bool = False
+    unbounded: bool = False
+    interval: bool = True
+    kernel: str | None = None
+    value: Callable[..., Any] | None = None
 
-    def takes(self, option):
-        return option in inspect.signature(getattr(um_np, self.name)).parameters
+    @property
+    def jumps(self):
+        return not self.smooth
+
+    def draw(self, rng, shape):
+        required = ("norm", "binning_scheme", "max_prob", "class_conditional")
+        case = {k: v for k, v in self.cases[0].items() if k in required}
+        return {**super().draw(rng, shape), **case}
 
     def bad_data(self):
         """Returns the names of bad data that have to do with this function."""
@@ -89,8 +173,9 @@ class Row:
 
     # What the Keras sweeps need to know.
 
-    units = 3
+    outputs = (3,)
     activation = "softmax"
+    keras_shapes = KERAS_SHAPES
 
     def labels(self, rng, n):
         return rng.integers(0, 3, n)
@@ -114,8 +199,10 @@ class Row:
 
     def expected(self, case, data, weighted=False):
         """Returns what the metric must give after all the data, a flat array."""
-        value = getattr(um_np, self.name)(**data.arguments(weighted), **case)
-        return self.array(value)
+        return self.expected_of(case, **data.arguments(weighted))
+
+    def expected_of(self, case, **arguments):
+        return self.array((self.value or self.find(um_np))(**arguments, **case))
 
     def metric_values(self):
         """Returns the names of data that only their values make bad, for the metric."""
@@ -140,7 +227,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True)
-class RealRow:
+class RealRow(Function):
     """A score of real-valued forecasts, elementwise, and its streaming form.
 
     Attributes:
@@ -174,7 +261,20 @@ class RealRow:
     scale = 10.0
     sketched = False
     activation = None
+    keras_shapes = KERAS_SHAPES
     good_labels = (0.5, 1.0, -1.0, 2.0)
+
+    @property
+    def outputs(self):
+        return (self.units,)
+
+    def draw(self, rng, shape):
+        size = math.prod(shape)
+        made = {
+            name: value[:size].reshape((*shape, *value.shape[1:]))
+            for name, value in self.arguments(rng, (max(size, 2),)).items()
+        }
+        return {**made, **self.cases[int(rng.integers(len(self.cases)))]}
 
     def labels(self, rng, n):
         return rng.normal(size=n).astype(np.float32)
@@ -239,6 +339,8 @@ class DetectionRow(RealRow):
 
     scale = 1.0
     sketched = True
+    jumps = True
+    kernel = "detection"
     good_labels = (0.0, 1.0, 1.0, 0.0)
 
     def labels(self, rng, n):
@@ -309,6 +411,10 @@ _BAD_CALIBRATION_METRIC = (
 )
 
 
+# As many as tell the scores of the sweeps apart.
+FEW_CELLS = {"sketch_bits": 6}
+
+
 def _preset(name, alias, metric, scheme, max_prob, class_conditional, norm, threshold):
     def reference(labels, probabilities, **options):
         options = {"threshold": threshold, **options}
@@ -317,7 +423,8 @@ def _preset(name, alias, metric, scheme, max_prob, class_conditional, norm, thre
         )
 
     cases = [{}, {"num_bins": 4}, {"num_bins": 5, "threshold": 0.3}]
-    streamed = [({}, {}), ({"num_bins": 4, "threshold": 0.2},) * 2]
+    few = FEW_CELLS if scheme == "adaptive" else {}
+    streamed = [(few, {}), ({"num_bins": 4, "threshold": 0.2},) * 2]
     bad = [({"num_bins": 0}, "num_bins"), ({"threshold": 1.5}, "threshold")]
     if scheme == "adaptive":
         cases.append({"datapoints_per_bin": 7})
@@ -331,6 +438,7 @@ def _preset(name, alias, metric, scheme, max_prob, class_conditional, norm, thre
         tuple(streamed),
         bad_options=tuple(bad),
         bad_metric_options=_BAD_CALIBRATION_METRIC,
+        kernel=f"{scheme} bins" + ", by class" * class_conditional,
     )
 
 
@@ -349,10 +457,6 @@ _GENERAL_CASES = tuple(
         strict=False,
     )
 )
-
-
-# As many as tell the scores of the sweeps apart.
-FEW_CELLS = {"sketch_bits": 6}
 
 
 def _selective(
@@ -374,6 +478,7 @@ def _selective(
             *({option: value} for value in bad),
         ),
         sketched=True,
+        kernel="ranking",
         **flags,
     )
 
@@ -424,6 +529,12 @@ _SELECTIVE = (
     ),
 )
 
+
+def _posterior_mean(labels, **options):
+    draws = um.bayesian_expected_calibration_error(15, labels_true=labels, **options)
+    return np.mean(draws)
+
+
 # The root of a small square is too steep to compare.
 _DEBIASED_CASES = (
     {"num_bins": 4, "squared": True},
@@ -448,6 +559,7 @@ ROWS = (
         "GeneralCalibrationError",
         tuple((case, case) for case in _GENERAL_CASES),
         bad_metric_options=_BAD_CALIBRATION_METRIC,
+        kernel="even bins",
         bad_options=(
             ({**_TOP_LABEL, "norm": "l3"}, "'l1', 'l2', 'max'"),
             (
@@ -515,6 +627,9 @@ ROWS = (
             },
         ),
         array=_statistics_array,
+        unbounded=True,
+        interval=False,
+        kernel="even bins",
         bad_options=(({"binning_scheme": "odd"}, "'even', 'adaptive'"),),
     ),
     Row(
@@ -524,13 +639,16 @@ ROWS = (
         array=_grid_array,
         bad_options=(({"num_bins": -1}, "num_bins"),),
         slow=True,
+        kernel="even bins",
     ),
     Row(
         "debiased_calibration_error",
         references.debiased_calibration_error,
         cases=_DEBIASED_CASES,
         metric="DebiasedCalibrationError",
-        metric_cases=tuple((case, case) for case in _DEBIASED_CASES[:3]),
+        metric_cases=tuple(
+            ({**case, **FEW_CELLS}, case) for case in _DEBIASED_CASES[:3]
+        ),
         bad_options=(
             ({"binning_scheme": "odd"}, "'even', 'adaptive'"),
             ({"max_prob": 1}, "max_prob"),
@@ -563,6 +681,19 @@ ROWS = (
             ({"task": "multiclass", "num_classes": 3, "num_bins": 4}, {"num_bins": 4}),
         ),
         bad_metric_options=_BAD_CALIBRATION_METRIC[:-1],
+        kernel="even bins",
+    ),
+    # The function is a row of `FUNCTION_ROWS`.
+    Row(
+        "bayesian_expected_calibration_error",
+        None,
+        cases=(),
+        metric="BayesianExpectedCalibrationError",
+        metric_cases=(({"seed": 3}, {"seed": 3}),),
+        bad_metric_options=({"num_bins": 0}, {"num_ece_samples": 0}),
+        scale=100.0,
+        random=True,
+        value=_posterior_mean,
     ),
     Row(
         "accuracy",
@@ -588,6 +719,7 @@ ROWS = (
             {"zero_based": 2},
         ),
         differentiable=True,
+        smooth=True,
     ),
     Row(
         "negative_log_likelihood",
@@ -598,6 +730,8 @@ ROWS = (
         bad_metric_options=({"from_logits": 1}, {"sparse_labels": "yes"}),
         scale=4.0,
         differentiable=True,
+        smooth=True,
+        unbounded=True,
         zeros=False,
     ),
     Row(
@@ -622,20 +756,6 @@ ROWS = (
 )
 
 
-def _samples(rng, shape):
-    samples = rng.normal(size=(*shape, 7)) + rng.normal(size=(*shape, 1))
-    samples[..., 1] = samples[..., 4]  # A tie.
-    labels = rng.normal(size=shape)
-    labels.reshape(-1)[0] = samples.reshape(-1, 7)[0, 2]
-    return {"labels": labels, "predictive_samples": samples}
-
-
-def _vectors(rng, shape):
-    samples = rng.normal(size=(*shape, 6, 3))
-    samples[..., 1, :] = samples[..., 4, :]
-    return {"labels": rng.normal(size=(*shape, 3)), "predictive_samples": samples}
-
-
 _QUANTILES = (0.1, 0.5, 0.75)
 
 REAL_ROWS = (
@@ -657,7 +777,7 @@ REAL_ROWS = (
     RealRow(
         "crps_score",
         references.crps_samples,
-        make=_samples,
+        make=makers.samples,
         cases=({}, {"estimator": "nrg"}, {"estimator": "roll"}),
         tail={"predictive_samples": 1},
         metric="CRPSSamples",
@@ -709,7 +829,7 @@ REAL_ROWS = (
     RealRow(
         "energy_score",
         references.energy,
-        make=_vectors,
+        make=makers.vectors,
         cases=({}, {"estimator": "nrg"}, {"estimator": "roll"}),
         tail={"labels": 1, "predictive_samples": 2},
         bad_options=(({"estimator": "pwm"}, "'fair', 'nrg', 'roll'"),),
@@ -717,18 +837,11 @@ REAL_ROWS = (
 )
 
 
-def _scores(rng, shape):
-    scores = np.round(rng.normal(size=shape), 1)
-    labels = (rng.normal(size=shape) < scores).astype(float)
-    labels.reshape(-1)[:2] = 0, 1
-    return {"labels": labels, "scores": scores}
-
-
 def _detection(name, metric, reference, cases=({},), bad=()):
     return DetectionRow(
         name,
         reference,
-        make=_scores,
+        make=makers.scores,
         cases=cases,
         metric=metric,
         metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
@@ -752,277 +865,468 @@ DETECTION_ROWS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Data:
-    """Labels, predictions [N, K] and weights that go through the corners."""
+class FunctionRow(Function):
+    """Any other function; its sweeps know it by its parameters alone.
 
-    labels: np.ndarray
-    predictions: np.ndarray
-    weights: np.ndarray
-
-    def arguments(self, weighted=False):
-        given = {"labels": self.labels, "probabilities": self.predictions}
-        return {**given, "sample_weight": self.weights} if weighted else given
-
-
-def data(rng, n=40, classes=3, dtype=np.float64) -> Data:
-    """Makes predictions with ties, exact edges, zeros, ones and an absent class."""
-    probabilities = rng.dirichlet(np.full(classes, 0.5), n)
-    probabilities[: n // 3] = rng.multinomial(15, np.full(classes, 1 / classes), n // 3)
-    probabilities[: n // 3] /= 15  # On the edges of 3, 5 and 15 bins.
-    probabilities[n // 3 : n // 2] = np.eye(classes)[
-        rng.integers(0, classes, n // 2 - n // 3)
-    ]
-    probabilities[n // 2 : n // 2 + 3] = 1 / classes  # A tie of all classes.
-    order = rng.permutation(n)
-    labels = np.where(
-        rng.uniform(size=n) < 0.5,
-        np.argmax(probabilities, axis=1),
-        rng.integers(0, classes, n),
-    )
-    labels = np.minimum(labels, classes - 2)  # The last class is absent.
-    weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], n)
-    weights[0] = 1.0
-    return Data(labels[order], probabilities[order].astype(dtype), weights)
-
-
-def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
-    """Makes multiples of 1/32, each of which has a sketch cell of its own."""
-    made = data(rng, n, classes)
-    probabilities = rng.multinomial(32, np.full(classes, 1 / classes), n) / 32
-    probabilities[: n // 4] = np.eye(classes)[rng.integers(0, classes, n // 4)]
-    return dataclasses.replace(made, predictions=probabilities.astype(dtype))
-
-
-def bad_data(name):
-    """Returns arguments that must be refused, with a word of the message.
-
-    The names in `VALUES` are wrong in their values only, so a compiled function cannot
-    raise for them.
+    Attributes:
+      make: makes the arguments, where their names do not tell what they are.
+      fixed: options that it must have.
     """
-    labels = np.array([0, 1, 2, 1])
-    probabilities = np.array(
-        [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]]
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    half: str | None = None
+    jumps: bool = False
+    random: bool = False
+    unbounded: bool = False
+    interval: bool = True
+    kernel: str | None = None
+    make: Callable[..., dict[str, Any]] | None = None
+    fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def draw(self, rng, shape):
+        made = self.make(rng, shape) if self.make else super().draw(rng, shape)
+        return {**made, **self.fixed}
+
+
+@dataclasses.dataclass(frozen=True)
+class MembersRow(FunctionRow):
+    """A score of each example of an ensemble, and the mean that Keras streams.
+
+    Attributes:
+      metric: name of the Keras class.
+      outputs: shape of the predictions of an example.
+    """
+
+    metric: str = ""
+    outputs: tuple[int, ...] = (4, 3)
+    metric_options: Mapping[str, Any] = dataclasses.field(
+        default_factory=lambda: {"ensemble_axis": -2}
     )
-    good = {"labels": labels, "probabilities": probabilities}
+    scale = 4.0
+    sketched = False
+    activation = "softmax"
+    bad_metric_options = ({"from_logits": 1},)
 
-    def wrong(value):
-        changed = probabilities.copy()
-        changed[2, 1] = value
-        return {**good, "probabilities": changed}
+    @property
+    def metric_cases(self):
+        return ((self.metric_options, {}),)
 
-    infinite = np.log(probabilities)
-    infinite[1, 1] = np.inf
+    @property
+    def _labelled(self):
+        return self.takes("labels")
+
+    @property
+    def keras_shapes(self):
+        return ("empty", "weight shape") + ("lengths", "ragged") * self._labelled
+
+    def labels(self, rng, n):
+        return rng.integers(0, 3, n)
+
+    def lattice(self, rng, n=40):
+        made = lattice(rng, n * math.prod(self.outputs[:-1]))
+        rows = 0.5 * made.predictions + np.float32([0.25, 0.125, 0.125])
+        rows = rows.reshape(n, *self.outputs)
+        return Data(made.labels[:n], rows, data(rng, n).weights)
+
+    def expected(self, case, data, weighted=False):
+        given = {"probabilities": data.predictions.astype(np.float64)}
+        weights = data.weights if weighted else None
+        if self._labelled:
+            given |= {"labels": data.labels, "sample_weight": weights}
+            return np.atleast_1d(self.find(um_np)(**given, **self.metric_options))
+        if self.takes("alphas"):
+            alphas = given["probabilities"]
+            scores = self.find(um_np)(alphas=alphas).knowledge_uncertainty
+        else:
+            scores = self.find(um_np)(**given, **self.metric_options)
+        return np.atleast_1d(np.average(scores, weights=weights))
+
+    def metric_values(self):
+        of_weights = ["negative weight", "nan weight", "infinite weight"]
+        values = ["negative probability", "nan probability", *of_weights]
+        return values + ["label too large", "label negative"] * self._labelled
+
+    def bad_keras_data(self, bad):
+        (labels, rows, weights), word = CLASS_METRICS[0].bad_keras_data(bad)
+        if len(self.outputs) == 2:
+            rows = np.repeat(np.asarray(rows)[..., None, :], 4, axis=-2)
+        return (labels, rows, weights), "y_pred" if bad == "empty" else word
+
+
+@dataclasses.dataclass(frozen=True)
+class ForecastRow(FunctionRow):
+    """A score of predicted means and variances, and its streaming form."""
+
+    metric: str = ""
+    metric_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    case: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    scale: float = 10.0
+
+    units = 2
+    outputs = (2,)
+    sketched = False
+    activation = None
+    keras_shapes = KERAS_SHAPES
+    good_labels = RealRow.good_labels
+    labels = RealRow.labels
+    lattice = RealRow.lattice
+    metric_values = RealRow.metric_values
+    bad_keras_data = RealRow.bad_keras_data
+
+    @property
+    def metric_cases(self):
+        scale = {"scale_transform": "exp"} if self.takes("stddevs") else {}
+        return (({**self.metric_options, **scale}, self.case),)
+
+    @property
+    def bad_metric_options(self):
+        wrong = {"scale_transform": "square"} if self.takes("stddevs") else None
+        return (wrong,) if wrong else ()
+
+    def expected(self, case, data, weighted=False):
+        mean, scale = data.predictions.astype(np.float64).T
+        variance = np.exp(2 * scale)
+        known = {"predictions": mean, "mean": mean, "targets": data.labels}
+        known |= {"uncertainties": variance, "var": variance}
+        given = {name: known[name] for name in known if self.takes(name)}
+        weights = data.weights if weighted else None
+        value = self.find(um_np)(**given, **case, sample_weight=weights)
+        return np.atleast_1d(value)
+
+
+def _logps(rng, shape):
+    return {"logps": {name: rng.normal(size=(*shape, 9)) / 5 for name in "ab"}}
+
+
+def _of_the_bootstrap(rng, shape):
     return {
-        "rank": ({**good, "probabilities": probabilities[None, None]}, "probabilities"),
-        "lengths": ({**good, "labels": labels[:3]}, "labels"),
-        "both": ({**good, "logits": probabilities}, "`probabilities` and `logits`"),
-        "neither": ({"labels": labels}, "`probabilities` and `logits`"),
-        "swapped": ({"labels": probabilities, "probabilities": labels}, "swapped"),
-        "empty": ({"labels": labels[:0], "probabilities": probabilities[:0]}, "labels"),
-        "weight shape": ({**good, "sample_weight": np.ones(3)}, "sample_weight"),
-        "predicted shape": (
-            {**good, "labels_predicted": labels[:2]},
-            "labels_predicted",
-        ),
-        "ragged": ({**good, "labels": [[0], [1, 2], [1]]}, "labels"),
-        "label too large": ({**good, "labels": labels + 1}, "labels"),
-        "label negative": ({**good, "labels": labels - 1}, "labels"),
-        "label fraction": ({**good, "labels": labels + 0.5}, "labels"),
-        "label nan": ({**good, "labels": np.array([0, 1, np.nan, 1])}, "labels"),
-        "negative probability": (wrong(-0.1), "probabilities"),
-        "large probability": (wrong(1.1), "probabilities"),
-        "nan probability": (wrong(np.nan), "probabilities"),
-        "probabilities as logits": (
-            {"labels": labels, "logits": probabilities},
-            "`logits` must be logits; for probabilities use `probabilities`",
-        ),
-        "logits as probabilities": (
-            {"labels": labels, "probabilities": np.log(probabilities)},
-            "for logits use `",
-        ),
-        "infinite logit": ({"labels": labels, "logits": infinite}, "logits"),
-        "negative weight": (
-            {**good, "sample_weight": np.array([1, 1, -1.0, 1])},
-            "sample_weight",
-        ),
-        "nan weight": (
-            {**good, "sample_weight": np.array([1, 1, np.nan, 1])},
-            "sample_weight",
-        ),
-        "infinite weight": (
-            {**good, "sample_weight": np.array([1, 1, np.inf, 1])},
-            "sample_weight",
-        ),
-        "too heavy weights": (
-            {**good, "sample_weight": np.full(4, 1e308)},
-            "sample_weight",
-        ),
-        "label beyond int64": (
-            {**good, "labels": np.array([0, 1, 2, 2**64 - 1], np.uint64)}
-            | {"ignore_index": -1},
-            "labels",
-        ),
-        "zero weights": ({**good, "sample_weight": np.zeros(4)}, "labels"),
-        "predicted too large": (
-            {**good, "labels_predicted": labels + 1},
-            "labels_predicted",
-        ),
-        "swapped binary": (
-            {"labels": np.array([0.2, 0.7]), "probabilities": np.array([0, 1])},
-            "swapped",
-        ),
-        "one-hot": ({**good, "labels": np.eye(3)[labels]}, "one-hot"),
-        "one-hot with logits": (
-            {"labels": np.eye(3)[labels], "logits": np.log(probabilities)},
-            "one-hot",
-        ),
-    }[name]
+        "metric": um_np.brier_score,
+        "labels": rng.integers(0, 3, shape),
+        "probabilities": rng.dirichlet(np.ones(3), shape),
+        "num_resamples": 9,
+        "seed": 1,
+    }
 
 
-SHAPES = (
-    *("rank", "lengths", "both", "neither", "swapped", "empty", "weight shape"),
-    *("predicted shape", "ragged"),
+def _of_a_difference(rng, shape):
+    given = _of_the_bootstrap(rng, shape)
+    first = {"probabilities": given.pop("probabilities")}
+    return {**given, "first": first, "second": _probabilities_alone(rng, shape)}
+
+
+def _probabilities_alone(rng, shape):
+    return {"probabilities": rng.dirichlet(np.ones(3), shape)}
+
+
+def _rejected(rng, shape):
+    return {
+        "labels": rng.integers(0, 3, shape),
+        **_probabilities_alone(rng, shape),
+        "ood_probabilities": rng.dirichlet(np.ones(3), shape),
+    }
+
+
+def _regression(name, metric=None, **more):
+    name = f"regression.{name}"
+    if metric:
+        return ForecastRow(name, metric=f"regression.{metric}", **more)
+    return FunctionRow(name, **more)
+
+
+_NUMPY = {"half": "numpy"}
+_CURVE = {"half": "numpy", "interval": False}
+
+FUNCTION_ROWS = (
+    # Calibration.
+    FunctionRow("bayesian_expected_calibration_error", random=True, interval=False),
+    FunctionRow("probability_of_lower_calibration_error", jumps=True),
+    FunctionRow("calibrated_negative_log_likelihood", fixed={"repeats": 1}, jumps=True),
+    FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("reliability_curve", **_CURVE),
+    FunctionRow("censored_calibration_error", ("cce",), **_NUMPY),
+    FunctionRow("censored_calibration_error_conf_int", ("cce_conf_int",), **_NUMPY),
+    FunctionRow("semiparametric_calibration_error", ("spce",), **_NUMPY),
+    FunctionRow(
+        "semiparametric_calibration_error_conf_int", ("spce_conf_int",), **_NUMPY
+    ),
+    # Intervals.
+    FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
+    FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    # Scores of distributions.
+    FunctionRow("crps_distribution", half="tensorflow"),
+    FunctionRow("regression.distribution_pit", half="tensorflow"),
+    # Selective prediction.
+    FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
+    FunctionRow("accuracy_confidence_curve", **_CURVE),
+    FunctionRow("rejection_curve", make=_rejected, **_CURVE),
+    # Ensembles.
+    FunctionRow("model_uncertainty", kernel="entropies"),
+    MembersRow("predictive_entropy", metric="PredictiveEntropy", kernel="entropies"),
+    MembersRow("expected_entropy", metric="ExpectedEntropy", kernel="entropies"),
+    MembersRow("mutual_information", metric="MutualInformation", kernel="entropies"),
+    MembersRow(
+        "ensemble_disagreement",
+        metric="EnsembleDisagreement",
+        jumps=True,
+        kernel="votes",
+    ),
+    MembersRow("mean_member_uncertainty", metric="MeanMemberUncertainty"),
+    MembersRow("variation_ratio", metric="VariationRatio", jumps=True, kernel="votes"),
+    MembersRow("ensemble_cross_entropy", metric="EnsembleCrossEntropy", unbounded=True),
+    MembersRow(
+        "gibbs_cross_entropy",
+        metric="GibbsCrossEntropy",
+        unbounded=True,
+        kernel="members",
+    ),
+    MembersRow(
+        "knowledge_uncertainty",
+        metric="KnowledgeUncertainty",
+        outputs=(3,),
+        metric_options={},
+    ),
+    FunctionRow("ensemble_calibration", **_CURVE),
+    FunctionRow("disagreement", jumps=True),
+    FunctionRow("double_fault", jumps=True),
+    FunctionRow("logit_kl_divergence", unbounded=True, kernel="divergence"),
+    FunctionRow("kl_divergence", unbounded=True, kernel="divergence"),
+    FunctionRow("lp_distance"),
+    FunctionRow("cosine_similarity", jumps=True, kernel="cosine"),
+    FunctionRow("cosine_distance", jumps=True, kernel="cosine"),
+    FunctionRow("average_pairwise_diversity", jumps=True, unbounded=True),
+    FunctionRow("variance_bound"),
+    # Information criteria.
+    FunctionRow("negative_waic", unbounded=True, kernel="waic"),
+    FunctionRow("importance_sampling_cross_validation", unbounded=True, kernel="waic"),
+    FunctionRow("psis_loo", unbounded=True, interval=False),
+    FunctionRow("compare_information_criteria", make=_logps, **_CURVE),
+    # Regression.
+    _regression("compute_calibration_curve", jumps=True, kernel="coverage"),
+    _regression(
+        "expected_calibration_error",
+        "ExpectedCalibrationError",
+        metric_options={"n_bins": 7},
+        case={"n_bins": 7},
+        jumps=True,
+        kernel="coverage",
+    ),
+    _regression(
+        "interval_coverage",
+        "IntervalCoverage",
+        metric_options={"level": 0.8},
+        case={"level": 0.8},
+        jumps=True,
+        kernel="coverage",
+    ),
+    _regression("calibration_error", jumps=True, kernel="coverage"),
+    _regression(
+        "interval_width",
+        "IntervalWidth",
+        metric_options={"level": 0.8},
+        case={"level": 0.8},
+    ),
+    _regression("sharpness", "Sharpness"),
+    _regression("root_mean_squared_error", "RootMeanSquaredError"),
+    _regression("negative_log_likelihood", "NegativeLogLikelihood", scale=1000.0),
+    _regression(
+        "expected_normalized_calibration_error",
+        aliases=("regression.ence",),
+        jumps=True,
+    ),
+    _regression("evaluate_calibration", jumps=True, kernel="coverage"),
+    _regression("probability_integral_transform"),
+    _regression("pit_histogram", jumps=True, kernel="pit"),
+    _regression("pit_calibration_curve", jumps=True, kernel="pit"),
+    _regression("pit_calibration_error", jumps=True, kernel="pit"),
+    _regression("sample_pit", jumps=True),
+    _regression("quantile_pit", jumps=True),
 )
-VALUES = (
-    *("label too large", "label negative", "label fraction", "label nan"),
-    *("negative probability", "large probability", "nan probability"),
-    *("probabilities as logits", "logits as probabilities"),
-    *("infinite logit", "negative weight", "nan weight", "infinite weight"),
-    *("too heavy weights", "zero weights", "label beyond int64"),
-    *("predicted too large", "swapped binary", "one-hot", "one-hot with logits"),
+
+
+@dataclasses.dataclass(frozen=True)
+class LossRow(Public):
+    """A Keras loss: for each example the score of which a metric is the mean.
+
+    Attributes:
+      name: the Keras class.
+      metric: the Keras class that has the mean.
+      options: of the class, and of that of the metric.
+    """
+
+    name: str
+    metric: str
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def of_metric(self):
+        """The row of the metric."""
+        return next(row for row in METRICS if row.metric == self.metric)
+
+
+LOSSES = (
+    LossRow("BrierLoss", "BrierScore"),
+    LossRow("CRPSNormalLoss", "CRPSNormal", {"scale_transform": "exp"}),
+    LossRow("CRPSSampleLoss", "CRPSSamples"),
+    LossRow(
+        "GaussianNLLLoss",
+        "regression.NegativeLogLikelihood",
+        {"scale_transform": "exp"},
+    ),
+    LossRow("IntervalLoss", "IntervalScore", {"alpha": 0.2}),
+    LossRow("PinballLoss", "Pinball", {"quantiles": _QUANTILES}),
 )
 
 
-# Public names that are not functions of predictions, and the tests that hold them.
-OTHERS = {
-    **dict.fromkeys(
-        (
-            *("cosine_distance", "cosine_similarity", "disagreement", "double_fault"),
-            *("average_pairwise_diversity", "ensemble_cross_entropy"),
-            *("ensemble_disagreement", "expected_entropy", "gibbs_cross_entropy"),
-            *("kl_divergence", "knowledge_uncertainty", "logit_kl_divergence"),
-            *("lp_distance", "mean_member_uncertainty", "model_uncertainty"),
-            *("mutual_information", "predictive_entropy", "variance_bound"),
-            "variation_ratio",
-        ),
-        "tests/np/test_ensemble.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("ensemble_calibration", "ensemble_calibration_diagram"),
-            "uncertainty_histogram",
-        ),
-        "tests/np/test_ensemble_calibration.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("accuracy_confidence_curve", "accuracy_confidence_diagram"),
-            *("rejection_curve", "rejection_diagram", "risk_coverage_diagram"),
-        ),
-        "tests/np/test_selective_plots.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("compare_information_criteria", "importance_sampling_cross_validation"),
-            *("negative_waic", "psis_loo"),
-        ),
-        "tests/np/test_information_criteria.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("SPCE", "SemiparametricCalibrationError", "spce", "spce_conf_int"),
-            "semiparametric_calibration_error",
-            "semiparametric_calibration_error_conf_int",
-        ),
-        "tests/np/test_semiparametric.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("CCE", "CensoredCalibrationError", "cce", "cce_conf_int"),
-            "censored_calibration_error",
-            "censored_calibration_error_conf_int",
-        ),
-        "tests/np/test_censored.py",
-    ),
-    **dict.fromkeys(
-        ("TemperatureScaling", "calibrated_negative_log_likelihood"),
-        "tests/np/test_recalibration.py",
-    ),
-    **dict.fromkeys(
-        ("bootstrap", "bootstrap_difference"), "tests/np/test_resampling.py"
-    ),
-    "calibration_test": "tests/np/test_calibration_tests.py",
-    "regression": "tests/np/test_regression.py",
-    "BinStatistics": "tests/parity/test_bin_statistics.py",
-    "MetricState": "tests/keras/test_state.py",
-    "bayesian_expected_calibration_error": "tests/np/test_bayesian_calibration.py",
-    "numpy": "tests/repo/test_imports.py",
-    "probability_of_lower_calibration_error": "tests/np/test_bayesian_calibration.py",
-    "risk_coverage_curve": "tests/np/test_selective.py",
-    "reliability_curve": "tests/np/test_reliability_curve.py",
-    "reliability_diagram": "tests/np/test_reliability_diagram.py",
-}
+@dataclasses.dataclass(frozen=True)
+class PlotRow(FunctionRow):
+    """A plot: draws into the axes it is given, or into a figure of its own.
 
-# Those of TensorFlow and Keras alone.
-TENSORFLOW_ONLY = {"crps_distribution": "tests/tf/test_crps_distribution.py"}
-KERAS_ONLY = {
-    "AUC": "tests/keras/test_ranking.py",
-    "BayesianExpectedCalibrationError": "tests/keras/test_bayesian_calibration.py",
-    "BrierLoss": "tests/keras/test_losses.py",
-    "TemperatureScalingLayer": "tests/keras/test_layers.py",
-    "CRPSNormalLoss": "tests/keras/test_losses.py",
-    "CRPSSampleLoss": "tests/keras/test_losses.py",
-    "GaussianNLLLoss": "tests/keras/test_losses.py",
-    **dict.fromkeys(
-        (
-            *("EnsembleCrossEntropy", "EnsembleDisagreement", "ExpectedEntropy"),
-            *("GibbsCrossEntropy", "KnowledgeUncertainty", "MeanMemberUncertainty"),
-            *("MutualInformation", "PredictiveEntropy", "VariationRatio"),
-        ),
-        "tests/keras/test_ensemble.py",
-    ),
-    "IntervalLoss": "tests/keras/test_losses.py",
-    "PinballLoss": "tests/keras/test_losses.py",
-    "ReliabilityDiagramCallback": "tests/keras/test_callbacks.py",
-}
+    Attributes:
+      figure: whether it makes a whole figure, so that it takes no axes.
+    """
 
-# Those of `um.regression`.
-REGRESSION = {
-    "PITInterval": "tests/np/test_regression.py",
-    **dict.fromkeys(
-        (
-            *("TemperatureScaling", "calibration_error", "compute_calibration_curve"),
-            *("ence", "evaluate_calibration", "expected_calibration_error"),
-            *("expected_normalized_calibration_error", "interval_coverage"),
-            *("interval_width", "negative_log_likelihood", "pit_calibration_curve"),
-            *("pit_calibration_error", "pit_histogram", "quantile_pit", "sample_pit"),
-            *("probability_integral_transform", "root_mean_squared_error", "sharpness"),
-        ),
-        "tests/np/test_regression.py",
-    ),
-    **dict.fromkeys(
-        (
-            *("create_calibration_report", "plot_calibration_comparison"),
-            *("plot_pit_histogram", "plot_reliability_diagram"),
-            "plot_uncertainty_vs_error",
-        ),
-        "tests/np/test_regression_plots.py",
-    ),
-}
-REGRESSION_TENSORFLOW_ONLY = {
-    "distribution_pit": "tests/parity/test_regression.py",
-    **dict.fromkeys(
-        (
-            *("ExpectedCalibrationError", "IntervalCoverage", "IntervalWidth"),
-            *("NegativeLogLikelihood", "RootMeanSquaredError", "Sharpness"),
-        ),
-        "tests/keras/test_regression.py",
-    ),
-}
+    half: str | None = "numpy"
+    interval: bool = False
+    figure: bool = False
 
+
+def _two_results(rng, shape):
+    makes = rng.normal, rng.exponential, rng.normal
+    return {"results": {model: [make(size=shape) for make in makes] for model in "ab"}}
+
+
+PLOTS = (
+    PlotRow("accuracy_confidence_diagram"),
+    PlotRow("rejection_diagram", make=_rejected),
+    PlotRow("risk_coverage_diagram"),
+    PlotRow("reliability_diagram"),
+    PlotRow("ensemble_calibration_diagram"),
+    PlotRow("uncertainty_histogram"),
+    PlotRow("regression.plot_pit_histogram"),
+    PlotRow("regression.plot_reliability_diagram"),
+    PlotRow("regression.plot_uncertainty_vs_error"),
+    PlotRow("regression.create_calibration_report", figure=True),
+    PlotRow("regression.plot_calibration_comparison", make=_two_results, figure=True),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class ObjectRow(Public):
+    """A class of objects that are made, copied and sent.
+
+    Attributes:
+      make: makes one, of the module of a half and a generator; None of a module.
+      halves: where it is public.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    make: Callable[..., Any] | None = None
+    halves: tuple[str, ...] = ("numpy", "tensorflow")
+
+
+def _fitted(room, rng):
+    logits = rng.normal(size=(30, 3))
+    labels = np.where(rng.random(30) < 0.7, np.argmax(logits, axis=1), 0)
+    return room.TemperatureScaling().fit(labels, logits)
+
+
+def _fitted_forecasts(room, rng):
+    scaling = room.regression.TemperatureScaling()
+    return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
+
+
+def _accumulated(room, rng):
+    metric = room.GeneralCalibrationError("even", True, False, "l1")
+    made = data(rng)
+    metric.update_state(made.labels, made.predictions)
+    return metric
+
+
+OBJECTS = (
+    ObjectRow(
+        "BinStatistics", make=lambda m, rng: m.bin_statistics([0, 1], [0.2, 0.7])
+    ),
+    ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
+    ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
+    ObjectRow("TemperatureScaling", make=_fitted),
+    ObjectRow(
+        "CensoredCalibrationError",
+        ("CCE",),
+        lambda m, rng: m.CensoredCalibrationError(end_time=1.0),
+    ),
+    ObjectRow(
+        "SemiparametricCalibrationError",
+        ("SPCE",),
+        lambda m, rng: m.SemiparametricCalibrationError(folds=3),
+    ),
+    ObjectRow(
+        "regression.PITInterval",
+        make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
+    ),
+    ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("regression"),
+    ObjectRow("numpy", halves=("tensorflow",)),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class KerasRow(Public):
+    """What else Keras takes: a layer, a callback, its own metric.
+
+    Attributes:
+      make: makes one of a folder; it can be made again of its configuration, where it
+        has one.
+    """
+
+    name: str
+    make: Callable[..., Any]
+
+
+KERAS_OBJECTS = (
+    KerasRow("AUC", lambda folder: um.AUC(num_thresholds=50)),
+    KerasRow("TemperatureScalingLayer", lambda folder: um.TemperatureScalingLayer()),
+    KerasRow("ReliabilityDiagramCallback", lambda f: um.ReliabilityDiagramCallback(f)),
+)
+
+CATALOGUE: tuple[Public, ...] = (
+    *(*ROWS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS),
+    *(*LOSSES, *PLOTS, *OBJECTS, *KERAS_OBJECTS),
+)
 FUNCTIONS = tuple(row for row in ROWS if row.cases)
-METRICS = tuple(row for row in ROWS + REAL_ROWS + DETECTION_ROWS if row.metric)
+CALLABLES = (*FUNCTIONS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS)
+METRICS = tuple(row for row in CATALOGUE if getattr(row, "metric_cases", ()))
 CLASS_METRICS = tuple(row for row in ROWS if row.metric)
+
+
+def public_names(half: str) -> set[str]:
+    """Returns the names that a half must have, those of `regression` with a dot."""
+    names = set()
+    for row in CATALOGUE:
+        halves = ("tensorflow",)
+        if isinstance(row, ObjectRow):
+            halves = row.halves
+        elif isinstance(row, Function) and row.half != "tensorflow":
+            halves = ("numpy", "tensorflow")  # Those of NumPy alone are there as well.
+        if half in halves:
+            names |= set(row.names)
+        if half == "tensorflow":
+            names |= {getattr(row, "metric", None)} - {None, ""}
+    return names
+
+
+def first_of_kernel(rows):
+    """Parametrizes over rows; those of a kernel that was there before are left to the
+    exhaustive run.
+    """
+    seen, marked = set(), []
+    for row in rows:
+        again = row.kernel is not None and row.kernel in seen
+        seen.add(row.kernel)
+        marks = [pytest.mark.exhaustive] if again else []
+        marked.append(pytest.param(row, id=row.name, marks=marks))
+    return pytest.mark.parametrize("row", marked)
 
 
 every_row = pytest.mark.parametrize("row", FUNCTIONS, ids=lambda row: row.name)
@@ -1068,6 +1372,10 @@ every_real_case = pytest.mark.parametrize(
     ],
 )
 every_real_row = pytest.mark.parametrize("row", REAL_ROWS, ids=lambda row: row.name)
+
+
+TWINS = tuple(row for row in CALLABLES if row.half is None)
+every_twin = pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
 
 
 def metric_cases():

@@ -1,5 +1,6 @@
 """Set-up shared by all tests: a quiet TensorFlow, and a seed for the random data."""
 
+import collections
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -21,6 +22,19 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "keras: runs under tf_keras too")
     config.addinivalue_line("markers", "tensors: the same tensors in both Keras")
+    config.addinivalue_line("markers", "exhaustive: left to `-m exhaustive`")
+    config.addinivalue_line("markers", "first(n): the cases after n are exhaustive")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leaves all but the first cases of a test, where it says so, to `exhaustive`."""
+    seen = collections.Counter()
+    for item in items:
+        for mark in item.iter_markers("first"):
+            seen[item.nodeid.partition("[")[0]] += 1
+            if seen[item.nodeid.partition("[")[0]] > mark.args[0]:
+                item.add_marker("exhaustive")
 
 
 @pytest.fixture

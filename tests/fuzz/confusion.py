@@ -13,9 +13,8 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
-from tests.fuzz.metrics import LOSSES
-from tests.fuzz.outcomes import call, told
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.metrics import LOSSES, loss_and_metric
+from tests.fuzz.outcomes import TARGETS, call, told
 
 _ROOMS = {"NumPy": um_np, "TensorFlow": um}
 
@@ -83,7 +82,7 @@ def _metric(row, rng):
     if "num_classes" in options:
         options["num_classes"] = probabilities.shape[1]
     for from_logits, wrong in ((True, probabilities), (False, logits)):
-        metric = getattr(um, row.metric)(**options, from_logits=from_logits)
+        metric = row.made(options, from_logits=from_logits)
         update = functools.partial(metric.update_state, labels, wrong)
         problem = _refusal(update, "from_logits")
         if problem:
@@ -93,9 +92,7 @@ def _metric(row, rng):
 
 def _loss(name, rng):
     """Weights must be finite and not negative."""
-    metric = LOSSES.get(name, "CRPSNormal")
-    row = next(row for row in catalogue.METRICS if row.metric == metric)
-    loss = getattr(um, name)(**row.metric_cases[0][0])
+    row, loss, _ = loss_and_metric(name)
     data = row.lattice(rng, 8)
     weights = np.ones(8, np.float32)
     weights[rng.integers(8)] = rng.choice([-1.0, -np.inf, np.inf, np.nan, -1e-30])
@@ -105,11 +102,10 @@ def _loss(name, rng):
 
 def _functions():
     """Yields functions of either kind of predictions, and options that they need."""
-    for row in catalogue.FUNCTIONS:
-        if {"logits", "probabilities"} <= set(TARGETS[row.name].parameters):
-            yield row.name, row.cases[0]
-    yield "debiased_calibration_error", {}
-    yield "calibrated_negative_log_likelihood", {}
+    for row in TARGETS.values():
+        takes = {"labels", "logits", "ensemble_axis"} & set(row.parameters)
+        if takes == {"labels", "logits"}:
+            yield row.name, getattr(row, "cases", [{}])[0]
 
 
 def _cases():
@@ -123,7 +119,7 @@ def _cases():
         yield f"fit-{name}", functools.partial(_fit, name)
     for row in catalogue.CLASS_METRICS:
         yield f"metric-{row.metric}", functools.partial(_metric, row)
-    for name in (*LOSSES, "GaussianNLLLoss"):
+    for name in LOSSES:
         yield f"weights-{name}", functools.partial(_loss, name)
 
 

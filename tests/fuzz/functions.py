@@ -12,9 +12,12 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests.catalogue import Function
 from tests.fuzz.mutations import build
 from tests.fuzz.outcomes import (
     FIELDS,
+    TARGETS,
+    Arguments,
     Outcome,
     call,
     compare,
@@ -25,7 +28,7 @@ from tests.fuzz.outcomes import (
     may_overflow,
     told,
 )
-from tests.fuzz.targets import NUMBERS, TARGETS, Arguments, Target
+from tests.makers import NUMBERS
 
 # One case in so many is run in a graph, and compiled by XLA: most of the time goes to
 # them.
@@ -45,13 +48,13 @@ def _is_chosen(name: str, seed: int, one_in: int) -> bool:
 
 
 def check_target(
-    target: Target, seed: int, graph: bool = False, jit_compile: bool = False
+    target: Function, seed: int, graph: bool = False, jit_compile: bool = False
 ) -> str | None:
     """Runs a case of a target, in a graph too if asked."""
     arguments, changes = build(target, seed)
     before = frozen(arguments)
     twin = outcome(target, arguments)
-    ours = call(target.function(um), arguments)
+    ours = call(target.find(um), arguments)
     if frozen(arguments) != before:
         return "an argument was changed"
     for room, done in (("NumPy", twin), ("TensorFlow", ours)):
@@ -68,9 +71,29 @@ def check_target(
     return _check_graph(target, arguments, twin, ours, jit_compile)
 
 
-def outcome(target: Target, arguments: Arguments) -> Outcome:
+def check_good(
+    target: Function, seed: int, dtype: type, *, graph: bool, jit_compile: bool = False
+) -> str | None:
+    """Compares the halves for good arguments of one precision."""
+    arguments = target.draw(np.random.default_rng([seed, *target.name.encode()]), (12,))
+    arguments = {
+        name: value.astype(dtype)
+        if isinstance(value, np.ndarray) and value.dtype == np.float64
+        else value
+        for name, value in arguments.items()
+    }
+    twin, ours = (call(target.find(room), arguments) for room in (um_np, um))
+    if twin.error is not None or ours.error is not None:
+        return f"NumPy: {told(twin)}; TensorFlow: {told(ours)}"
+    difference = compare(target, arguments, ours, twin)
+    if difference or not graph or target.name == "risk_coverage_curve":
+        return difference
+    return _check_graph(target, arguments, twin, ours, jit_compile)
+
+
+def outcome(target: Function, arguments: Arguments) -> Outcome:
     """Returns what the NumPy function does."""
-    return call(target.function(um_np), arguments)
+    return call(target.find(um_np), arguments)
 
 
 def _check_graph(target, arguments, twin, ours, jit_compile) -> str | None:
@@ -95,7 +118,7 @@ def _check_graph(target, arguments, twin, ours, jit_compile) -> str | None:
 
 
 def in_graph(
-    target: Target,
+    target: Function,
     arguments: Arguments,
     *,
     shapes: Mapping[str, Sequence[int | None]] | None = None,
@@ -117,7 +140,7 @@ def in_graph(
         return None
 
     def function(tensors):
-        result = target.function(um)(**tensors, **rest)
+        result = target.find(um)(**tensors, **rest)
         if dataclasses.is_dataclass(result):
             names = FIELDS[1:] if hasattr(result, "accuracies") else None
             names = names or [f.name for f in dataclasses.fields(result)]
@@ -146,7 +169,7 @@ def show(name: str, seed: int) -> None:
     with np.printoptions(threshold=20, edgeitems=3):
         print(", ".join(f"{name}={value!r}" for name, value in arguments.items()))
     for room in (um_np, um):
-        done = call(target.function(room), arguments)
+        done = call(target.find(room), arguments)
         if done.error is not None:
             traceback.print_exception(done.error)
         else:

@@ -12,9 +12,9 @@ from tests.fuzz import (
     logits,
     metrics,
     mixtures,
+    outcomes,
     shapes,
     streams,
-    targets,
 )
 
 
@@ -33,10 +33,10 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "functions": Kind(targets.TARGETS, functions.check),
+    "functions": Kind(outcomes.TARGETS, functions.check),
     "updates": Kind(metrics.METRICS, metrics.check_metric),
     "losses": Kind(metrics.LOSSES, metrics.check_loss),
-    "shapes": Kind(targets.TARGETS, shapes.check_function, 10),
+    "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
     "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
     "logits": Kind(logits.NAMES, logits.check),
     "mixtures": Kind(mixtures.NAMES, mixtures.check, 2),

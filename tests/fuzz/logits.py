@@ -10,8 +10,7 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests.fuzz.functions import in_graph
-from tests.fuzz.outcomes import call, told
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.outcomes import TARGETS, call, told
 
 # Those where the scale of the logits means something, or the value is random, are not
 # invariant.
@@ -51,13 +50,13 @@ def _reduced(logits):
 def _arguments(rng, target, dtype):
     """Makes arguments with logits of at most six classes: no ties on edges of bins."""
     for _ in itertools.count():
-        made = target.make(rng, (7,))
+        made = target.draw(rng, (7,))
         names = [name for name in made if name.startswith("logits")]
         if names and 2 <= made[names[0]].shape[-1] <= 6:
             break
     for name in names:
         made[name] = _huge(rng, made[name].shape, dtype, target.jumps)
-    if "num_bins" in inspect.signature(target.function(um_np)).parameters:
+    if "num_bins" in inspect.signature(target.find(um_np)).parameters:
         made["num_bins"] = 7
     return made, names
 
@@ -69,10 +68,10 @@ def check(name: str, seed: int) -> str | None:
     dtype = (np.float32, np.float64)[rng.integers(2)]
     arguments, names = _arguments(rng, target, dtype)
     reduced = {key: _reduced(arguments[key]) for key in names}
-    expected = call(target.function(um_np), {**arguments, **reduced})
+    expected = call(target.find(um_np), {**arguments, **reduced})
     done = {
-        "NumPy": call(target.function(um_np), arguments),
-        "TensorFlow": call(target.function(um), arguments),
+        "NumPy": call(target.find(um_np), arguments),
+        "TensorFlow": call(target.find(um), arguments),
     }
     drawn = rng.random() < 0.2
     if drawn and expected.error is None and name != "risk_coverage_curve":

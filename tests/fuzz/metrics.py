@@ -9,22 +9,20 @@ from tests import catalogue
 from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import call, extent, fault, frozen, told
 
-# The metric with the mean of each loss.
-LOSSES = {
-    "BrierLoss": "BrierScore",
-    "CRPSNormalLoss": "CRPSNormal",
-    "CRPSSampleLoss": "CRPSSamples",
-    "IntervalLoss": "IntervalScore",
-    "PinballLoss": "Pinball",
-}
+LOSSES = {row.name: row for row in catalogue.LOSSES}
+
+
+def loss_and_metric(name):
+    """Returns the row of the metric that is the mean of a loss, and both made."""
+    loss = LOSSES[name]
+    row = loss.of_metric
+    return row, loss.find(um)(**loss.options), row.made(loss.options)
 
 
 def check_loss(name: str, seed: int) -> str | None:
     """Compares a Keras loss with its metric, for arguments that may be bad."""
     rng = np.random.default_rng([seed, *name.encode()])
-    rows = [row for row in catalogue.METRICS if row.metric == LOSSES[name]]
-    row = rows[rng.integers(len(rows))]
-    options = row.metric_cases[rng.integers(len(row.metric_cases))][0]
+    row, loss, metric = loss_and_metric(name)
     data = row.lattice(rng, 8)
     arguments = [data.labels, data.predictions.astype(np.float32)]
     place = rng.integers(2)
@@ -32,8 +30,6 @@ def check_loss(name: str, seed: int) -> str | None:
     if isinstance(arguments[place], np.ndarray):
         arguments[place] = single(arguments[place])  # As Keras does.
     snapshot = frozen(dict(enumerate(arguments)))
-    metric = getattr(um, row.metric)(**options)
-    loss = getattr(um, name)(**options)
     twin = call(lambda: metric.update_state(*arguments) or metric.result(), {})
     ours = call(lambda: loss(*arguments), {})
     if frozen(dict(enumerate(arguments))) != snapshot:
@@ -63,7 +59,7 @@ def check_metric(name: str, seed: int) -> str | None:
     row = METRICS[name]
     rng = np.random.default_rng([seed, *row.metric.encode()])
     data = row.lattice(rng, 8)
-    metric = getattr(um, row.metric)(**row.metric_cases[0][0])
+    metric = row.made(row.metric_cases[0][0])
     metric.update_state(data.labels, data.predictions, data.weights)
     before = [variable.numpy() for variable in metric.variables]
     arguments = [data.labels, data.predictions, data.weights]

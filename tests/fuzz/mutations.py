@@ -9,7 +9,12 @@ import warnings
 import ml_dtypes
 import numpy as np
 
-from tests.fuzz.targets import SHAPES, WEIGHTS, Arguments, Target
+from tests.catalogue import Function
+from tests.fuzz.outcomes import Arguments
+
+# Arrays that say how many examples there are.
+SHAPES = ((), (1,), (2,), (7,), (7,), (12,), (3, 4), (2, 3, 2), (5, 1), (0,), (3, 0))
+WEIGHTS = ("sample_weight", "mask")
 
 # Mutations: each takes a generator and an array and returns what is passed instead.
 
@@ -141,13 +146,13 @@ def _arrays(arguments):
     return [name for name, value in arguments.items() if isinstance(value, np.ndarray)]
 
 
-def build(target: Target, seed: int) -> tuple[Arguments, int]:
+def build(target: Function, seed: int) -> tuple[Arguments, int]:
     """Returns the arguments of a case, the same for the same seed, and in how many ways
     they may be bad.
     """
     rng = np.random.default_rng([seed, *target.name.encode()])
     shape = SHAPES[rng.integers(len(SHAPES))]
-    arguments = target.make(rng, shape)
+    arguments = target.draw(rng, shape)
     weights = [arguments[name] for name in WEIGHTS if name in arguments]
     changes = (0 in shape) + any(not np.any(values) for values in weights)
     if rng.random() < 0.4:  # All in one type.

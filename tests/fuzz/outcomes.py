@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.targets import NUMBERS, Arguments, Target
+from tests import catalogue
+from tests.makers import NUMBERS
+
+Arguments = dict[str, Any]
+
+# The functions that both halves have.
+TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half is None}
 
 # Beyond, powers of data overflow float64: to inf or NaN, with NumPy's warning.
 _LARGE = 1e100
@@ -37,6 +43,8 @@ def flat(result: Any) -> np.ndarray:
         parts = [getattr(result, name) for name in names]
     elif isinstance(result, tuple | list):
         parts = result
+    elif isinstance(result, str):  # The name of a model.
+        parts = ()
     else:
         return np.asarray(result, np.float64).reshape(-1)
     return np.concatenate([np.zeros(0), *(flat(part) for part in parts)])
@@ -114,7 +122,11 @@ def may_overflow(arguments: Arguments) -> bool:
 
 
 def compare(
-    target: Target, arguments: Arguments, ours: Outcome, twin: Outcome, changes: int = 2
+    target: catalogue.Function,
+    arguments: Arguments,
+    ours: Outcome,
+    twin: Outcome,
+    changes: int = 2,
 ):
     """Returns how the outcome in TensorFlow differs from that in NumPy, or None."""
     smallest, largest = extent(arguments)

@@ -7,9 +7,9 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests.fuzz.functions import in_graph
-from tests.fuzz.outcomes import call, compare, fault, is_data, told
-from tests.fuzz.targets import NUMBERS, TARGETS
+from tests.fuzz.outcomes import TARGETS, call, compare, fault, is_data, told
 from tests.keras.streams import STREAMS, parts
+from tests.makers import NUMBERS
 
 _SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
 
@@ -30,13 +30,13 @@ def check_function(name: str, seed: int) -> str | None:
     target = TARGETS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     size = _SHAPES[rng.integers(len(_SHAPES))]
-    arguments = target.make(rng, size)
+    arguments = target.draw(rng, size)
     dtype = rng.choice([np.float32, np.float64])
     arguments = {
         key: value.astype(dtype) if _is_real(value) else value
         for key, value in arguments.items()
     }
-    eager = call(target.function(um), arguments)
+    eager = call(target.find(um), arguments)
     if eager.error is not None or name == "risk_coverage_curve":
         return None
     shapes, must_work = {}, True

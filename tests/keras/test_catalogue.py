@@ -3,13 +3,13 @@
 import dataclasses
 import inspect
 import itertools
+import math
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
-import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 
 keras = tf.keras
@@ -23,34 +23,56 @@ every_case = pytest.mark.parametrize(
 )
 
 
-def rows_with_options(rows):
+def again(row, seen):
+    """Returns the marks of a row: `exhaustive` if its kernel was there before."""
+    kernel = row.kernel or row.metric
+    marks = [pytest.mark.exhaustive] if kernel in seen else []
+    seen.add(kernel)
+    return marks
+
+
+def rows_with_options(rows, of_kernels=False):
+    """Parametrizes over rows, by default perhaps the first of each kernel alone."""
+    seen = set()
     return pytest.mark.parametrize(
         ("row", "options"),
-        [(row, row.metric_cases[0][0]) for row in rows],
-        ids=[f"{row.metric}-{row.name}" for row in rows],
+        [
+            pytest.param(
+                row,
+                row.metric_cases[0][0],
+                id=f"{row.metric}-{row.name}",
+                marks=again(row, seen) if of_kernels else (),
+            )
+            for row in rows
+        ],
     )
 
 
-every_row = rows_with_options(catalogue.METRICS)
-every_classifier = rows_with_options(catalogue.CLASS_METRICS)
+def _compiled_cases():
+    """Yields all cases in a graph, and by XLA: the first of each kernel by default."""
+    seen = set()
+    for row, options, case, name in CASES:
+        yield pytest.param(row, options, case, False, id=f"{name}-graph")
+        marks = again(row, seen)
+        yield pytest.param(row, options, case, True, id=f"{name}-xla", marks=marks)
 
 
-# One of each family that reads its result off a sketch.
-SKETCHES = ("AdaptiveCalibrationError", "AURC", "AUROC")
-# Others update and read the same tensors with another constant.
-SAME_TENSORS = (
-    *("CalibrationError", "MaximumCalibrationError"),
-    *("RootMeanSquaredCalibrationError", "ThresholdedAdaptiveCalibrationError"),
+every_compiled_case = pytest.mark.parametrize(
+    ("row", "options", "case", "jit_compile"), list(_compiled_cases())
 )
+every_row = rows_with_options(catalogue.METRICS)
+# What a kernel does with any data; the exhaustive run has all its metrics.
+every_kernel = rows_with_options(catalogue.METRICS, of_kernels=True)
+every_classifier = rows_with_options(catalogue.CLASS_METRICS, of_kernels=True)
 
 
 def make(row, options, **more):
-    return getattr(um, row.metric)(**options, **more)
+    return row.made(options, **more)
 
 
 def make_for_graph(row, options, **more):
     """Makes a metric whose state has its shape from the start, and few cells."""
-    takes = inspect.signature(getattr(um, row.metric)).parameters
+    takes = inspect.signature(type(make(row, options))).parameters
     shape = {"num_classes": 3, **catalogue.FEW_CELLS}
     known = {name: shape[name] for name in shape if name in takes}
     return make(row, {**known, **options}, **more)
@@ -125,14 +147,10 @@ def test_weight_is_repetition(row, options, case, rng):
 
 
 @pytest.mark.tensors
-@every_case
-@pytest.mark.parametrize("jit_compile", [False, True])
+@every_compiled_case
 def test_compiled_equals_eager(row, options, case, jit_compile, rng):
-    if jit_compile and options != row.metric_cases[0][0]:
-        pytest.skip("XLA takes seconds for each; a graph runs them all")
-    sketched = row.sketched and row.metric not in SKETCHES
-    if jit_compile and (sketched or row.metric in SAME_TENSORS):
-        pytest.skip("XLA takes seconds for each; the functions they share are compiled")
+    if jit_compile and row.random:
+        pytest.skip("XLA draws other numbers")
     data = row.lattice(rng)
     metric = make_for_graph(row, options)
 
@@ -186,11 +204,11 @@ def test_smoothed_labels(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_labels_with_a_last_axis_of_one_and_images(row, options, rng):
     data = row.lattice(rng)
     expected = row.expected(row.metric_cases[0][1], data)
-    images = data.predictions.reshape(2, 4, 5, row.units)
+    images = data.predictions.reshape(2, 4, 5, *row.outputs)
     for labels, predictions in (
         (data.labels[:, None], data.predictions),
         (data.labels.reshape(2, 4, 5), images),
@@ -210,22 +228,22 @@ def test_logits_ignored_labels_and_images(row, options, rng):
     case = row.metric_cases[0][1]
     metric = make(row, options, from_logits=True, ignore_index=255)
     metric.update_state(labels, logits, sample_weight=[1.0, 2.0])
-    expected = getattr(um_np, row.name)(
-        labels,
+    expected = row.expected_of(
+        case,
+        labels=labels,
         logits=logits,
-        sample_weight=np.array([1.0, 2.0]),
+        sample_weight=np.array([1.0, 2.0], np.float32),
         ignore_index=255,
-        **case,
     )
-    assert_close(row, read(metric), row.array(expected), atol=1e-6)
+    assert_close(row, read(metric), expected, atol=1e-6)
 
 
-@every_row
+@every_kernel
 def test_masked_predictions_are_left_out(row, options, rng):
     data = row.lattice(rng)
     shape = [8, 5]
     labels = tf.reshape(tf.constant(data.labels), shape)
-    predictions = tf.reshape(tf.constant(data.predictions), [*shape, row.units])
+    predictions = tf.reshape(tf.constant(data.predictions), [*shape, *row.outputs])
     mask = rng.uniform(size=shape) < 0.7
     mask[0, 0] = True
     predictions._keras_mask = tf.constant(mask)
@@ -251,7 +269,7 @@ def test_config_holds_the_arguments_of_the_constructor(row, options):
     assert tf.nest.flatten(again.result())[0].dtype == tf.float64
 
 
-@every_row
+@every_kernel
 def test_merge_adds_the_states(row, options, rng):
     data = row.lattice(rng)
     whole, first, second = (make(row, options, name=name) for name in "abc")
@@ -276,7 +294,7 @@ def test_merge_adds_the_states(row, options, rng):
 
 @keras.utils.register_keras_serializable("tests")
 def constant_loss(y_true, y_pred):
-    return 0 * tf.reduce_mean(y_pred, axis=-1)
+    return 0 * tf.reduce_mean(tf.reshape(y_pred, [tf.shape(y_pred)[0], -1]), axis=-1)
 
 
 def check_evaluation(rows, jit_compile, rng, path=None):
@@ -292,11 +310,16 @@ def check_evaluation(rows, jit_compile, rng, path=None):
     scalars = [(i, row) for i, row in numbered if row.metric != "BrierDecomposition"]
     row = rows[0]
     model = keras.Sequential(
-        [keras.Input([4]), keras.layers.Dense(row.units, activation=row.activation)]
+        [
+            keras.Input([4]),
+            keras.layers.Dense(math.prod(row.outputs)),
+            keras.layers.Reshape(row.outputs),
+            keras.layers.Activation(row.activation or "linear"),
+        ]
     )
     model.compile(
         "sgd",
-        "sparse_categorical_crossentropy" if row.activation else constant_loss,
+        constant_loss,
         metrics=metrics(scalars[::4], "plain"),
         weighted_metrics=metrics(numbered, "weighted"),
         jit_compile=jit_compile,
@@ -340,7 +363,7 @@ def alike(row):
     """Returns what metrics that share data and a model have in common."""
     exact = row.name == "brier_decomposition_exact"  # Its parts have the same names.
     zeros = getattr(row, "zeros", True)
-    return (type(row).__name__, row.units, row.activation, zeros, exact)
+    return (type(row).__name__, row.outputs, row.activation, zeros, exact)
 
 
 GROUPS = [
@@ -375,7 +398,7 @@ def test_in_a_model_compiled_by_xla(name, rng):
 @pytest.mark.tensors  # Of both Keras is test_distribution.py.
 @every_group
 def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
-    rows = [row for row in rows if row.metric not in SAME_TENSORS]
+    rows = list({row.kernel or row.metric: row for row in reversed(rows)}.values())
     data = rows[0].lattice(rng, n=41)
     assert strategy.num_replicas_in_sync == 2
     with strategy.scope():
@@ -410,7 +433,7 @@ def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
         assert not np.any(read(metric))
 
 
-@every_row
+@every_kernel
 def test_mixed_precision_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
     metric = make(row, options, dtype="bfloat16")
@@ -423,17 +446,13 @@ def test_mixed_precision_keeps_the_state(row, options, rng):
     assert_close(row, read(metric), row.expected(row.metric_cases[0][1], data))
 
 
-# In Keras's terms: the predictions are one argument, whatever they are.
-SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
-
-
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_bad_data_raises_and_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
     metric = make(row, options)
     before = feed(metric, data)
-    for bad in (*SHAPES, *row.metric_values()):
+    for bad in (*row.keras_shapes, *row.metric_values()):
         untouched = make(row, options)
         arguments, word = row.bad_keras_data(bad)
         state = metric.get_state()
@@ -469,7 +488,7 @@ def test_bad_one_hot_rows_raise(row, options):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_bad_values_in_a_graph_make_the_result_nan(row, options, rng):
     data = row.lattice(rng)
     metric = make_for_graph(row, options)
@@ -513,12 +532,13 @@ def test_probabilities_are_no_logits(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_whole_predictions_and_text(row, options, rng):
     data = row.lattice(rng)
     whole = data.predictions > 0.5
     if row.activation == "softmax":
-        whole = np.eye(3, dtype=bool)[np.argmax(data.predictions, axis=1)]
+        whole = np.eye(3, dtype=bool)[np.argmax(data.predictions, axis=-1)]
+    whole |= row.metric == "KnowledgeUncertainty"  # Concentrations are > 0.
     results = []
     for dtype in (np.float32, np.int64, bool):
         metric = make(row, options)
@@ -531,7 +551,7 @@ def test_whole_predictions_and_text(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_sizes_that_are_static_in_some_arguments(row, options, rng):
     data = row.lattice(rng, n=6)
     arrays = [data.labels, data.predictions.astype(np.float32), data.weights]
@@ -547,7 +567,7 @@ def test_sizes_that_are_static_in_some_arguments(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_nothing_to_count_counts_nothing(row, options, rng):
     data = row.lattice(rng)
     metric = make(row, options)
@@ -558,7 +578,7 @@ def test_nothing_to_count_counts_nothing(row, options, rng):
     @tf.function(
         input_signature=[
             tf.TensorSpec([None], data.labels.dtype),
-            tf.TensorSpec([None, row.units]),
+            tf.TensorSpec([None, *row.outputs]),
         ]
     )
     def update(labels, predictions):
@@ -577,12 +597,13 @@ def test_nothing_to_count_counts_nothing(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_row
+@every_kernel
 def test_examples_of_weight_zero_may_hold_anything(row, options, rng):
     data = row.lattice(rng)
     dropped = data.weights == 0
     labels = np.where(dropped, -7, data.labels)
-    predictions = np.where(dropped[:, None], np.nan, data.predictions)
+    predictions = data.predictions.copy()
+    predictions[dropped] = np.nan
     metric = make(row, options)
     metric.update_state(labels, predictions, data.weights)
     assert_close(row, read(metric), row.expected(row.metric_cases[0][1], data, True))
@@ -594,3 +615,33 @@ def test_bad_options_raise(row, options):
     for bad in row.bad_metric_options:
         with pytest.raises(ValueError, match=next(iter(bad))):
             make(row, {**options, **bad})
+
+
+@pytest.mark.parametrize("row", catalogue.LOSSES, ids=lambda row: row.name)
+def test_a_loss_has_the_mean_of_its_metric(row, rng):
+    of_metric = row.of_metric
+    data = of_metric.lattice(rng)
+    loss, metric = row.find(um)(**row.options), of_metric.made(row.options)
+    metric.update_state(data.labels, data.predictions)
+    mean = float(metric.result())
+    assert_close(of_metric, float(loss(data.labels, data.predictions)), mean, 1e-6)
+    weights = data.weights.astype(np.float32)
+    metric.reset_state()
+    metric.update_state(data.labels, data.predictions, weights)
+    expected = float(metric.result()) * weights.mean()  # Keras divides by the number.
+    weighted = float(loss(data.labels, data.predictions, weights))
+    assert_close(of_metric, weighted, expected, 1e-6)
+    again = type(loss).from_config(loss.get_config())
+    assert again.get_config() == loss.get_config()
+    for option, value in row.options.items():
+        assert np.all(loss.get_config()[option] == value)
+
+
+@pytest.mark.parametrize("row", catalogue.KERAS_OBJECTS, ids=lambda row: row.name)
+def test_what_else_keras_takes_is_its_own(row, tmp_path):
+    made = row.make(tmp_path)
+    kinds = (keras.metrics.Metric, keras.layers.Layer, keras.callbacks.Callback)
+    assert isinstance(made, kinds)
+    if hasattr(made, "get_config"):
+        again = type(made).from_config(made.get_config())
+        assert again.get_config() == made.get_config()

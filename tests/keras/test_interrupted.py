@@ -103,11 +103,12 @@ def check(make, change, tries, rng):
     [(row, row.metric_cases[0][0]) for row in catalogue.METRICS],
     ids=[f"{row.metric}-{row.name}" for row in catalogue.METRICS],
 )
+@pytest.mark.first(12)
 def test_interrupted_update_changes_all_or_nothing(row, options, rng):
     data = row.lattice(rng, 8)
 
     def make():
-        metric = getattr(um, row.metric)(**options)
+        metric = row.made(options)
         metric.update_state(data.labels, data.predictions)
         return metric
 
@@ -127,6 +128,7 @@ def test_interrupted_first_update_makes_the_state_or_not(name, rng):
 
 @pytest.mark.parametrize("name", ["StaticCalibrationError", "BrierScore"])
 @pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
+@pytest.mark.first(5)
 def test_interrupted_changes_of_the_state(name, change, rng):
     data = catalogue.lattice(rng, 8)
     weighted = getattr(um, name)()

@@ -20,7 +20,7 @@ WEIGHTED = (
 )
 
 
-@harness.every_row
+@harness.every_kernel
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_thousand_million_examples(row, options, weighted, rng):
     if weighted and row.metric not in WEIGHTED:
@@ -57,7 +57,7 @@ def test_a_thousand_million_examples(row, options, weighted, rng):
         np.testing.assert_array_equal(state.arrays["units"][0], counts * times)
 
 
-@harness.every_row
+@harness.every_kernel
 def test_counts_up_to_two_to_the_53(row, options, rng):
     data = row.lattice(rng, n=41)
     metric, once = (harness.make_for_graph(row, options) for _ in range(2))

@@ -18,6 +18,7 @@ LAZY = (
 
 
 @pytest.mark.parametrize("name", [*LAZY, "ExpectedCalibrationError", "BrierScore"])
+@pytest.mark.first(3)
 def test_threads_share_a_fresh_metric(name, rng):
     stream = STREAMS[name]
     assert (name in LAZY) == (len(stream.make().get_state().arrays) == 1)

@@ -96,6 +96,7 @@ def test_workers_that_update_in_step(run, seed):
             assert one["evaluate"] == pytest.approx(value, rel=2e-6, abs=2e-7)
 
 
+@pytest.mark.exhaustive
 def test_workers_that_do_not_wait(run, seed):
     """No update is lost: Keras 3's own `assign_add` loses a quarter of them."""
     (found,) = run(

@@ -1,7 +1,11 @@
 """Every function of the NumPy room through every sweep."""
 
 import contextlib
+import copy
 import functools
+import inspect
+import operator
+import pickle
 import warnings
 
 import numpy as np
@@ -10,6 +14,44 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
 from tests.catalogue import cases_that_take, every_bad, every_case, every_row
+from tests.fuzz import outcomes
+
+CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensorflow"]
+every_callable = pytest.mark.parametrize("row", CALLABLES, ids=lambda row: row.name)
+every_other = pytest.mark.parametrize(
+    "row",
+    [row for row in CALLABLES if row not in catalogue.FUNCTIONS],
+    ids=lambda row: row.name,
+)
+# Folds are drawn of the examples.
+WEIGHTED = [
+    row
+    for row in catalogue.FUNCTION_ROWS
+    if row.takes("sample_weight") and not (row.random or row.takes("folds"))
+]
+
+
+def objects(half):
+    return [row for row in catalogue.OBJECTS if row.make and half in row.halves]
+
+
+def contents(value):
+    """Returns what an object holds, as dicts, lists and arrays."""
+    if isinstance(value, tuple):
+        return [contents(part) for part in value]
+    if hasattr(value, "__dict__"):
+        return {name: contents(part) for name, part in vars(value).items()}
+    return np.asarray(value) if hasattr(value, "shape") else value
+
+
+def check_copies(made):
+    for again in (
+        copy.copy(made),
+        copy.deepcopy(made),
+        pickle.loads(pickle.dumps(made)),
+    ):
+        assert type(again) is type(made)
+        np.testing.assert_equal(contents(again), contents(made))
 
 
 def call(row, case, **arguments):
@@ -236,40 +278,63 @@ def test_no_warnings_of_extreme_numbers(row, rng):
                 silently(call, row, case, **{**given, name: extreme})
 
 
-@pytest.mark.parametrize(
-    "row", catalogue.REAL_ROWS + catalogue.DETECTION_ROWS, ids=lambda row: row.name
-)
-def test_no_warnings_of_extreme_real_numbers(row, rng):
-    arguments = row.arguments(rng, (6,))
-    for name, array in arguments.items():
-        for case in row.cases:
-            for extreme in extremes(array):
-                silently(getattr(um, row.name), **{**arguments, name: extreme}, **case)
+def arrays(arguments):
+    return {k: v for k, v in arguments.items() if isinstance(v, np.ndarray)}
 
 
-@pytest.mark.parametrize(
-    ("name", "shapes"),
-    [
-        *((name, [(8, 3)] * 2) for name in ("kl_divergence", "logit_kl_divergence")),
-        *((name, [(8, 3)] * 2) for name in ("lp_distance", "cosine_similarity")),
-        *((name, [(8, 3)] * 2) for name in ("disagreement", "knowledge_uncertainty")),
-        *((name, [(8, 4, 3)]) for name in ("model_uncertainty", "variation_ratio")),
-        *((name, [(8, 6)]) for name in ("negative_waic", "psis_loo")),
-        ("importance_sampling_cross_validation", [(8, 6)]),
-        *(
-            (f"regression.{name}", [(8,)] * 3)
-            for name in ("negative_log_likelihood", "evaluate_calibration", "ence")
-        ),
-    ],
-)
-def test_no_warnings_of_other_extreme_numbers(name, shapes, rng):
-    function = functools.reduce(getattr, name.split("."), um)
-    if name == "knowledge_uncertainty":
-        shapes = shapes[:1]
-    data = [rng.uniform(0.1, 1, shape) for shape in shapes]
-    for i, array in enumerate(data):
+@every_other
+def test_no_warnings_of_extreme_numbers_in_other_arguments(row, rng):
+    arguments = row.draw(rng, (6,))
+    for name, array in arrays(arguments).items():
         for extreme in extremes(array):
-            silently(function, *data[:i], extreme, *data[i + 1 :])
+            silently(row.find(um), **{**arguments, name: extreme})
+
+
+@every_other
+def test_other_inputs_are_not_changed(row, rng):
+    arguments = row.draw(rng, (20,))
+    before = {name: value.copy() for name, value in arrays(arguments).items()}
+    for name in before:
+        arguments[name].flags.writeable = False
+    values = [call_flat(row, arguments) for _ in range(1 if row.random else 2)]
+    np.testing.assert_array_equal(values[0], values[-1])
+    for name, value in before.items():
+        np.testing.assert_array_equal(arguments[name], value)
+
+
+def call_flat(row, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Advice on few data.
+        return outcomes.flat(row.find(um)(**arguments))
+
+
+@pytest.mark.parametrize("row", WEIGHTED, ids=lambda row: row.name)
+def test_weights_and_masks_are_repetition(row, rng):
+    left_out = ("sample_weight", "mask", "aggregate")
+    arguments = {k: v for k, v in row.draw(rng, (24,)).items() if k not in left_out}
+    weights = rng.integers(0, 4, 24)
+    times = np.repeat(np.arange(24), weights)
+
+    def taken(index):
+        return arguments | {k: v[index] for k, v in arrays(arguments).items()}
+
+    np.testing.assert_allclose(
+        call_flat(row, {**arguments, "sample_weight": weights}),
+        call_flat(row, taken(times)),
+        atol=1e-12,
+    )
+    if row.takes("mask"):
+        np.testing.assert_allclose(
+            call_flat(row, {**arguments, "mask": weights > 1}),
+            call_flat(row, taken(weights > 1)),
+            atol=1e-12,
+        )
+
+
+@every_callable
+def test_aliases_are_the_same_object(row):
+    for alias in row.aliases:
+        assert operator.attrgetter(alias)(um) is row.find(um)
 
 
 @every_row
@@ -282,10 +347,75 @@ def test_text_says_how_to_encode_it(row):
         call(row, row.cases[0], labels=[0, 1], probabilities=[["a", "b"]] * 2)
 
 
-@every_row
-def test_aliases_are_the_same_object(row):
-    for alias in row.aliases:
-        assert getattr(um, alias) is getattr(um, row.name)
+def averaged(result, n):
+    """The numbers of a result, of scores of n examples their means."""
+    if isinstance(result, dict):
+        result = tuple(result.values())
+    if isinstance(result, tuple):
+        return np.concatenate([averaged(part, n) for part in result])
+    if isinstance(result, np.ndarray) and len(result) == n:
+        result = result.mean(axis=0)
+    return np.ravel(np.asarray(result, float))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "row", [row for row in CALLABLES if row.interval], ids=lambda row: row.name
+)
+@pytest.mark.parametrize("shape", [(23,), (23, 2)], ids=["flat", "images"])
+def test_bootstrap_has_the_values_of_calls(row, shape, rng):
+    if len(shape) > 1 and row.takes("hyperparam_range"):
+        pytest.skip("takes examples of shape [n]")
+    n, data = shape[0], row.draw(rng, shape)
+    own = inspect.signature(um.bootstrap).parameters
+    bound = {name: data.pop(name) for name in [*data] if name in own}
+    metric = functools.partial(row.find(um), **bound)
+    estimate = averaged(metric(**data), n)
+
+    def value(index):
+        drawn = {
+            k: np.take(v, index, int(k == "probs" and row.takes("num_models")))
+            for k, v in arrays(data).items()
+        }
+        return averaged(metric(**{**data, **drawn}), n)
+
+    draws = np.random.default_rng(5)
+    # In order: folds are drawn of the places.
+    values = [value(np.sort(draws.integers(n, size=n))) for _ in range(3)]
+    interval = um.bootstrap(
+        metric, **data, num_resamples=3, alpha=0.5, method="percentile", seed=5
+    )
+    found = [averaged(part, None) for part in interval]
+    finite = np.isfinite(values).all(axis=0) & np.isfinite(estimate)
+    lower, upper = np.quantile(np.array(values)[:, finite], [0.25, 0.75], axis=0)
+    np.testing.assert_allclose(found[1], estimate)
+    np.testing.assert_allclose(found[0][finite], lower, atol=1e-12)
+    np.testing.assert_allclose(found[2][finite], upper, atol=1e-12)
+
+
+@pytest.mark.usefixtures("close_figures")
+@pytest.mark.parametrize("row", catalogue.PLOTS, ids=lambda row: row.name)
+def test_plots_are_drawn_where_they_are_told(row, ax, rng):
+    import matplotlib.pyplot as plt
+
+    arguments = row.draw(rng, (30,))
+    before = {name: value.copy() for name, value in arrays(arguments).items()}
+    if row.figure:
+        figure = row.find(um)(**arguments)
+        assert all(part.has_data() for part in figure.axes)
+    else:
+        assert row.find(um)(**arguments, ax=ax) is ax
+        assert ax.has_data()
+        assert not plt.get_fignums()
+        with pytest.raises((TypeError, ValueError), match="ax"):
+            row.find(um)(**arguments, ax="ax")
+    for name, value in before.items():
+        np.testing.assert_array_equal(arguments[name], value)
+
+
+@pytest.mark.parametrize("row", objects("numpy"), ids=lambda row: row.name)
+def test_objects_can_be_copied_and_sent(row, rng):
+    check_copies(row.make(um, rng))
 
 
 @pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)

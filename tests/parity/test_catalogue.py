@@ -1,5 +1,8 @@
 """NumPy and TensorFlow agree, row by row, eager and compiled."""
 
+import copy
+import operator
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -7,7 +10,16 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue, references
-from tests.catalogue import every_bad, every_case, every_row
+from tests.catalogue import (
+    every_bad,
+    every_case,
+    every_row,
+    every_twin,
+    first_of_kernel,
+)
+from tests.fuzz import functions
+from tests.np.test_catalogue import contents, objects
+from uncertainty_metrics.tensorflow import _inputs
 
 ATOL = {np.float32: 3e-7, np.float64: 1e-12}
 
@@ -35,6 +47,39 @@ def test_eager_equals_numpy(row, case, dtype, weighted, rng):
         numpy_value(row, case, **arguments),
         atol=ATOL[dtype],
     )
+
+
+@every_case
+def test_shortcut_through_numpy_has_the_values_of_tensors(row, case, rng, monkeypatch):
+    for dtype, weighted in ((np.float32, True), (np.float64, False)):
+        arguments = row.data(rng, dtype=dtype).arguments(weighted)
+        expected = tensorflow_value(row, case, **arguments)
+        with monkeypatch.context() as patch:
+            patch.setattr(_inputs, "SHORTCUT", True)
+            value = tensorflow_value(row, case, **arguments)
+        assert_close(row, value, expected, atol=ATOL[dtype])
+
+
+# So many cases of each function; the exhaustive run has more.
+GOOD = [(3, ()), (40, pytest.mark.exhaustive)]
+
+
+@every_twin
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [pytest.param(n, marks=marks) for n, marks in GOOD])
+def test_halves_agree_in_every_form_of_the_arguments(row, dtype, count, request):
+    first = request.config.getoption("--seed") * 1000
+    for seed in range(first, first + count):
+        problem = functions.check_good(row, seed, dtype, graph=seed % 10 == first % 10)
+        assert problem is None, seed
+
+
+@first_of_kernel(catalogue.FUNCTION_ROWS)
+def test_other_functions_compiled_by_xla(row):
+    if row.half is not None or row.random:
+        pytest.skip("has no twin, or XLA draws other numbers")
+    problem = functions.check_good(row, 0, np.float32, graph=True, jit_compile=True)
+    assert problem is None
 
 
 @every_case
@@ -137,15 +182,26 @@ def compiled(row, cases, arguments, jit_compile, weighted):
             yield row.array(result)
 
 
-@every_case
-@pytest.mark.parametrize("weighted", [False, True])
-def test_graph_equals_numpy(row, case, weighted, rng):
-    arguments = row.data(rng, dtype=np.float32).arguments(weighted)
-    (result,) = compiled(row, [case], arguments, False, weighted)
-    assert_close(row, result, numpy_value(row, case, **arguments), atol=3e-7)
-
-
 @every_row
+@pytest.mark.parametrize(
+    ("dtype", "weighted"),
+    [
+        (np.float32, True),
+        # `test_halves_agree_in_every_form_of_the_arguments` has graphs of float64 too.
+        pytest.param(np.float64, False, marks=pytest.mark.exhaustive),
+        pytest.param(np.float32, False, marks=pytest.mark.exhaustive),
+        pytest.param(np.float64, True, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_graph_equals_numpy(row, dtype, weighted, rng):
+    arguments = row.data(rng, dtype=dtype).arguments(weighted)
+    results = compiled(row, row.cases, arguments, False, weighted)
+    for case, result in zip(row.cases, results, strict=True):
+        expected = numpy_value(row, case, **arguments)
+        assert_close(row, result, expected, atol=ATOL[dtype])
+
+
+@first_of_kernel(catalogue.FUNCTIONS)
 def test_xla_equals_numpy(row, rng):
     # One weighted case of each row: compiling is slow, and the graphs are the same.
     arguments = row.data(rng, dtype=np.float32).arguments(True)
@@ -179,7 +235,7 @@ def test_bad_shapes_raise_while_a_graph_is_built(row):
             tf.function(function, autograph=False)()
 
 
-@every_row
+@first_of_kernel(catalogue.FUNCTIONS)
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bad_values_are_nan_in_a_graph(row, jit_compile):
     def flat(arguments, options):
@@ -223,7 +279,7 @@ def test_foreign_tensors_and_text_name_the_argument(row):
             tensorflow_value(row, row.cases[0], **{**good, "labels": text})
 
 
-@every_row
+@first_of_kernel(catalogue.FUNCTIONS)
 def test_sizes_that_are_static_in_some_arguments(row, rng):
     arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
     case = row.cases[0]
@@ -287,10 +343,10 @@ def test_values_of_removed_examples_do_not_matter(row, rng):
     )
 
 
-@every_row
+@every_twin
 def test_aliases_are_the_same_object(row):
     for alias in row.aliases:
-        assert getattr(um, alias) is getattr(um, row.name)
+        assert operator.attrgetter(alias)(um) is row.find(um)
 
 
 @pytest.mark.parametrize(
@@ -318,3 +374,11 @@ def test_gradient_equals_finite_differences(row, name, rng):
         gradient = tape.gradient(total, variable)
         expected = references.slopes(value, predictions)
         np.testing.assert_allclose(gradient, expected, atol=1e-7, rtol=1e-6)
+
+
+@pytest.mark.parametrize("row", objects("tensorflow"), ids=lambda row: row.name)
+def test_objects_can_be_copied(row, rng):
+    made = row.make(um, rng)
+    again = copy.deepcopy(made)
+    assert type(again) is type(made)
+    np.testing.assert_equal(contents(again), contents(made))

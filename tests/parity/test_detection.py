@@ -66,8 +66,13 @@ def test_integers_keep_their_order(row, case, rng):
 
 
 @every_case
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "jit_compile"),
+    [
+        *((np.float32, False), (np.float64, False), (np.float32, True)),
+        pytest.param(np.float64, True, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
     labels, scores, weights = make(row, rng, dtype)
 

@@ -8,7 +8,7 @@ import uncertainty_metrics.numpy as um_np
 from tests.fuzz import functions
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.mutations import build
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.outcomes import TARGETS
 
 # So many of each name; of costly kinds one name in four.
 CASES = {"functions": 4, "losses": 4}

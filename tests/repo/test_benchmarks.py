@@ -14,60 +14,19 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import catalogue
 
 ROOT = pathlib.Path(__file__).parents[2]
 HERE = ROOT / "benchmarks"
 sys.path.append(str(HERE))  # As `python benchmarks/run.py` has it.
 
-NAMES = ("cases", "compare", "data", "growth", "harness", "run", "summary")
-cases, compare, data, growth, harness, run, summary = map(
+NAMES = ("cases", "compare", "data", "growth", "harness", "rows", "run", "summary")
+cases, compare, data, growth, harness, rows, run, summary = map(
     importlib.import_module, NAMES
 )
 
-# Public functions without a case, and the case of the same arithmetic.
-LIKE = {
-    "accuracy": "aurc",
-    "bin_statistics": "ece-value",
-    "brier_decomposition_exact": "brier-decomposition",
-    "calibrated_negative_log_likelihood": "temperature",
-    "calibration_test": "bootstrap-ece",
-    "compute_all_metrics": "ece-adaptive",
-    "cosine_distance": "pairwise-diversity",
-    "cosine_similarity": "pairwise-diversity",
-    "crps_distribution": "crps-normal",
-    "debiased_calibration_error": "ece-adaptive",
-    "disagreement": "ensemble-disagreement",
-    "double_fault": "ensemble-disagreement",
-    "ensemble_calibration": "ece-value",
-    "ensemble_cross_entropy": "nll",
-    "excess_aurc": "aurc",
-    "general_calibration_error": "ece-adaptive",
-    "gibbs_cross_entropy": "nll",
-    "importance_sampling_cross_validation": "psis-loo",
-    "kl_divergence": "pairwise-diversity",
-    "knowledge_uncertainty": "mutual-information",
-    "logit_kl_divergence": "mutual-information-logits",
-    "lp_distance": "pairwise-diversity",
-    "mean_member_uncertainty": "expected-entropy",
-    "model_uncertainty": "mutual-information",
-    "oracle_collaborative_accuracy": "coverage-at-risk",
-    "predictive_entropy": "expected-entropy",
-    "probability_of_lower_calibration_error": "bayesian",
-    "risk_coverage_curve": "aurc",
-    "root_mean_squared_calibration_error": "ece-adaptive",
-    "variance_bound": "mutual-information",
-    "variation_ratio": "ensemble-disagreement",
-}
-PLOTS_AND_INTERVALS = (
-    "_curve",
-    "_diagram",
-    "_histogram",
-    "_conf_int",
-    "_difference",
-    "_criteria",
-)
-
-ALL = [pytest.param(case, id=case.name) for case in (*cases.CASES, *growth.CASES)]
+EVERY = (*cases.CASES, *growth.CASES, *rows.CASES)
+ALL = [pytest.param(case, id=case.name) for case in EVERY]
 
 
 def functions(module):
@@ -145,26 +104,23 @@ def test_metrics_take_the_options():
                 getattr(um, options.pop("name"))(**options)
 
 
-def test_every_public_function_has_a_case():
+def test_every_function_of_both_halves_has_a_case():
     timed = {
         contender.options.get("name", contender.setup.partition(".")[2])
-        for case in cases.CASES
+        for case in (*cases.CASES, *rows.CASES)
         for contender in case.contenders
         if contender.environment == harness.OURS
     }
-    timed |= {"bayesian_expected_calibration_error"}
-    timed = {getattr(um, name, name) for name in timed}  # Under any of their names.
-    for name in um.__all__:
-        function = getattr(um, name)
-        if inspect.isfunction(function) and not name.endswith(PLOTS_AND_INTERVALS):
-            assert function in timed or function in map(um.__getattr__, LIKE), name
+    timed.add("bayesian_expected_calibration_error")
+    for row in catalogue.TWINS:
+        assert timed & set(row.names), row.name
 
 
-def test_the_list_of_like_functions_is_up_to_date():
-    names = [case.name for case in cases.CASES]
-    for name, case in LIKE.items():
-        assert callable(getattr(um, name))
-        assert any(found.startswith(case) for found in names), case
+def test_the_case_of_a_row_runs():
+    case = next(case for case in rows.CASES if case.name == "row-double-fault")
+    ours = importlib.import_module("ours")
+    for contender in case.contenders:
+        ours.row(None, **contender.options).call()
 
 
 def result(case, path, rows):

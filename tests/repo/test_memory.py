@@ -62,6 +62,7 @@ def largest(function, arguments):
 
 
 @pytest.mark.parametrize("row", rows(harness.XLA))
+@pytest.mark.first(8)
 def test_tensorflow(row):
     size = row.growth.few[1]
     arguments = tuple(map(tf.constant, row.data(size)))

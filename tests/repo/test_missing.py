@@ -67,6 +67,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("missing", MESSAGES)
+@pytest.mark.first(3)
 def test_missing_packages_are_named(missing):
     code = "import uncertainty_metrics as um\n"
     for use in MESSAGES[missing]:

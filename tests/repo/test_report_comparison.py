@@ -394,6 +394,7 @@ OTHER_LABELS = np.where(np.isin(np.arange(60), [3, 5]), 1, 0)
         (examples(40, 5), "Other"),
     ],
 )
+@pytest.mark.first(1)
 def test_compare_says_which_examples(change, said):
     first, second = examples(), {**examples(), **change}
     found, out = shown(first, second)
@@ -439,6 +440,7 @@ def test_names_in_legends(first, second, expected):
 
 
 @pytest.mark.parametrize("names", [("$x_1$", "日本"), ("a b", "%s{0}")])
+@pytest.mark.first(1)
 def test_names_of_files(names, recwarn):
     first, second = (f"{name}.npz" for name in names)
     for name in (first, second):

@@ -125,6 +125,7 @@ def test_no_directory(arguments, capsys, quick):
 
 
 @pytest.mark.parametrize("place", ["build", "_png", "replace"])
+@pytest.mark.first(1)
 def test_an_interrupt_is_no_traceback(place, capsys, monkeypatch):
     assert main(["report", good()]) == 0
     before = listing()
@@ -335,6 +336,7 @@ def contents_of(kind):
 
 
 @pytest.mark.parametrize("kind", ["npz", "packed", "csv", "parquet"])
+@pytest.mark.first(2)
 def test_bit_flips_give_a_result_or_one_line(kind, rng, recwarn):
     content = contents_of(kind)
     path = pathlib.Path(f"p.{kind.replace('packed', 'npz')}")

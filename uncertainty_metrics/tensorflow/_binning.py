@@ -349,7 +349,7 @@ def bin_statistics(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[BinStatistics, tf.Tensor]:
     """Returns the statistics of the bins of `spec`, and whether the data were valid."""
-    if tf.executing_eagerly() and "CPU" in examples.labels.device:
+    if _inputs.through_numpy() and "CPU" in examples.labels.device:
         statistics = _from_numpy(examples, spec)
         if statistics is not None:
             return statistics, tf.constant(True)

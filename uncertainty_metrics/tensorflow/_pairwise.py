@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.numpy import _pairwise as _numpy
-from uncertainty_metrics.tensorflow import _search
+from uncertainty_metrics.tensorflow import _inputs, _search
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.
 MAX_NETWORK = 4096
@@ -46,7 +46,7 @@ def pairwise_spread(
 
     @tf.custom_gradient
     def spread(x):
-        if tf.executing_eagerly():
+        if _inputs.through_numpy():
             value, weights = _numpy_spread(x, fair)
         else:
             m = x.shape[-1]

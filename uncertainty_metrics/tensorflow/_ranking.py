@@ -120,7 +120,7 @@ class Ranked(NamedTuple):
 
     def ranking(self) -> Ranking:
         """Returns the ranking, of weights that are at least 1 on average."""
-        if tf.executing_eagerly() and self.valid:
+        if _inputs.through_numpy() and self.valid:
             return _from_numpy(*self[:3])
         return _from_scores(*self[:3])
 

@@ -150,6 +150,7 @@ def interval_width(
     )
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def root_mean_squared_error(
     predictions: ArrayLike,
     targets: ArrayLike,

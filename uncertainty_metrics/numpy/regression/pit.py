@@ -138,6 +138,7 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     return PITInterval(*(end.reshape(targets.shape) for end in ends))
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def quantile_pit(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,

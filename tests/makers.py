@@ -1,0 +1,440 @@
+"""Arguments of every kind for the rows of the catalogue, good and bad."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """Labels, predictions [N, K] and weights that go through the corners."""
+
+    labels: np.ndarray
+    predictions: np.ndarray
+    weights: np.ndarray
+
+    def arguments(self, weighted=False):
+        given = {"labels": self.labels, "probabilities": self.predictions}
+        return {**given, "sample_weight": self.weights} if weighted else given
+
+
+def data(rng, n=40, classes=3, dtype=np.float64) -> Data:
+    """Makes predictions with ties, exact edges, zeros, ones and an absent class."""
+    probabilities = rng.dirichlet(np.full(classes, 0.5), n)
+    probabilities[: n // 3] = rng.multinomial(15, np.full(classes, 1 / classes), n // 3)
+    probabilities[: n // 3] /= 15  # On the edges of 3, 5 and 15 bins.
+    probabilities[n // 3 : n // 2] = np.eye(classes)[
+        rng.integers(0, classes, n // 2 - n // 3)
+    ]
+    probabilities[n // 2 : n // 2 + 3] = 1 / classes  # A tie of all classes.
+    order = rng.permutation(n)
+    labels = np.where(
+        rng.uniform(size=n) < 0.5,
+        np.argmax(probabilities, axis=1),
+        rng.integers(0, classes, n),
+    )
+    labels = np.minimum(labels, classes - 2)  # The last class is absent.
+    weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], n)
+    weights[0] = 1.0
+    return Data(labels[order], probabilities[order].astype(dtype), weights)
+
+
+def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
+    """Makes multiples of 1/32, each of which has a sketch cell of its own."""
+    made = data(rng, n, classes)
+    probabilities = rng.multinomial(32, np.full(classes, 1 / classes), n) / 32
+    probabilities[: n // 4] = np.eye(classes)[rng.integers(0, classes, n // 4)]
+    return dataclasses.replace(made, predictions=probabilities.astype(dtype))
+
+
+def bad_data(name):
+    """Returns arguments that must be refused, with a word of the message.
+
+    The names in `VALUES` are wrong in their values only, so a compiled function cannot
+    raise for them.
+    """
+    labels = np.array([0, 1, 2, 1])
+    probabilities = np.array(
+        [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]]
+    )
+    good = {"labels": labels, "probabilities": probabilities}
+
+    def wrong(value):
+        changed = probabilities.copy()
+        changed[2, 1] = value
+        return {**good, "probabilities": changed}
+
+    infinite = np.log(probabilities)
+    infinite[1, 1] = np.inf
+    return {
+        "rank": ({**good, "probabilities": probabilities[None, None]}, "probabilities"),
+        "lengths": ({**good, "labels": labels[:3]}, "labels"),
+        "both": ({**good, "logits": probabilities}, "`probabilities` and `logits`"),
+        "neither": ({"labels": labels}, "`probabilities` and `logits`"),
+        "swapped": ({"labels": probabilities, "probabilities": labels}, "swapped"),
+        "empty": ({"labels": labels[:0], "probabilities": probabilities[:0]}, "labels"),
+        "weight shape": ({**good, "sample_weight": np.ones(3)}, "sample_weight"),
+        "predicted shape": (
+            {**good, "labels_predicted": labels[:2]},
+            "labels_predicted",
+        ),
+        "ragged": ({**good, "labels": [[0], [1, 2], [1]]}, "labels"),
+        "label too large": ({**good, "labels": labels + 1}, "labels"),
+        "label negative": ({**good, "labels": labels - 1}, "labels"),
+        "label fraction": ({**good, "labels": labels + 0.5}, "labels"),
+        "label nan": ({**good, "labels": np.array([0, 1, np.nan, 1])}, "labels"),
+        "negative probability": (wrong(-0.1), "probabilities"),
+        "large probability": (wrong(1.1), "probabilities"),
+        "nan probability": (wrong(np.nan), "probabilities"),
+        "probabilities as logits": (
+            {"labels": labels, "logits": probabilities},
+            "`logits` must be logits; for probabilities use `probabilities`",
+        ),
+        "logits as probabilities": (
+            {"labels": labels, "probabilities": np.log(probabilities)},
+            "for logits use `",
+        ),
+        "infinite logit": ({"labels": labels, "logits": infinite}, "logits"),
+        "negative weight": (
+            {**good, "sample_weight": np.array([1, 1, -1.0, 1])},
+            "sample_weight",
+        ),
+        "nan weight": (
+            {**good, "sample_weight": np.array([1, 1, np.nan, 1])},
+            "sample_weight",
+        ),
+        "infinite weight": (
+            {**good, "sample_weight": np.array([1, 1, np.inf, 1])},
+            "sample_weight",
+        ),
+        "too heavy weights": (
+            {**good, "sample_weight": np.full(4, 1e308)},
+            "sample_weight",
+        ),
+        "label beyond int64": (
+            {**good, "labels": np.array([0, 1, 2, 2**64 - 1], np.uint64)}
+            | {"ignore_index": -1},
+            "labels",
+        ),
+        "zero weights": ({**good, "sample_weight": np.zeros(4)}, "labels"),
+        "predicted too large": (
+            {**good, "labels_predicted": labels + 1},
+            "labels_predicted",
+        ),
+        "swapped binary": (
+            {"labels": np.array([0.2, 0.7]), "probabilities": np.array([0, 1])},
+            "swapped",
+        ),
+        "one-hot": ({**good, "labels": np.eye(3)[labels]}, "one-hot"),
+        "one-hot with logits": (
+            {"labels": np.eye(3)[labels], "logits": np.log(probabilities)},
+            "one-hot",
+        ),
+    }[name]
+
+
+SHAPES = (
+    *("rank", "lengths", "both", "neither", "swapped", "empty", "weight shape"),
+    *("predicted shape", "ragged"),
+)
+VALUES = (
+    *("label too large", "label negative", "label fraction", "label nan"),
+    *("negative probability", "large probability", "nan probability"),
+    *("probabilities as logits", "logits as probabilities"),
+    *("infinite logit", "negative weight", "nan weight", "infinite weight"),
+    *("too heavy weights", "zero weights", "label beyond int64"),
+    *("predicted too large", "swapped binary", "one-hot", "one-hot with logits"),
+)
+
+
+# Forecasts of real numbers, and scores of detectors: the same for any option.
+
+
+def samples(rng, shape):
+    values = rng.normal(size=(*shape, 7)) + rng.normal(size=(*shape, 1))
+    values[..., 1] = values[..., 4]  # A tie.
+    labels = rng.normal(size=shape)
+    labels.reshape(-1)[0] = values.reshape(-1, 7)[0, 2]
+    return {"labels": labels, "predictive_samples": values}
+
+
+def vectors(rng, shape):
+    values = rng.normal(size=(*shape, 6, 3))
+    values[..., 1, :] = values[..., 4, :]
+    return {"labels": rng.normal(size=(*shape, 3)), "predictive_samples": values}
+
+
+def scores(rng, shape):
+    values = np.round(rng.normal(size=shape), 1)
+    labels = (rng.normal(size=shape) < values).astype(float)
+    labels.reshape(-1)[:2] = 0, 1
+    return {"labels": labels, "scores": values}
+
+
+# Arguments in any of their forms, of a generator, the shape of the examples and the
+# names of the parameters.
+
+_MANY = 10**5
+
+
+def _number_of_classes(rng, shape):
+    if rng.random() < 0.02 and math.prod(shape) < 50:
+        return _MANY
+    return int(rng.choice([1, 2, 3, 3, 5, 40, 67, 100]))
+
+
+def _probabilities(rng, shape, classes):
+    """Makes rows on the edges of bins, with ties, zeros and ones."""
+    kind = rng.integers(4)
+    if kind == 0:
+        rows = rng.dirichlet(np.full(classes, 0.5), shape)
+    elif kind == 1:
+        rows = rng.multinomial(15, np.full(classes, 1 / classes), shape) / 15
+    elif kind == 2:
+        labels = rng.integers(0, classes, shape)
+        rows = (labels[..., None] == np.arange(classes)).astype(np.float64)
+    else:
+        rows = np.full((*shape, classes), 1 / classes)
+    return rows.reshape(*shape, classes)
+
+
+def _predictions(rng, shape, classes, names=("probabilities", "logits")):
+    """Makes probabilities or logits, of all classes or of class 1."""
+    name = str(rng.choice(names))
+    if name.startswith("logits"):
+        values = 3 * rng.normal(size=(*shape, classes))
+        values[rng.random(values.shape) < 0.05] = -np.inf
+        values[..., 0] = rng.normal(size=shape)
+        return name, values
+    return name, _probabilities(rng, shape, classes)
+
+
+def _weights(rng, shape, takes):
+    made = {}
+    if "sample_weight" in takes and rng.random() < 0.5:
+        made["sample_weight"] = rng.choice([0.0, 0.5, 1, 2.5], shape)
+    if "mask" in takes and rng.random() < 0.5:
+        made["mask"] = rng.random(shape) < 0.7
+    return made
+
+
+def _labelled(rng, shape, takes):
+    """Makes labels, predictions and what else the function takes."""
+    classes = _number_of_classes(rng, shape)
+    names = [n for n in ("probabilities", "logits", "probs") if n in takes]
+    name, values = _predictions(rng, shape, classes, names)
+    if classes == 1:
+        values = rng.random((*shape, 1)) if name != "logits" else values
+        values = values[..., 0] if rng.random() < 0.5 and shape else values
+    labels = rng.integers(0, max(classes, 2), shape)
+    made = {"labels": labels, name: values}
+    if rng.random() < 0.2 and shape:
+        made["labels"] = labels[..., None]
+    if "labels_predicted" in takes and rng.random() < 0.3:
+        made["labels_predicted"] = rng.integers(0, max(classes, 2), shape)
+    made.update(_weights(rng, shape, takes))
+    if "ignore_index" in takes and rng.random() < 0.3:
+        made["ignore_index"] = int(rng.choice([0, 1, 255, -1, 99]))
+    if "aggregate" in takes and rng.random() < 0.5:
+        made["aggregate"] = False
+    return made
+
+
+def _confidences(rng, shape, takes):
+    if rng.random() < 0.5:
+        return _labelled(rng, shape, takes)
+    made = {
+        "confidences": np.round(rng.normal(size=shape), 1),
+        "correct": rng.integers(0, 2, shape),
+    }
+    return {**made, **_weights(rng, shape, takes)}
+
+
+def _members(rng, shape, takes):
+    members, classes = int(rng.integers(1, 5)), _number_of_classes(rng, shape)
+    name, values = _predictions(rng, (*shape, members), classes)
+    if classes == 1 and name == "probabilities":
+        values = rng.random(values.shape)
+    made = {name: values}
+    if len(shape) != 1 or rng.random() < 0.2:
+        made["ensemble_axis"] = -2
+    if "labels" in takes:
+        made["labels"] = rng.integers(0, max(classes, 2), shape)
+        if "aggregate" in takes and rng.random() < 0.3:
+            made["aggregate"] = False
+        if rng.random() < 0.5:
+            made["sample_weight"] = rng.choice([0.0, 0.5, 1, 2.5], shape)
+        if rng.random() < 0.2:
+            made["ignore_index"] = 1
+    return made
+
+
+def _alphas(rng, shape, takes):
+    classes = int(rng.integers(2, 6))
+    if rng.random() < 0.5:
+        return {"logits": 3 * rng.normal(size=(*shape, classes))}
+    return {"alphas": np.exp(3 * rng.normal(size=(*shape, classes)))}
+
+
+def _pair(rng, shape, takes):
+    """Makes two vectors, with labels if asked: logits, or distributions p and q."""
+    classes = int(rng.choice([1, 2, 3, 5] if "x" in takes else [2, 3, 5]))
+    if "q" in takes:
+        return {name: _probabilities(rng, shape, classes) for name in ("p", "q")}
+    names = [name for name in takes if name in ("x", "y", "logits_1", "logits_2")]
+    made = {name: 3 * rng.normal(size=(*shape, classes)) for name in names}
+    if "labels" in takes:
+        made["labels"] = rng.integers(0, classes, shape)
+    return made
+
+
+def _members_first(rng, shape, takes):
+    members, classes = int(rng.integers(2, 5)), int(rng.choice([2, 3, 5]))
+    made = {"probs": _probabilities(rng, (members, *shape), classes)}
+    if "labels" in takes:
+        made["labels"] = rng.integers(0, classes, shape)
+    return made
+
+
+def _forecasts(rng, shape, takes):
+    makers = {
+        **dict.fromkeys(("predictions", "mean", "targets"), rng.normal),
+        **dict.fromkeys(
+            ("uncertainties", "var"), lambda size: np.exp(rng.normal(size=size))
+        ),
+        "pit": rng.uniform,
+    }
+    made = {name: make(size=shape) for name, make in makers.items() if name in takes}
+    if "uncertainties" in made and rng.random() < 0.2:
+        made["stddevs"] = made.pop("uncertainties")
+    return {**made, **_weights(rng, shape, takes)}
+
+
+def _sample_pit(rng, shape, takes):
+    values = np.round(rng.normal(size=(*shape, 5)), 1)
+    return {"samples": values, "targets": np.round(rng.normal(size=shape), 1)}
+
+
+def _quantile_pit(rng, shape, takes):
+    values = np.sort(np.round(rng.normal(size=(*shape, 3)), 1), axis=-1)
+    return {
+        "quantile_predictions": values,
+        "quantiles": [0.1, 0.5, 0.9],
+        "targets": rng.normal(size=shape),
+    }
+
+
+def _log_densities(rng, shape, takes):
+    instances = shape or (4,)
+    shape = (instances[0], int(rng.integers(1, 30)), *instances[1:])
+    return {"logp": rng.normal(size=shape) * rng.choice([0.3, 3.0])}
+
+
+def _posterior(rng, shape, takes):
+    made = _labelled(rng, shape, {*takes, "labels"})
+    made["labels_true"] = made.pop("labels")
+    return {"num_bins": 5, "num_ece_samples": 3, "seed": 1, **made}
+
+
+def _two_posteriors(rng, shape, takes):
+    return {name: rng.random(shape) for name in ("samples_a", "samples_b")}
+
+
+def _survival(rng, shape, takes):
+    return {
+        "probs": rng.random(shape),
+        "times": rng.random(shape),
+        "event": rng.integers(0, 2, shape),
+        "end_time": 0.3,
+        "folds": 2,
+        "num_repeats": 1,
+        "hyperparam_attempts": 2,
+    }
+
+
+def _smoothed(rng, shape, takes):
+    probs, labels = rng.random(shape), rng.integers(0, 2, shape)
+    return {"probs": probs, "labels": labels, "folds": 2, "hyperparam_attempts": 2}
+
+
+def _distribution(rng, shape, takes):
+    import tensorflow as tf
+    import tensorflow_probability as tfp
+
+    names = [name for name in takes if name in ("labels", "targets")]
+    loc = rng.normal(size=shape)
+    return {
+        **{name: rng.normal(size=shape) for name in names},
+        "distribution": tfp.distributions.Normal(tf.constant(loc), np.float64(1.5)),
+    }
+
+
+# The first whose parameters a function has, makes its arguments.
+_MAKERS = (
+    ("distribution", _distribution),
+    ("confidences", _confidences),
+    ("labels_true", _posterior),
+    ("ensemble_axis", _members),
+    ("end_time", _survival),
+    ("hyperparam_range", _smoothed),
+    ("num_models", _members_first),
+    ("logits_1", _pair),
+    ("x", _pair),
+    ("q", _pair),
+    ("alphas", _alphas),
+    ("logp", _log_densities),
+    ("quantiles", _quantile_pit),
+    ("samples", _sample_pit),
+    ("samples_a", _two_posteriors),
+    ("labels", _labelled),
+    ("pit", _forecasts),
+    ("targets", _forecasts),
+    ("uncertainties", _forecasts),
+)
+
+
+def arguments(rng, shape, takes):
+    """Makes good arguments of a function, by the names of its parameters."""
+    make = next((make for name, make in _MAKERS if name in takes), None)
+    if make is None:
+        raise LookupError(f"no maker of {[*takes]}: add one to tests/makers.py")
+    return make(rng, tuple(shape), takes)
+
+
+# Values of options, good and bad ones.
+
+_WRONG = (None, "x", -1, 0, 0.5, 1.5, math.nan, math.inf, True, (), [1])
+NUMBERS = {
+    "num_bins": (1, 2, 15, np.int64(4), 5.0, 100, *_WRONG[1:]),
+    "threshold": (0.0, 0.3, np.float32(0.25), 1.0, *_WRONG),
+    "datapoints_per_bin": (None, 1, 3, 10**6, *_WRONG),
+    "n_bins": (1, 2, 10, np.int64(4), 5.0, *_WRONG[1:]),
+    "level": (0.9, [0.5, 0.9], np.array([0.25, 0.75]), *_WRONG),
+    "tpr": (0.5, 1.0, *_WRONG),
+    "risk": (0.0, 0.5, 1.0, *_WRONG),
+    "coverage": (0.25, 1.0, *_WRONG),
+    "fraction": (0.0, 0.5, 1.0, *_WRONG),
+    "alpha": (0.1, np.float32(0.5), *_WRONG),
+    "p": (1, 2, 1.5, math.inf, 300.0, *_WRONG),
+    "quantiles": (0.5, (0.1, 0.5, 0.9), np.array([0.1, 0.5, 0.75]), *_WRONG),
+    "num_models": (None, 1, 2, 3, *_WRONG),
+    "error": (None, 0.5, *_WRONG),
+    "ensemble_axis": (0, 1, -2, None, 2, -1, 9, np.int64(1), *_WRONG),
+    "num_ece_samples": (1, 4, np.int64(2), *_WRONG[1:]),
+    "prior_alpha": (None, 0.5, 3, *_WRONG),
+    "ignore_index": (None, 0, 1, -1, 255, np.int64(1), 2**40, 10**30, *_WRONG[1:]),
+    "aggregate": (True, False, *_WRONG),
+    "zero_based": (True, False, *_WRONG),
+    "squared": (True, False, *_WRONG),
+    "positive_class": (True, False, *_WRONG),
+    "max_prob": (True, False, *_WRONG),
+    "class_conditional": (True, False, *_WRONG),
+    "binning_scheme": ("even", "adaptive", *_WRONG),
+    "norm": ("l1", "l2", "max", *_WRONG),
+    "estimator": ("fair", "nrg", "roll", *_WRONG),
+    "waic_type": ("waic1", "waic2", *_WRONG),
+    "criterion": ("waic1", "psis_loo", *_WRONG),
+}
