@@ -38,12 +38,16 @@ DOCS = [
     "mkdocstrings[python]>=1.0",
 ]
 ADDRESS = "https://github.com/uncertainty-metrics/uncertainty_metrics"
+# On an index, links to files lead to the repository, and pictures come from it.
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = re.sub(r"\]\((?!http)(\S+\.png)\)", rf"]({ADDRESS}/raw/main/\1)", README)
+README = re.sub(r"\]\((?!http)", f"]({ADDRESS}/blob/main/", README)
 
 setup(
     name="uncertainty_metrics",
     version=VERSION,
     description="Calibration metrics for TensorFlow, Keras and NumPy.",
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description=README,
     long_description_content_type="text/markdown",
     url=ADDRESS,
     project_urls={"Changelog": f"{ADDRESS}/blob/main/CHANGELOG.md"},

@@ -1,9 +1,9 @@
-"""Checks what the README says of other packages: `python benchmarks/migration.py`.
+"""Checks `docs/migration.md`: `python benchmarks/migration.py`.
 
 Computes their numbers and ours on the same data and prints both. Run it with the Python
 of the peers, and with one that has TensorFlow Probability; what cannot be imported is
-left out. It fails where numbers that the README calls equal differ, or those that it
-calls different are equal.
+left out. It fails where numbers that the page calls equal differ, or those
+that it calls different are equal.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def arviz_rows() -> Iterator[Row]:
 
 
 def main() -> None:
-    """Prints all numbers; fails where the README would be wrong."""
+    """Prints all numbers; fails where the page would be wrong."""
     wrong = []
     for rows in (
         former_rows,
@@ -358,7 +358,7 @@ def main() -> None:
             if (abs(a - b) <= 2e-6) != equal:
                 wrong.append(what)
     if wrong:
-        raise SystemExit(f"Not as the README says: {', '.join(wrong)}")
+        raise SystemExit(f"Not as docs/migration.md says: {', '.join(wrong)}")
 
 
 if __name__ == "__main__":

@@ -328,15 +328,15 @@ def main() -> None:
     parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")
     parser.add_argument("--out", type=Path, default=_HERE / "results")
     parser.add_argument(
-        "--readme",
+        "--docs",
         type=Path,
         metavar="RESULTS.json",
-        help="only write the summary of these results into README.md",
+        help="only write the summary of these results into docs/speed.md",
     )
     options = parser.parse_args()
-    if options.readme:
-        document = json.loads(options.readme.read_text())
-        summary.write(document, _HERE.parent / "README.md")
+    if options.docs:
+        document = json.loads(options.docs.read_text())
+        summary.write(document, _HERE.parent / "docs" / "speed.md")
         return
 
     cases = select(options.cases)

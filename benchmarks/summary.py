@@ -12,7 +12,7 @@ from harness import EAGER, GRAPH, MODES, NUMPY, PEERS, XLA
 
 _COLUMNS = {NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"}
 # The table stands between these lines of a Markdown file.
-BEGIN = "<!-- Written by benchmarks/run.py --readme -->"
+BEGIN = "<!-- Written by benchmarks/run.py --docs -->"
 END = "<!-- End of the benchmarks -->"
 
 

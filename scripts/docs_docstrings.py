@@ -1,8 +1,9 @@
-"""What `mkdocs` does to the docstrings: their formulas stand as they are written."""
+"""What `mkdocs` does to docstrings: formulas stay, and the example comes first."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import griffe
@@ -23,6 +24,18 @@ def preformatted(text: str) -> str:
     return "\n\n".join(paragraphs)
 
 
+def example_first(text: str) -> str:
+    """Moves the example, which users look for, before the arguments."""
+    example = r"\n\nExample:\n(.*?)(?=\n\n\w+:\n|\Z)"
+    found = re.search(example, text, re.DOTALL)
+    start = re.search(r"\n\n(Args|Attributes):\n", text)
+    if not found or not start:
+        return text
+    before, after = text[: start.start()], text[start.start() : found.start()]
+    shown = f"\n\nExamples:\n{found[1]}"
+    return before + shown + after + text[found.end() :]
+
+
 class Formulas(griffe.Extension):
     """Marks the formulas of every docstring, and its example as one."""
 
@@ -30,6 +43,7 @@ class Formulas(griffe.Extension):
         """Changes the docstring of an object, before it is parsed."""
         if obj.docstring is not None:
             text = preformatted(inspect.cleandoc(obj.docstring.value))
+            text = example_first(text)
             obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")
 
     def on_module_members(self, *, mod: griffe.Module, **kwargs: Any) -> None:

@@ -1,7 +1,8 @@
-"""What `mkdocs` builds from: the README, the changelog, and the public names.
+"""What `mkdocs` builds from: files beside `docs/`, pictures, and the public names.
 
 The front page is the README. The reference has a page for each group of names in
-`uncertainty_metrics/__init__.pyi`, where a comment begins it, for each half.
+`uncertainty_metrics/__init__.pyi`, where a comment begins it, for each half; names are
+in the order in which the guide has them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import html
 import importlib
 import inspect
 import pathlib
+import posixpath
 import re
 import sys
 from collections.abc import Iterable
@@ -23,11 +25,17 @@ from mkdocs.structure.files import File
 ROOT = pathlib.Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # mkdocs leaves it out.
 
-from scripts import stubs  # noqa: E402
+from scripts import docs_gallery, stubs  # noqa: E402
 
 PACKAGE = "uncertainty_metrics"
 _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
+# Pages that are files of the repository, and stand beside `docs/` there.
+BESIDE = {
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changes.md": "CHANGELOG.md",
+}
 
 
 class Entry(NamedTuple):
@@ -81,6 +89,20 @@ def _beam() -> list[Entry]:
     ]
 
 
+def _as_in(*pages: pathlib.Path) -> dict[str, int]:
+    """Returns the place of each name in the tables of these pages."""
+    lines = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    tables = "\n".join(re.findall(r"^\|.*", lines, re.MULTILINE))
+    names = re.findall(r"`(?:\w+\.)*(\w+)", tables)
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _guide() -> list[pathlib.Path]:
+    """Returns the pages of the guide, in order."""
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    return [ROOT / "docs" / page for page in re.findall(r"- (guide/\w+\.md)", nav)]
+
+
 def reference() -> dict[str, Pages]:
     """Returns the pages of each half of the package."""
     um = importlib.import_module(PACKAGE)
@@ -91,16 +113,21 @@ def reference() -> dict[str, Pages]:
         for name, known in stubs.names(f"{PACKAGE}.numpy").items()
         if titles.get(name, _METRICS) != _METRICS
     }
+    guide = _guide()
+    (regression,) = (page for page in guide if page.stem == "regression")
+    order, of_regression = _as_in(*guide), _as_in(regression)
     found = {}
     for package in (um, um.numpy):
         names: dict[str, list[str]] = {title: [] for title in titles.values()}
-        for name in sorted(set(titles) & set(package.__all__)):
+        public = sorted(set(titles) & set(package.__all__))
+        for name in sorted(public, key=lambda name: order.get(name, len(order))):
             title = titles[name]
             if package is not um and title == _METRICS:
                 title = of_module[getattr(package, name).__module__]
             names[title].append(name)
         pages = {title: _entries(package, of_page) for title, of_page in names.items()}
-        pages["Regression"] = _entries(package.regression, package.regression.__all__)
+        known = sorted(package.regression.__all__, key=lambda name: of_regression[name])
+        pages["Regression"] = _entries(package.regression, known)
         found[package.__name__] = {title: page for title, page in pages.items() if page}
     found[PACKAGE]["Apache Beam"] = _beam()
     return found
@@ -135,8 +162,6 @@ def _page(title: str, entries: list[Entry], shown: set[str]) -> str:
     """Returns the text of a page; objects that are `shown` elsewhere are links."""
     parts = _head(entries[0].package, title)
     prefix = "regression." if entries[0].package.endswith(".regression") else ""
-    if title == _METRICS:
-        parts += _of_every_metric()
     for entry in entries:
         heading = ", ".join(prefix + name for name in entry.names)
         anchors = (f'<a id="{entry.package}.{name}"></a>' for name in entry.names)
@@ -149,6 +174,8 @@ def _page(title: str, entries: list[Entry], shown: set[str]) -> str:
         else:
             parts.append(_object(entry.home, heading))
             shown.add(entry.home)
+    if title == _METRICS:
+        parts += _of_every_metric()
     return "\n\n".join(parts)
 
 
@@ -168,47 +195,61 @@ def _index(package: str, pages: Pages) -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Makes the list of all pages."""
+    """Adds the reference to the list of all pages."""
     config.extra["reference"] = found = reference()
-    config.nav = [
-        {"Home": "index.md"},
-        *(
-            {
-                _HALVES[package]: [
-                    f"reference/{package}/index.md",
-                    *({title: _path(package, title)} for title in pages),
-                ]
-            }
-            for package, pages in found.items()
-        ),
-        {"Changes": "changes.md"},
+    config.nav[-1:-1] = [
+        {
+            _HALVES[package]: [
+                f"reference/{package}/index.md",
+                *({title: _path(package, title)} for title in pages),
+            ]
+        }
+        for package, pages in found.items()
     ]
     return config
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Adds the pages that are made of other files."""
-    texts = {
-        "index.md": (ROOT / "README.md").read_text(encoding="utf-8"),
-        "changes.md": (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"),
+    """Adds the pages that are made of other files, and the pictures."""
+    texts: dict[str, str | bytes] = {
+        page: (ROOT / file).read_text(encoding="utf-8") for page, file in BESIDE.items()
     }
+    texts |= docs_gallery.pictures()
     shown: set[str] = set()
     for package, pages in config.extra["reference"].items():
         texts[f"reference/{package}/index.md"] = _index(package, pages)
         for title, entries in pages.items():
             texts[_path(package, title)] = _page(title, entries, shown)
     for path, text in texts.items():
+        if known := files.get_file_from_path(path):
+            files.remove(known)
         files.append(File.generated(config, path, content=text))
     return files
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) -> str:
-    """Leads the links of the README to the repository, and leaves out its badges."""
-    if page.file.src_uri != "index.md":
+    """Leads links to files of the repository to their pages, or to the repository."""
+    of_file = {file: uri for uri, file in BESIDE.items()}
+    here = BESIDE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+
+    def led(found: re.Match[str]) -> str:
+        path, *anchor = (found[1] or "#").split("#")
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(here), path))
+        if not path or path.startswith(("http:", "https:")):
+            return found[0]
+        if file in of_file or file.startswith("docs/"):
+            uri = of_file.get(file) or file.removeprefix("docs/")
+            target = posixpath.relpath(uri, posixpath.dirname(page.file.src_uri) or ".")
+        else:
+            if not (ROOT / file).exists():
+                raise FileNotFoundError(f"{here} leads to {file}")
+            target = f"{config.extra['repository']}/blob/main/{file}"
+        return f"]({'#'.join([target, *anchor])})"
+
+    if page.file.src_uri.startswith("reference/"):
         return markdown
-    markdown = re.sub(r"!\[([^]]*)\]\(http[^)]*\)", r"\1", markdown)
-    files = f"{config.extra['repository']}/blob/main/"
-    return re.sub(r"\]\((?!#|http)([^)]*)\)", rf"]({files}\1)", markdown)
+    links = r"```.*?```|`[^`\n]*`|\]\(([^)\s]+)\)"
+    return re.sub(links, led, markdown, flags=re.DOTALL)
 
 
 def on_page_content(content: str, **kwargs: Any) -> str:

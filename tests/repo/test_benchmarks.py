@@ -197,9 +197,9 @@ def test_the_summary_is_written_between_the_marks(tmp_path):
         assert "old" not in text
 
 
-def test_rows_of_the_readme_belong_to_cases():
+def test_rows_of_the_documents_belong_to_cases():
     known = {case.path for case in cases.CASES}
-    assert set(summary.paths((ROOT / "README.md").read_text())) <= known
+    assert set(summary.paths((ROOT / "docs" / "speed.md").read_text())) <= known
 
 
 def test_selected_cases():

@@ -1,13 +1,15 @@
-"""The documentation builds without a warning, with every public name, and offline."""
+"""The documentation builds without a warning, with all names and pictures, offline."""
 
 import ast
 import html.parser
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import uncertainty_metrics as um
@@ -16,7 +18,10 @@ import uncertainty_metrics.numpy as um_np
 ROOT = pathlib.Path(__file__).parents[2]
 
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
+from scripts import docs_docstrings, docs_gallery, docs_hooks  # noqa: E402
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 # What a browser loads by itself, and the attribute that says from where.
 LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src"}
 
@@ -125,26 +130,55 @@ def test_nothing_is_loaded_from_the_network(site, pages):
         assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", style.read_text())
 
 
-def test_front_page_is_the_readme(pages):
-    readme, page = (ROOT / "README.md").read_text(), pages["index.html"]
-    prose = re.sub(r"```.*?```", "", readme, flags=re.DOTALL)
-    for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE):
-        assert heading.strip() in page.text
-    assert page.formulas["block"] == readme.count("```math")
-    inline = re.findall(r"\$[^$]+\$", re.sub(r"`[^`]*`", "", prose))
-    assert page.formulas["inline"] == len(inline)
-    assert not re.search(r"[$\\]", page.text)
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_search_works_from_the_disk(site, tmp_path):
+    run = subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
+            *(f"--user-data-dir={tmp_path}", "--virtual-time-budget=10000"),
+            f"file://{site}/index.html?q=brier",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert re.search(r"md-search-result__meta\">\d+ matching", run.stdout)
 
 
-def test_repository_has_one_address():
-    script = (ROOT / "scripts" / "run_colabs.py").read_text()
-    (address,) = re.findall(r'^REPOSITORY = "(.+)"$', script, re.MULTILINE)
-    assert f"repository: {address}\n" in (ROOT / "mkdocs.yml").read_text()
+def test_pages_show_what_is_written(pages):
+    docs = ROOT / "docs"
+    files = {str(path.relative_to(docs)): path for path in docs.rglob("*.md")}
+    files |= {name: ROOT / file for name, file in docs_hooks.BESIDE.items()}
+    for name, path in files.items():
+        page, text = pages[f"{name[:-3]}.html"], path.read_text()
+        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        plain = re.sub(r"`[^`]*`", "", prose)
+        for heading in re.findall(r"^#+ (.+)$", plain, re.MULTILINE):
+            assert heading.strip() in page.text
+        assert page.formulas["block"] == text.count("```math")
+        assert page.formulas["inline"] == len(re.findall(r"\$[^$]+\$", plain))
+        assert not re.search(r"[$\\]", page.text)
+
+
+def test_pictures_are_drawn_by_the_code_above_them(site, pages):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    shown = [x for x in pages["gallery.html"].loaded if x.startswith("pictures/")]
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    assert len(set(shown)) == len(shown) == text.count("```python")
+    kept = f"docs/{docs_gallery.KEPT}"
+    assert kept in (ROOT / "README.md").read_text()
+    # Other versions of Matplotlib and of fonts draw other pixels.
+    now, then = plt.imread(site / docs_gallery.KEPT), plt.imread(ROOT / kept)
+    assert np.abs(now - then).mean() < 0.02, "run `python scripts/docs_gallery.py`"
+
+
+def test_examples_come_before_arguments():
+    text = "Mean.\n\nArgs:\n  n: one.\n\nRaises:\n  None.\n\nExample:\n  >>> 1\n  1"
+    assert docs_docstrings.example_first(text) == (
+        "Mean.\n\nExamples:\n  >>> 1\n  1\n\nArgs:\n  n: one.\n\nRaises:\n  None."
+    )
 
 
 def test_formulas_of_docstrings_are_preformatted():
-    from scripts import docs_docstrings
-
     text = "The mean:\n\n  sum / n\n    of n\n\nArgs:\n  n: a number.\n\n  more"
     assert docs_docstrings.preformatted(text) == (
         "The mean:\n\n    sum / n\n      of n\n\nArgs:\n  n: a number.\n\n  more"

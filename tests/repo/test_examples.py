@@ -1,4 +1,4 @@
-"""Every example runs as printed: docstrings, and the blocks of the README."""
+"""Every example runs as printed: docstrings, and the blocks of the documents."""
 
 import contextlib
 import doctest
@@ -17,6 +17,15 @@ import uncertainty_metrics.numpy as um
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+# The gallery runs, and draws, where the documentation is built: in test_docs.py.
+PAGES = [
+    "README.md",
+    *sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "docs").rglob("*.md")
+        if "```python" in path.read_text() and path.name != "gallery.md"
+    ),
+]
 
 
 def module_names():
@@ -45,29 +54,26 @@ def test_docstring_examples(name):
                 assert runner.run(test).failed == 0
 
 
-def blocks(language, text):
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
-
-
-def python_blocks():
-    """Returns the Python blocks, each with the output that is printed after it."""
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_a_page_run_as_printed(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
     found = re.findall(
-        r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", README, re.DOTALL
+        r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?",
+        (ROOT / page).read_text(),
+        re.DOTALL,
     )
-    return [pytest.param(*block, id=str(i)) for i, block in enumerate(found)]
-
-
-@pytest.mark.parametrize(("code", "output"), python_blocks())
-def test_readme_examples_run_as_printed(code, output):
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "README.md", "exec"), {})
-    assert printed.getvalue() == output
+    names = {}  # A page goes on with what it has.
+    for code, output in found:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page, "exec"), names)
+        assert printed.getvalue() == output
 
 
 def test_what_replaces_later_versions_of_the_former_package(rng):
     plt = pytest.importorskip("matplotlib.pyplot")
-    table = README.partition("| Name | Here | |\n")[2].partition("\n\n")[0]
+    text = (ROOT / "docs" / "migration.md").read_text()
+    table = text.partition("| Name | Here | |\n")[2].partition("\n\n")[0]
     code = {
         name.partition("(")[0]: re.findall(r"`([^`]+\([^`]+)`", row)[1:]
         for row in table.splitlines()[1:]
@@ -112,14 +118,14 @@ def test_what_replaces_later_versions_of_the_former_package(rng):
     assert wrong != pytest.approx(entropy, abs=1e-3)
 
 
-def test_readme_starts_with_two_commands():
-    report, tests = blocks("sh", README)
+def test_readme_is_short_and_starts_with_two_commands():
+    assert len(README.encode()) <= 12_000
+    report, tests = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     assert report.startswith("pip install")
     assert "python -m uncertainty_metrics report" in report
     assert tests.startswith("pip install")
     assert "python -m pytest" in tests
-    first_python = README.index("```python")
-    assert README.rindex("```sh") < first_python
+    assert README.rindex("```sh") < README.index("```python")
 
 
 def test_ci_runs_the_test_command_of_the_readme():

@@ -4,6 +4,7 @@
 """
 
 import pathlib
+import re
 import tarfile
 import zipfile
 
@@ -31,6 +32,8 @@ def test_wheel_holds_the_package(built):
         licenses = [name for name in file.namelist() if name.endswith("LICENSE")]
         text = file.read(metadata).decode()
         assert file.read(*licenses).decode() == (ROOT / "LICENSE").read_text()
+    assert re.search(r"!\[[^]]+\]\(https://\S+/raw/main/docs/\S+\.png\)", text)
+    assert not re.search(r"\]\((?!https://)", text), "a link that leads nowhere"
     assert "License-File: LICENSE" in text
     assert "Apache-2.0" in text
 
