@@ -1,7 +1,8 @@
 """Writes the stubs of the functions on tensors, which their NumPy twins declare.
 
-An editor completes and shows what stands there, type checkers and mkdocs read it. Run
-it from a checkout after changing a declaration: `python scripts/write_stubs.py`.
+An editor completes and shows what stands there, type checkers and mkdocs read it; the
+tables of public names get what modules list in `__all__`. Run it from a checkout after
+changing a declaration: `python scripts/write_stubs.py`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import textwrap
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
-from uncertainty_metrics import _spec, _statistics
-from uncertainty_metrics._spec import REQUIRED
-from uncertainty_metrics.tensorflow import _binning
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts import stubs  # noqa: E402
+from uncertainty_metrics import _spec, _statistics  # noqa: E402
+from uncertainty_metrics._spec import REQUIRED  # noqa: E402
+from uncertainty_metrics.tensorflow import _binning  # noqa: E402
+
 ROOM = "uncertainty_metrics/tensorflow"
 HEADER = """\
 # As written by scripts/write_stubs.py.
@@ -121,10 +126,14 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    return found
+    tables = stubs.filled()
+    return found | {
+        path: text
+        for path, text in tables.items()
+        if path.read_text(encoding="utf-8") != text
+    }
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     for path, text in outdated().items():
         path.write_text(text, encoding="utf-8")

@@ -22,6 +22,16 @@ from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _sums
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
 
+__all__ = [
+    "BrierDecomposition",
+    "BrierScore",
+    "CRPSNormal",
+    "CRPSSamples",
+    "IntervalScore",
+    "NegativeLogLikelihood",
+    "Pinball",
+]
+
 _Reduce = Callable[[Any, tf.Tensor, tf.Tensor], _sums.Sums]
 
 
