@@ -17,7 +17,6 @@ import textwrap
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _progress
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
-from uncertainty_metrics.numpy import _binning, _inputs, _bin_draws
+from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
 
 __all__ = ["calibration_test"]
 

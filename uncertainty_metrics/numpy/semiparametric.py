@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _crossfit
+from uncertainty_metrics.numpy import _crossfit, _inputs
 
 __all__ = [
     "SPCE",

@@ -1,6 +1,6 @@
 # As written by scripts/write_stubs.py.
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import tensorflow as tf

@@ -16,7 +16,7 @@ from uncertainty_metrics._spec import (
     YAxis,
 )
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _binning, _bin_draws
+from uncertainty_metrics.numpy import _bin_draws, _binning
 from uncertainty_metrics.visualization import _series
 
 __all__ = [

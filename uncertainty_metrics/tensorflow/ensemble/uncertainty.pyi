@@ -1,5 +1,5 @@
 # As written by scripts/write_stubs.py.
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import tensorflow as tf
