@@ -93,13 +93,11 @@ class CalibrationSpec:
 
     def replaced(self, arguments: Mapping[str, Any]) -> CalibrationSpec:
         """Returns the options among the arguments of a function, these for the rest."""
-        given = {
-            field.name: arguments[field.name]
-            for field in dataclasses.fields(self)
-            if field.name in arguments
-        }
-        missing = {name: None for name, value in given.items() if value is REQUIRED}
-        return dataclasses.replace(self, **given | missing)
+        given = {name: arguments[name] for name in vars(self) if name in arguments}
+        for name, value in given.items():
+            if value is REQUIRED:
+                given[name] = None
+        return CalibrationSpec(**{**vars(self), **given})
 
     def check_classes(self, num_classes: int) -> None:
         """Raises ValueError unless the options fit a number of classes."""
