@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,7 +229,9 @@ def reliability_curve(
     size = _MAX_RESAMPLED // len(examples.labels)
     size = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))
 
-    def intervals(function, level):
+    def intervals(
+        function: Callable[..., tuple[np.ndarray, np.ndarray]], level: float | None
+    ) -> BinIntervals | None:
         if level is None:
             return None
         return BinIntervals(level, *function(examples, spec, level, size, seed))
