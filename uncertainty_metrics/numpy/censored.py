@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _crossfit, _inputs
+from uncertainty_metrics.numpy import _inputs, _crossfit
 from uncertainty_metrics.numpy._crossfit import Weights
 from uncertainty_metrics.numpy._survival_curves import (
     FollowUp,
@@ -250,6 +250,12 @@ class CensoredCalibrationError:
         return _crossfit.Fit(*np.median(fits, axis=0).tolist())
 
 
+def _with_settings(arguments: dict[str, Any]) -> CensoredCalibrationError:
+    """Returns the metric of a function's arguments, some of which name its settings."""
+    fields = dataclasses.fields(CensoredCalibrationError)
+    return CensoredCalibrationError(**{f.name: arguments[f.name] for f in fields})
+
+
 def censored_calibration_error(
     probs: ArrayLike,
     times: ArrayLike,
@@ -343,21 +349,7 @@ def censored_calibration_error(
       for Dependent Censoring Using Surrogate Markers.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = CensoredCalibrationError(
-        end_time,
-        folds,
-        weight_trunc,
-        weights,
-        survival_aggregation,
-        kernel_fn,
-        orthogonal,
-        num_repeats,
-        normalize,
-        hyperparam_attempts,
-        default_hyperparam_range,
-        seed,
-        progress,
-    )
+    metric = _with_settings(locals())
     return metric.rms_calibration_error(probs, times, event, hyperparam_range)
 
 
@@ -438,21 +430,7 @@ def censored_calibration_error_conf_int(
       Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = CensoredCalibrationError(
-        end_time,
-        folds,
-        weight_trunc,
-        weights,
-        survival_aggregation,
-        kernel_fn,
-        orthogonal,
-        num_repeats,
-        normalize,
-        hyperparam_attempts,
-        default_hyperparam_range,
-        seed,
-        progress,
-    )
+    metric = _with_settings(locals())
     return metric.rms_calibration_error_conf_int(
         probs, times, event, hyperparam_range, alpha
     )
