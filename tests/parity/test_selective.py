@@ -191,6 +191,7 @@ BAD_VALUES = (
 
 
 @pytest.mark.parametrize("name", [*dict(FUNCTIONS), "risk_coverage_curve"])
+@pytest.mark.first(4)
 def test_bad_data(name):
     for arguments, word in BAD + BAD_VALUES:
         messages = []

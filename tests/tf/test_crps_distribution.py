@@ -115,6 +115,7 @@ def test_closed_form_equals_the_integral(name, parameters, frozen):
     CONTINUOUS,
     ids=[f"{name}{parameters}" for name, parameters, _ in CONTINUOUS],
 )
+@pytest.mark.first(6)
 def test_float32_and_gradients_in_the_extremes(name, parameters, frozen):
     parameters = [float(np.float32(p)) for p in parameters]
     labels = labels_for(frozen).astype(np.float32)
@@ -165,6 +166,7 @@ def test_float32_and_gradients_in_the_extremes(name, parameters, frozen):
         ("Weibull", (1.7, 1.2)),  # By quadrature.
     ],
 )
+@pytest.mark.first(8)
 def test_gradients_against_finite_differences(name, parameters):
     distribution = named(name, parameters)
     center, spread = 0.3, 1.2
@@ -382,6 +384,7 @@ def quadrature(name, labels, parameters):
         ("LogNormal", (1, 2)),
     ],
 )
+@pytest.mark.first(2)
 def test_quadrature_equals_the_closed_form(name, parameters):
     distribution = named(name, parameters)
     quarter, middle, most = [
@@ -436,6 +439,7 @@ SMOOTH = [
     SMOOTH,
     ids=[f"{name}{parameters}" for name, parameters, _ in SMOOTH],
 )
+@pytest.mark.first(4)
 def test_quadrature_equals_scipy(name, parameters, frozen):
     labels = labels_for(frozen)
     inputs = [double(p) for p in parameters]
@@ -448,6 +452,7 @@ def test_quadrature_equals_scipy(name, parameters, frozen):
     ("name", "parameters"),
     [("Weibull", (2, 3)), ("Weibull", (0.2, 3)), ("HalfCauchy", (1, 2))],
 )
+@pytest.mark.first(1)
 def test_quadrature_in_float32(name, parameters):
     labels = np.array([-30, -1, 0, 1, 1.5, 3, 7, 20, 1e3, 1e6], np.float32)
     scores = crps_distribution(labels, named(name, parameters, tf.float32))
@@ -456,6 +461,7 @@ def test_quadrature_in_float32(name, parameters):
 
 
 @pytest.mark.parametrize("peak", [0.1, 0.3, 0.77])
+@pytest.mark.first(1)
 def test_quadrature_of_a_kink(peak):
     labels = np.linspace(-0.5, 1.5, 21)
     frozen = st.triang(peak)
@@ -552,6 +558,7 @@ def mixed_reference(weights, components, labels):
     ids=[f"{i}-{components[0][0]}" for i, (_, components) in enumerate(MIXTURES)],
 )
 @pytest.mark.filterwarnings("ignore:overflow encountered in exp")
+@pytest.mark.first(1)
 def test_mixtures_equal_the_integral(weights, components, wrapper, factor):
     centres = [FROZEN[name](*p).ppf([0.1, 0.5, 0.99]) for name, p in components]
     labels = np.unique([*np.ravel(centres[:3]), -1e6, -1.0, 0.0, 3.0, 1e7])
@@ -570,6 +577,7 @@ def test_mixtures_equal_the_integral(weights, components, wrapper, factor):
     np.testing.assert_allclose(scores, expected, rtol=5e-5 if gamma else 3e-6)
 
 
+@pytest.mark.exhaustive
 def test_mixtures_compile_and_have_gradients():
     labels = double([-2.0, 0.0, 0.7, 1.0, 40.0])
 
@@ -614,6 +622,7 @@ def test_a_curve_of_a_mixture():
     np.testing.assert_allclose(scores, expected, rtol=2e-8)
 
 
+@pytest.mark.exhaustive
 def test_mixtures_need_the_support_of_each_component():
     # TFP's Weibull has a CDF of 0.94 at -5.
     labels = np.array([-5.0, -0.4, 0.2, 1.0, 2.0, 11.0])
@@ -671,12 +680,14 @@ def test_transformed_distributions():
 @pytest.mark.parametrize(
     ("dtype", "df"), [(tf.float32, 0.51), (tf.float32, 0.6), (tf.float64, 0.515)]
 )
+@pytest.mark.first(1)
 def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
     heavy = tfb.Shift(tf.constant(0.5, dtype))(named("StudentT", (df, 0, 1), dtype))
     with pytest.raises(ValueError, match="can be integrated"):
         crps_distribution([0.5, 2.0], heavy)
 
 
+@pytest.mark.exhaustive
 def test_a_heavy_tail_is_followed():
     student = named("StudentT", (0.55, 0, 1))
     shifted = tfb.Shift(double(0.5))(student)
@@ -711,6 +722,7 @@ def test_sums_over_integers():
 
 
 @pytest.mark.parametrize("rates", [(3.0, 10.0), (10.0, 1e5)])
+@pytest.mark.first(1)
 def test_mixtures_of_integers_equal_the_sum(rates):
     labels, weights = np.array([-5, 9.5, 1.0003e5]), [0.3, 0.7]
     frozen = [st.poisson(rate) for rate in rates]
@@ -778,6 +790,7 @@ def test_no_plausible_wrong_number(distribution):
         ("Binomial", (20.0, None, 0.3)),
     ],
 )
+@pytest.mark.first(2)
 def test_graph_and_xla(name, parameters):
     labels = tf.constant([-3.0, 0.0, 0.2, 0.9, 3.0, 1e3])
     parameters = [None if p is None else tf.constant(p) for p in parameters]
@@ -807,6 +820,7 @@ DISCRETE = {
 }
 
 
+@pytest.mark.exhaustive
 def test_every_closed_form_compiles():
     continuous = {name: (p, frozen) for name, p, frozen in reversed(CONTINUOUS)}
     known = {cls.__name__ for cls in _closed_form_crps._table()}
