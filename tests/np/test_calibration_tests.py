@@ -39,6 +39,11 @@ def seed_of(rng):
     return int(rng.integers(2**31))
 
 
+def binned(spec, labels, probabilities, weights=None):
+    examples = _inputs.examples(labels, probabilities, sample_weight=weights)
+    return examples, _binning.bin_statistics(examples, spec)
+
+
 # The bins of single scores.
 
 
@@ -54,10 +59,8 @@ def seed_of(rng):
 def test_cells_add_up_to_the_statistics(scheme, scores, options, weighted, dtype, rng):
     data = catalogue.data(rng, n=90, dtype=dtype)
     spec = spec_of(scheme, scores, **options)
-    examples = _inputs.examples(
-        data.labels, data.predictions, sample_weight=data.weights if weighted else None
-    )
-    statistics = _binning.bin_statistics(examples, spec)
+    weights = data.weights if weighted else None
+    examples, statistics = binned(spec, data.labels, data.predictions, weights)
     entries = _bin_draws._entries(examples, spec, statistics)
     weights = np.ones(len(examples.labels)) if not weighted else examples.weights
     weights = np.broadcast_to(weights[:, None], entries.cells.shape).ravel()
@@ -97,9 +100,8 @@ def test_distribution_of_many_hits():
 def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, rng):
     labels, probabilities = calibrated(rng)
     weights = rng.choice([0.5, 1.0, 3.0], len(labels)) if weighted else None
-    examples = _inputs.examples(labels, probabilities, sample_weight=weights)
     spec = spec_of(scheme, scores, num_bins=4)
-    statistics = _binning.bin_statistics(examples, spec)
+    examples, statistics = binned(spec, labels, probabilities, weights)
     drawn = np.stack(
         list(_bin_draws.calibrated_sums(examples, spec, statistics, 1500, rng))
     )
@@ -126,11 +128,10 @@ def test_drawn_sums_have_the_moments_of_the_forecasts(scheme, scores, weighted, 
 
 
 def test_blocks_draw_as_the_whole_does(rng, monkeypatch):
-    labels, probabilities = calibrated(rng)
-    examples = _inputs.examples(labels, probabilities)
+    data = calibrated(rng)
     for scores in (TOP_LABEL, BY_CLASS):
         spec = spec_of("even", scores)
-        statistics = _binning.bin_statistics(examples, spec)
+        examples, statistics = binned(spec, *data)
         arguments = (examples, spec, statistics, 999, rng)
         whole = np.stack(list(_bin_draws.calibrated_sums(*arguments)))
         with monkeypatch.context() as patch:
@@ -150,17 +151,9 @@ def test_blocks_draw_as_the_whole_does(rng, monkeypatch):
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])
 def test_statistic_is_the_calibration_error(scheme, scores, norm, rng):
     labels, probabilities = calibrated(rng)
-    test = calibration_test(
-        labels,
-        probabilities,
-        binning_scheme=scheme,
-        **scores,
-        norm=norm,
-        num_bins=7,
-        num_resamples=9,
-        seed=0,
-    )
-    expected = um.gce(labels, probabilities, scheme, *scores.values(), norm, 7)
+    options = {"binning_scheme": scheme, **scores, "norm": norm, "num_bins": 7}
+    test = calibration_test(labels, probabilities, **options, num_resamples=9, seed=0)
+    expected = um.gce(labels, probabilities, **options)
     assert test.statistic == expected
     assert isinstance(test.p_value, float)
     assert (10 * test.p_value) in range(1, 11)
@@ -182,15 +175,9 @@ def test_p_value_equals_that_of_a_naive_loop(scheme, scores, rng):
         [error([rng.choice(3, p=row) for row in probabilities]) for _ in range(100)]
     )
     share = np.mean(naive >= error(labels) - 1e-12)
-    p_value = calibration_test(
-        labels,
-        probabilities,
-        binning_scheme=scheme,
-        **scores,
-        num_bins=2,
-        num_resamples=2000,
-        seed=seed_of(rng),
-    ).p_value
+    options = {"binning_scheme": scheme, **scores, "num_bins": 2}
+    options |= {"num_resamples": 2000, "seed": seed_of(rng)}
+    p_value = calibration_test(labels, probabilities, **options).p_value
     deviation = np.sqrt(max(p_value * (1 - p_value), 0.005) / 100)
     assert abs(share - p_value) < SIGMAS * deviation + 0.01
 
@@ -199,18 +186,10 @@ def test_p_value_equals_that_of_a_naive_loop(scheme, scores, rng):
 @pytest.mark.parametrize("scores", [TOP_LABEL, BY_CLASS, POSITIVE])
 def test_level_is_exact(scheme, scores, rng):
     classes = 2 if scores == POSITIVE else 3
+    options = {"binning_scheme": scheme, **scores, "num_bins": 4, "num_resamples": 19}
+    data_sets = (calibrated(rng, 30, classes) for _ in range(150))
     p_values = np.array(
-        [
-            calibration_test(
-                *calibrated(rng, 30, classes),
-                binning_scheme=scheme,
-                **scores,
-                num_bins=4,
-                num_resamples=19,
-                seed=rng,
-            ).p_value
-            for _ in range(150)
-        ]
+        [calibration_test(*data, **options, seed=rng).p_value for data in data_sets]
     )
     for level in (0.1, 0.5):  # Multiples of 1 / (1 + num_resamples).
         share = np.mean(p_values <= level)
@@ -381,10 +360,8 @@ def test_band_holds_a_calibrated_model(scheme, scores, weighted, rng):
     held = total = 0
     spec = spec_of(scheme, scores, num_bins=3)
     for _ in range(20):
-        labels, probabilities = calibrated(rng, 80)
         weights = rng.choice([1.0, 2.0], 80) if weighted else None
-        examples = _inputs.examples(labels, probabilities, sample_weight=weights)
-        statistics = _binning.bin_statistics(examples, spec)
+        examples, statistics = binned(spec, *calibrated(rng, 80), weights)
         lower, upper = _bin_draws.consistency_band(examples, spec, 0.8, 200, rng)
         some = statistics.counts > 0
         np.testing.assert_array_equal(np.isnan(lower), ~some)
@@ -420,11 +397,10 @@ def test_bars_agree_with_resampled_examples(scheme, scores, rng):
     spec = spec_of(scheme, scores, num_bins=3)
 
     def bars(weight):
-        examples = _inputs.examples(labels, probabilities, sample_weight=weight)
+        examples, _ = binned(spec, labels, probabilities, weight)
         return _bin_draws.bin_intervals(examples, spec, 0.8, 600, seed_of(rng))
 
-    examples = _inputs.examples(labels, probabilities)
-    statistics = _binning.bin_statistics(examples, spec)
+    examples, statistics = binned(spec, labels, probabilities)
     accuracies, counts = statistics.accuracies, statistics.counts
     # The standard error of a ratio, from what each example adds to it.
     entries = _bin_draws._entries(examples, spec, statistics)

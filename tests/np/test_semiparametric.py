@@ -95,26 +95,12 @@ def test_equals_the_naive_loop(orthogonal, normalize, weights, rng):
     labels = (rng.uniform(size=50) < np.sqrt(probs)).astype(float)
     sigmas = (3 * np.geomspace(1, 30, 6)) ** 2
     seed = int(rng.integers(100))
-    estimate, error, spread = naive_error(
-        probs,
-        labels,
-        sigmas,
-        folds_of(probs, 4, seed),
-        orthogonal,
-        weights,
-        0.1,
-        normalize,
-    )
-    options = {
-        "folds": 4,
-        "weights": weights,
-        "weight_trunc": 0.1,
-        "orthogonal": orthogonal,
-        "normalize": normalize,
-        "seed": seed,
-    }
+    fold = folds_of(probs, 4, seed)
+    choices = {"orthogonal": orthogonal, "weights": weights, "normalize": normalize}
+    expected = naive_error(probs, labels, sigmas, fold, trunc=0.1, **choices)
+    options = {"folds": 4, "weight_trunc": 0.1, "seed": seed, **choices}
     interval = um.spce_conf_int(probs, labels, sigmas, alpha=0.1, **options)
-    ends = naive_interval(estimate, error, spread)
+    ends = naive_interval(*expected)
     np.testing.assert_allclose(np.square(interval), ends, atol=1e-6)
     assert um.spce(probs, labels, sigmas, **options) == interval.estimate
 
@@ -148,13 +134,8 @@ def test_spline_equals_scipy(weights, rng):
             train = np.flatnonzero(fold != k)
             train = train[np.argsort(probs[train])][part]
             share = w[train].sum() / w.sum()
-            spline = interpolate.UnivariateSpline(
-                probs[train],
-                residuals[train],
-                w=w[train] ** 0.5,
-                s=total * share,
-                ext="const",
-            )
+            points = probs[train], residuals[train], w[train] ** 0.5
+            spline = interpolate.UnivariateSpline(*points, s=total * share, ext="const")
             limits = residuals[train].min(), residuals[train].max()
             means[fold == k] = np.clip(spline(probs[fold == k]), *limits)
         return means
@@ -171,14 +152,8 @@ def test_spline_equals_scipy(weights, rng):
         (False, plug_in, whole),
         (True, orthogonal, halves),
     ):
-        options = {
-            "folds": 3,
-            "seed": 5,
-            "weights": weights,
-            "normalize": True,
-            "smoothing": "spline",
-            "orthogonal": flag,
-        }
+        options = {"folds": 3, "seed": 5, "weights": weights, "normalize": True}
+        options |= {"smoothing": "spline", "orthogonal": flag}
         result = um.spce(probs, labels, sums, **options)
         assert result**2 == pytest.approx(max(estimate, 0), abs=1e-5)
         # Its standard error, of which the orthogonal estimate has more by the noise.
@@ -295,15 +270,8 @@ def test_large_samples_reach_the_weighted_truth(kind, weights, normalize, rng):
     truth = np.average((p - p**2) ** 2, weights=w if normalize else None)
     if not normalize:
         truth = np.mean(w * (p - p**2) ** 2)
-    interval = um.spce_conf_int(
-        probs,
-        labels,
-        alpha=1e-5,
-        weights=weights,
-        normalize=normalize,
-        hyperparam_attempts=4,
-        **kind,
-    )
+    options = {"weights": weights, "normalize": normalize, "hyperparam_attempts": 4}
+    interval = um.spce_conf_int(probs, labels, alpha=1e-5, **options, **kind)
     assert interval.lower < truth**0.5 < interval.upper
     assert interval.upper - interval.lower < 0.4 * truth**0.5
 
@@ -395,28 +363,14 @@ def test_corner_data(kind, rng):
 
 def test_class_and_functions_agree(rng):
     probs, labels = squares(rng, 100)
-    options = {
-        "folds": 3,
-        "weight_trunc": 0.2,
-        "weights": "chi",
-        "orthogonal": True,
-        "normalize": True,
-        "smoothing": "kernel",
-        "hyperparam_attempts": 4,
-        "default_hyperparam_range": (0.1, 0.3),
-        "seed": 5,
-        "progress": False,
-    }
+    options = {"folds": 3, "weight_trunc": 0.2, "weights": "chi", "orthogonal": True}
+    options |= {"normalize": True, "smoothing": "kernel", "hyperparam_attempts": 4}
+    options |= {"default_hyperparam_range": (0.1, 0.3), "seed": 5, "progress": False}
     metric = um.SemiparametricCalibrationError(**options)
-    assert metric.rms_calibration_error(probs, labels) == um.spce(
-        probs, labels, **options
-    )
-    assert metric.rms_calibration_error(probs, labels, [9.0]) == um.spce(
-        probs, labels, [9.0], **options
-    )
-    assert metric.rms_calibration_error_conf_int(
-        probs, labels, [9.0], 0.2
-    ) == um.spce_conf_int(probs, labels, [9.0], alpha=0.2, **options)
+    for data in ((probs, labels), (probs, labels, [9.0])):
+        assert metric.rms_calibration_error(*data) == um.spce(*data, **options)
+        interval = um.spce_conf_int(*data, alpha=0.2, **options)
+        assert metric.rms_calibration_error_conf_int(*data, alpha=0.2) == interval
     assert metric == um.SPCE(*options.values())
     parameters = inspect.signature(um.SPCE).parameters
     assert list(parameters) == [*options, "bootstrap_size"]

@@ -9,6 +9,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 
 ROOMS = pytest.mark.parametrize("room", [um, um_np], ids=["tensorflow", "numpy"])
+BY_CLASS = {"max_prob": False, "class_conditional": True}
 
 
 @ROOMS
@@ -18,7 +19,7 @@ ROOMS = pytest.mark.parametrize("room", [um, um_np], ids=["tensorflow", "numpy"]
         ({}, 1),
         ({"max_prob": False}, 1),
         ({"class_conditional": True}, 3),
-        ({"max_prob": False, "class_conditional": True}, 3),
+        (BY_CLASS, 3),
     ],
 )
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
@@ -39,17 +40,13 @@ def test_shards_sum_to_the_whole(room, rng):
     data = catalogue.data(rng)
     first, second = (
         room.bin_statistics(
-            data.labels[part],
-            data.predictions[part],
+            *(data.labels[part], data.predictions[part]),
             sample_weight=data.weights[part],
-            max_prob=False,
-            class_conditional=True,
+            **BY_CLASS,
         )
         for part in (slice(None, 13), slice(13, None))
     )
-    whole = room.bin_statistics(
-        **data.arguments(True), max_prob=False, class_conditional=True
-    )
+    whole = room.bin_statistics(**data.arguments(True), **BY_CLASS)
     added = first + second
     for name in ("edges", "counts", "confidences", "accuracies"):
         np.testing.assert_allclose(
@@ -75,9 +72,8 @@ def test_what_does_not_add_raises(room, rng):
 def test_edges_enclose_the_scores_of_their_bin(room, scheme, rng):
     data = catalogue.data(rng)
     stats = room.bin_statistics(
-        **data.arguments(), binning_scheme=scheme, num_bins=5, max_prob=False,
-        class_conditional=True,
-    )  # fmt: skip
+        **data.arguments(), binning_scheme=scheme, num_bins=5, **BY_CLASS
+    )
     edges, counts = np.asarray(stats.edges), np.asarray(stats.counts)
     for k in range(3):
         scores = data.predictions[:, k]
@@ -93,9 +89,6 @@ def test_statistics_by_hand(room):
     np.testing.assert_allclose(stats.counts, [[0, 0, 0, 2, 1]])
     np.testing.assert_allclose(stats.confidences, [[0, 0, 0, 0.75, 0.9]], rtol=1e-6)
     np.testing.assert_allclose(stats.accuracies, [[0, 0, 0, 0.5, 1.0]])
-
-
-BY_CLASS = {"max_prob": False, "class_conditional": True}
 
 
 def test_a_score_at_the_threshold_is_dropped():
