@@ -14,7 +14,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from tests.np.test_state import archive, npy, saved
+from tests.np.test_state import HOSTILE_ARRAYS, MiB, archive, saved
 from tests.repo.reports import examples, fails, write_parquet
 from uncertainty_metrics import report
 from uncertainty_metrics.__main__ import main
@@ -249,8 +249,6 @@ def test_names_that_are_no_text_are_shown_escaped(capsys, quick):
 
 # Hostile files.
 
-MiB = 2**20
-
 
 def hostile(**changes):
     """Writes `p.npz`, whose arrays are bytes or as they should be."""
@@ -260,31 +258,9 @@ def hostile(**changes):
     return content
 
 
-BAD_HEADER = b"\x93NUMPY\x02\x00\xff\xff\xff\xff"
-HOSTILE = {
-    "a bomb": lambda: npy("<f8", (17 * MiB,), bytes(136 * MiB)),
-    "a bomb of small numbers": lambda: npy("|i1", (17 * MiB,), bytes(17 * MiB)),
-    "a header of 4 GB": lambda: BAD_HEADER + bytes(136 * MiB),
-    "a huge shape": npy("<f8", (2**40,)),
-    "a shape that wraps": npy("<f8", (2**32, 2**32)),
-    "negative shapes": npy("<f8", (-2, -4), bytes(64)),
-    "many of no size": npy("<U0", (2**50,), b""),
-    "deep": npy(header=300 * "("),
-    "long": npy(header="-" * 9000 + "1"),
-    "odd": npy(header="{'descr': '\\d'}"),
-    "a version": b"\x93NUMPY\x03\x00" + bytes(100),
-    "no array": b"text",
-    "nothing": b"",
-    "fields": npy([("a", "<f8")], (20,), bytes(160)),
-    "text": npy("<U4", (20,), bytes(320)),
-    "dates": npy("<M8[s]", (20,), bytes(160)),
-}
-
-
-@pytest.mark.parametrize("case", HOSTILE)
+@pytest.mark.parametrize("case", HOSTILE_ARRAYS)
 def test_hostile_arrays(case, capsys, recwarn):
-    content = HOSTILE[case]
-    assert len(hostile(labels=content() if callable(content) else content)) < MiB
+    assert len(hostile(labels=HOSTILE_ARRAYS[case]())) < MiB
     tracemalloc.start()
     try:
         line = fails(capsys, "p.npz")
@@ -314,7 +290,7 @@ def test_arrays_that_are_there_twice(capsys):
 
 
 def test_what_is_not_used_is_not_unpacked():
-    hostile(other=HOSTILE["a bomb"](), **{"../labels": HOSTILE["a huge shape"]})
+    hostile(other=HOSTILE_ARRAYS["a bomb"](), **{"../labels": b"text"})
     found = report.read_predictions("p.npz")
     assert found.left_out == ("../labels", "other")
 
