@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 COPIED = (
     *("uncertainty_metrics", "tests", "scripts", "docs", "benchmarks"),
-    *("README.md", "CHANGELOG.md", "mkdocs.yml", "pyproject.toml"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml"),
 )
 # What CONTRIBUTING.md runs in the end, but for the docstrings.
 CONCERNED = "crps_laplace or CRPSLaplace or every_public_name or up_to_date"
