@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs, _crossfit
+from uncertainty_metrics.numpy import _crossfit, _inputs
 from uncertainty_metrics.numpy._crossfit import Weights
 from uncertainty_metrics.numpy._survival_curves import (
     FollowUp,
