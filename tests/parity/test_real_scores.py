@@ -46,6 +46,7 @@ def forms(row, rng):
     flat = row.arguments(rng, [24])
     images = {k: v.reshape(2, 3, 4, *v.shape[1:]) for k, v in flat.items()}
     yield flat, images, 1e-14
+    yield flat, {name: memoryview(value) for name, value in flat.items()}, 1e-14
     i = some(flat)
     one = {k: v[i : i + 1] for k, v in flat.items()}
     yield one, {k: v[i] for k, v in flat.items()}, 1e-14

@@ -8,6 +8,7 @@ that counts is right. Eager callers raise, compiled ones return NaN.
 
 from __future__ import annotations
 
+import array
 import dataclasses
 import functools
 import sys
@@ -117,6 +118,8 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
         raise TypeError(f"`{name}` must hold numbers. Received: {value}")
     if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
+    if isinstance(value, memoryview | array.array):  # As sequences they were float32.
+        value = np.asarray(value)
     try:
         masked = np.ma.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
