@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, CalibrationKey
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.numpy import _inputs as np_inputs
@@ -83,6 +83,11 @@ class BayesianExpectedCalibrationError(GeneralCalibrationError):
       Perks (1947), Some Observations on Inverse Probability Including a New
       Indifference Rule, for the prior.
     """
+
+    _fixed = (
+        *CalibrationKey._fields,
+        *("threshold", "positive_class", "sketch_bits"),
+    )
 
     def __init__(
         self,
@@ -169,12 +174,8 @@ class BayesianExpectedCalibrationError(GeneralCalibrationError):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        config = super().get_config()
-        fixed = ("binning_scheme", "max_prob", "class_conditional", "norm")
-        for name in (*fixed, "threshold", "positive_class", "sketch_bits"):
-            del config[name]
         return {
-            **config,
+            **super().get_config(),
             "prior_alpha": self.prior_alpha,
             "num_ece_samples": self.num_ece_samples,
             "seed": self.seed,

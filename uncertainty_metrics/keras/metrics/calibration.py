@@ -151,6 +151,8 @@ class GeneralCalibrationError(_base.SumsMetric):
     _direction = "down"
     # Whether a last cell of the state counts the examples, which weights do not tell.
     _totals = False
+    # Options that a subclass fixes, which its constructor does not take.
+    _fixed: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -318,21 +320,17 @@ class GeneralCalibrationError(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {
+        own = (
+            *("num_classes", "from_logits", "ignore_index"),
+            *("sparse_labels", "sketch_bits"),
+        )
+        config = {
             **super().get_config(),
-            "binning_scheme": self.spec.binning_scheme,
-            "max_prob": self.spec.max_prob,
-            "class_conditional": self.spec.class_conditional,
-            "norm": self.spec.norm,
-            "num_bins": self.spec.num_bins,
-            "threshold": self.spec.threshold,
-            "num_classes": self.num_classes,
-            "from_logits": self.from_logits,
-            "ignore_index": self.ignore_index,
-            "positive_class": self.spec.positive_class,
-            "sparse_labels": self.sparse_labels,
-            "sketch_bits": self.sketch_bits,
+            **vars(self.spec),
+            **{name: getattr(self, name) for name in own},
         }
+        fixed = ("datapoints_per_bin", *self._fixed)
+        return {name: value for name, value in config.items() if name not in fixed}
 
 
 @_base.register
@@ -376,6 +374,8 @@ class CalibrationError(GeneralCalibrationError):
       Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
       Binning.
     """
+
+    _fixed = ("binning_scheme", "max_prob", "class_conditional", "threshold")
 
     def __init__(
         self,
@@ -447,11 +447,8 @@ class CalibrationError(GeneralCalibrationError):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        config = super().get_config()
-        for fixed in ("binning_scheme", "max_prob", "class_conditional", "threshold"):
-            del config[fixed]
         return {
-            **config,
+            **super().get_config(),
             "task": self.task,
             "adaptive": self.spec.binning_scheme == "adaptive",
             "validate_args": self.validate_args,

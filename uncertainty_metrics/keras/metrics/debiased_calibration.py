@@ -56,6 +56,7 @@ class DebiasedCalibrationError(GeneralCalibrationError):
     """
 
     _totals = True
+    _fixed = ("norm",)
 
     def __init__(
         self,
@@ -104,6 +105,4 @@ class DebiasedCalibrationError(GeneralCalibrationError):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        config = super().get_config()
-        del config["norm"]
-        return {**config, "squared": self.squared}
+        return {**super().get_config(), "squared": self.squared}

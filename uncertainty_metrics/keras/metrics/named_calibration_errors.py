@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, CalibrationKey
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
@@ -16,6 +16,7 @@ class _PresetCalibrationError(GeneralCalibrationError):
     """
 
     _preset: str
+    _fixed = CalibrationKey._fields
 
     def __init__(
         self,
@@ -48,13 +49,6 @@ class _PresetCalibrationError(GeneralCalibrationError):
             sparse_labels=sparse_labels,
             sketch_bits=sketch_bits,
         )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        config = super().get_config()
-        for fixed in ("binning_scheme", "max_prob", "class_conditional", "norm"):
-            del config[fixed]
-        return config
 
 
 @_base.register
