@@ -1,5 +1,8 @@
 """What only tensors can be: ragged, dynamic, of any integer type, very long."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -20,6 +23,23 @@ def test_labels_of_every_type(dtype, rng):
     assert um_np.ece(labels.astype(dtype), probabilities) == expected
     result = um.ece(tf.constant(labels.astype(dtype)), probabilities)
     assert float(result) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("room", [um, um_np], ids=["tensorflow", "numpy"])
+def test_what_is_required_and_what_is_not_known(room):
+    data = [0, 1], [0.2, 0.7]
+    required = {"binning_scheme": "even", "max_prob": True, "class_conditional": False}
+    text = str(inspect.signature(room.gce))
+    for name in (*required, "norm"):
+        assert re.search(rf"\b{name}: '\w+' = <required>", text)
+    with pytest.raises(ValueError, match=r"`norm` must be one of .* Received: None"):
+        room.gce(*data, **required)
+    with pytest.raises(
+        TypeError, match=r"expected_\w+\(\) got an unexpected .* 'norm'"
+    ):
+        room.ece(*data, norm="l1")
+    with pytest.raises(TypeError, match=r"expected_\w+\(\) missing 1 .* 'labels'"):
+        room.ece(probs=data[1])
 
 
 def test_bytes_in_the_other_order_and_strides(rng):
