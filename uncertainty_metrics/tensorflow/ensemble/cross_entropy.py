@@ -49,49 +49,13 @@ def _cross_entropy(
 
 
 @twin(declared.ensemble_cross_entropy)
-def ensemble_cross_entropy(
-    labels,
-    logits,
-    probabilities,
-    aggregate,
-    *,
-    ensemble_axis,
-    sample_weight,
-    ignore_index,
-):
-    return _cross_entropy(
-        _members.ensemble_likelihoods,
-        labels,
-        logits,
-        probabilities,
-        aggregate,
-        ensemble_axis,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+def ensemble_cross_entropy(**arguments):
+    return _cross_entropy(_members.ensemble_likelihoods, **arguments)
 
 
 @twin(declared.gibbs_cross_entropy)
-def gibbs_cross_entropy(
-    labels,
-    logits,
-    probabilities,
-    aggregate,
-    *,
-    ensemble_axis,
-    sample_weight,
-    ignore_index,
-):
-    return _cross_entropy(
-        _members.gibbs_likelihoods,
-        labels,
-        logits,
-        probabilities,
-        aggregate,
-        ensemble_axis,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+def gibbs_cross_entropy(**arguments):
+    return _cross_entropy(_members.gibbs_likelihoods, **arguments)
 
 
 @twin(declared.variance_bound)

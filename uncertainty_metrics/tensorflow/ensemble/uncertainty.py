@@ -75,42 +75,40 @@ def _scores(
 
 
 @twin(declared.model_uncertainty)
-def model_uncertainty(logits, probabilities, *, ensemble_axis):
-    parts, right = _scores(_members.information, logits, probabilities, ensemble_axis)
+def model_uncertainty(**arguments):
+    parts, right = _scores(_members.information, **arguments)
     return ModelUncertainty(*tf.unstack(parts)), right
 
 
 @twin(declared.predictive_entropy)
-def predictive_entropy(logits, probabilities, *, ensemble_axis):
-    single = ensemble_axis is None
-    return _scores(
-        _members.total_entropies, logits, probabilities, ensemble_axis, single
-    )
+def predictive_entropy(**arguments):
+    single = arguments["ensemble_axis"] is None
+    return _scores(_members.total_entropies, **arguments, single=single)
 
 
 @twin(declared.expected_entropy)
-def expected_entropy(logits, probabilities, *, ensemble_axis):
-    return _scores(_members.expected_entropies, logits, probabilities, ensemble_axis)
+def expected_entropy(**arguments):
+    return _scores(_members.expected_entropies, **arguments)
 
 
 @twin(declared.mutual_information)
-def mutual_information(logits, probabilities, *, ensemble_axis):
-    return _scores(_members.mutual_information, logits, probabilities, ensemble_axis)
+def mutual_information(**arguments):
+    return _scores(_members.mutual_information, **arguments)
 
 
 @twin(declared.ensemble_disagreement)
-def ensemble_disagreement(logits, probabilities, *, ensemble_axis):
-    return _scores(_members.disagreements, logits, probabilities, ensemble_axis)
+def ensemble_disagreement(**arguments):
+    return _scores(_members.disagreements, **arguments)
 
 
 @twin(declared.mean_member_uncertainty)
-def mean_member_uncertainty(logits, probabilities, *, ensemble_axis):
-    return _scores(_members.member_uncertainties, logits, probabilities, ensemble_axis)
+def mean_member_uncertainty(**arguments):
+    return _scores(_members.member_uncertainties, **arguments)
 
 
 @twin(declared.variation_ratio)
-def variation_ratio(logits, probabilities, *, ensemble_axis):
-    return _scores(_members.variation_ratios, logits, probabilities, ensemble_axis)
+def variation_ratio(**arguments):
+    return _scores(_members.variation_ratios, **arguments)
 
 
 @twin(declared.knowledge_uncertainty)
