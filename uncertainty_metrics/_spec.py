@@ -68,7 +68,7 @@ class CalibrationSpec:
     datapoints_per_bin: int | None = None
     positive_class: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _checks.one_of("binning_scheme", self.binning_scheme, BINNING_SCHEMES)
         _checks.one_of("norm", self.norm, NORMS)
         for name in ("max_prob", "class_conditional", "positive_class"):

@@ -213,10 +213,10 @@ class RealScorer:
     def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
-        live = np.asarray(live).reshape(-1)
-        labels = np.asarray(tf.cast(y_true, dtype)).reshape(-1)[live]
+        counted = np.asarray(live).reshape(-1)
+        labels = np.asarray(tf.cast(y_true, dtype)).reshape(-1)[counted]
         predictions = np.asarray(tf.cast(y_pred, dtype))
-        predictions = predictions.reshape(len(live), -1)[live]
+        predictions = predictions.reshape(len(counted), -1)[counted]
         np_inputs.finite("y_true", labels)
         np_inputs.finite("y_pred", predictions)
         self._explain(predictions)

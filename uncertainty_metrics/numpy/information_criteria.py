@@ -130,12 +130,13 @@ def _fit_pareto(
     beyond = np.maximum(logs - most, 0).sum(axis=1, keepdims=True)
     least = np.exp(-logs[:, :1])
 
-    def shape(theta):
+    def shape(theta: np.ndarray) -> np.ndarray:
         """Returns the likeliest shape for each theta = -shape / scale, [rows, any]."""
         terms = np.log1p(-theta[:, :, None] * excesses[:, None, :])
         return (terms.sum(axis=2) + beyond) / sizes
 
-    def nonzero(theta):  # The formulas have limits at 0, and this is close to them.
+    # The formulas have limits at 0, and this is close to them.
+    def nonzero(theta: np.ndarray) -> np.ndarray:
         return np.where(theta == 0, np.finfo(np.float64).eps * least, theta)
 
     count = 30 + np.floor(np.sqrt(sizes))
@@ -191,7 +192,7 @@ def _psis_loo(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     smooth = _pareto_order_statistics(k, log_scale, sizes, tail + 1)
     smooth = np.minimum(np.logaddexp(smooth, 0), raw[:, :1])
 
-    def log_sum(logs, rest):
+    def log_sum(logs: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """Returns log(sum exp(logs) + rest) of the tail and the rest."""
         logs = np.where(inside, logs, -np.inf)
         with np.errstate(divide="ignore"):  # The rest may underflow.

@@ -254,9 +254,8 @@ def _student_t(
 
 def _erf_difference(z: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
     """Returns `erf(z / sqrt 2) - erf((z - width) / sqrt 2)` for a small width."""
-    nodes, weights = _special.gauss_legendre(8)
-    nodes = _special.along_new_axis(nodes, z)
-    weights = _special.along_new_axis(weights, z)
+    rule = _special.gauss_legendre(8)
+    nodes, weights = (_special.along_new_axis(part, z) for part in rule)
     density = _normal_pdf(z - width * nodes)
     return 2 * width * tf.reduce_sum(weights * density, axis=0)
 
@@ -322,7 +321,9 @@ def gumbel(y: tf.Tensor, distribution: Distribution) -> Score:
 
 
 @tf.custom_gradient
-def _poisson_spread(rate: tf.Tensor) -> tf.Tensor:
+def _poisson_spread(
+    rate: tf.Tensor,
+) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     """Half the mean difference of two draws, `rate (I0 + I1)(2 rate) exp(-2 rate)`."""
     i0 = tf.math.bessel_i0e(2 * rate)
     # The derivative is I0 alone; that of the product would cancel to it.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -114,7 +115,7 @@ def _graph_spread(
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(function: Callable) -> Callable:
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return tf.function(function, jit_compile=True, autograph=False)
 
 

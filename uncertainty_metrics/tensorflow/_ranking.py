@@ -130,14 +130,14 @@ def _from_numpy(
 ) -> Ranking:
     """Ranks in NumPy, which sorts several times as fast."""
     dtype = _inputs.sum_dtype(scores)
-    scores, hits = np.asarray(scores), np.asarray(hits)  # `numpy()` copies.
+    columns = [np.asarray(scores), np.asarray(hits)]  # `numpy()` copies.
     if weights is not None:
-        weights = np.asarray(weights).astype(np.float64)
-        live = weights > 0
+        columns.append(np.asarray(weights).astype(np.float64))
+        live = columns[-1] > 0
         if not np.any(live):
             return Ranking(*tf.zeros([4, 1], dtype), *tf.zeros([2], dtype))
-        scores, hits, weights = scores[live], hits[live], weights[live]
-    groups = np_ranking.groups(scores, hits, weights)
+        columns = [column[live] for column in columns]
+    groups = np_ranking.groups(*columns)
     running = np.stack([groups.hits, groups.misses]) * groups.unit
     parts = (*np.diff(running), *running[:, :-1], *running[:, -1])
     return Ranking(*(tf.constant(part, dtype) for part in parts))
@@ -177,22 +177,21 @@ def ranked(
     names: tuple[str, str] = ("labels", "scores"),
 ) -> Ranked:
     """Returns the examples, by score; a hit is a positive one."""
-    labels = _inputs.as_tensor(names[0], labels)
-    scores = _inputs.as_tensor(names[1], scores)
-    _checks.paired(names[1], scores.shape, names[0], labels.shape)
-    if not scores.dtype.is_floating:  # float32 holds no more than 24 bits.
-        wide = scores.dtype.size > 2
-        scores = tf.cast(scores, tf.float64 if wide else tf.float32)
-    dtype = _inputs.sum_dtype(scores)
-    scores = tf.cast(tf.reshape(scores, [-1]), dtype)
+    outcomes = _inputs.as_tensor(names[0], labels)
+    values = _inputs.as_tensor(names[1], scores)
+    _checks.paired(names[1], values.shape, names[0], outcomes.shape)
+    if not values.dtype.is_floating:  # float32 holds no more than 24 bits.
+        values = tf.cast(values, tf.float64 if values.dtype.size > 2 else tf.float32)
+    dtype = _inputs.sum_dtype(values)
+    values = tf.cast(tf.reshape(values, [-1]), dtype)
     weights, usable = _inputs.weights_and_ignored(
-        sample_weight, labels, ignore_index, dtype
+        sample_weight, outcomes, ignore_index, dtype
     )
-    labels, right = _inputs.integers(tf.reshape(labels, [-1]), 2)
-    finite = tf.math.is_finite(scores)
+    outcomes, right = _inputs.integers(tf.reshape(outcomes, [-1]), 2)
+    finite = tf.math.is_finite(values)
     valid = usable & _inputs.live_rows(weights, right & finite)
-    scores = tf.where(finite, scores, tf.zeros_like(scores))
-    return Ranked(scores, labels == 1, weights, valid)
+    values = tf.where(finite, values, tf.zeros_like(values))
+    return Ranked(values, outcomes == 1, weights, valid)
 
 
 def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -115,10 +115,10 @@ def _normal_like_cdf(
 ) -> tf.Tensor:
     """Integrates a nearly normal density, in standard units, up to z."""
     lower, upper = _NORMAL_LIKE_SUPPORT
-    nodes, weights = gauss_legendre(_NORMAL_LIKE_NODES)
+    rule = gauss_legendre(_NORMAL_LIKE_NODES)
+    nodes, weights = (along_new_axis(part, z) for part in rule)
     width = tf.clip_by_value(z, lower, upper) - lower
-    t = lower + width * along_new_axis(nodes, z)
-    weights = along_new_axis(weights, z)
+    t = lower + width * nodes
     return tf.minimum(width * tf.reduce_sum(weights * density(t), axis=0), 1)
 
 

@@ -8,7 +8,7 @@ of float32 (the value and what its rounding lost) where examples have weights.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -70,7 +70,7 @@ def power_of_two(exponent: tf.Tensor) -> tf.Tensor:
     return tf.bitcast((exponent + 127) * 2**23, tf.float32)
 
 
-def exponent_above(values: tf.Tensor, axis: int | None = None) -> tf.Tensor:
+def exponent_above(values: tf.Tensor | int, axis: int | None = None) -> tf.Tensor:
     """Returns an int32 e in [-126, 126] with max(values) < 2^e, for values >= 0; the
     limits, beyond which the bound is not kept, leave 2^e and 2^-e normal float32.
     """
@@ -214,7 +214,7 @@ def settled(sums: Sums) -> Sums:
     return Sums(units, hi, lo)
 
 
-def append_cell(cells: tf.Tensor, *column: tf.Tensor) -> tf.Tensor:
+def append_cell(cells: tf.Tensor | None, *column: tf.Tensor) -> tf.Tensor:
     """Returns [rows, cells] with one more cell, of a scalar for each row."""
     return tf.concat([cells, tf.stack(column)[:, None]], axis=1)
 
@@ -319,7 +319,7 @@ def regroup(sums: Sums, of: tf.Tensor, num_cells: int) -> Sums:
 
 def totals(sums: Sums, dtype: tf.DType = tf.float32) -> tf.Tensor:
     """Returns the sums rounded to `dtype`, in the shape of `hi`."""
-    value = None
+    value: Any = None
     if sums.hi is not None:
         value = tf.cast(sums.hi, dtype) + tf.cast(sums.lo, dtype)
     if sums.units is not None:

@@ -6,7 +6,7 @@ float64, or float32 for all narrower types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -49,7 +49,7 @@ class TemperatureScaling(declared.TemperatureScaling):
       Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
     """
 
-    def _optimum(self, labels, logits, **options):
+    def _optimum(self, labels: TensorLike, logits: TensorLike, **options: Any) -> float:
         if not tf.executing_eagerly():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
         examples = _inputs.examples(labels, logits=logits, **options)
@@ -63,7 +63,9 @@ class TemperatureScaling(declared.TemperatureScaling):
         )
         return float(temperature)
 
-    def transform(self, logits: TensorLike) -> tf.Tensor:
+    def transform(  # type: ignore[override]  # Tensors.
+        self, logits: TensorLike
+    ) -> tf.Tensor:
         """Returns the logits divided by the temperature, in a graph too.
 
         Args:

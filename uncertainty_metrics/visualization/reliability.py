@@ -386,7 +386,9 @@ def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     confidence = curve.confidences[group][held]
     accuracy = curve.accuracies[group][held]
 
-    def bar(held, bottom, top, label, style):
+    def bar(
+        held: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
+    ) -> None:
         # Outlines keep adaptive bins in sight that are narrower than a pixel.
         ax.bar(
             left[held],

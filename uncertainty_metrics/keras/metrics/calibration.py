@@ -57,7 +57,7 @@ def _batch_sums(
     predictions: str,
     ignore_index: int | None,
     totals: bool,
-    *data: tf.Tensor | None,
+    *data: tf.Tensor,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of a batch over all cells, and whether the batch was valid."""
     examples = _labels.examples(predictions, ignore_index, *data)

@@ -65,7 +65,7 @@ class _DetectionMetric(state.RankingMetric):
         weights = _labels.flat_weights(sample_weight, mask, y_true)
         labels, scores = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1, 1])
 
-        def explain():
+        def explain() -> None:
             with _labels.keras_names("scores"):
                 np_detection.auroc(
                     labels,
@@ -125,7 +125,7 @@ class AUROC(_DetectionMetric):
     _direction = "up"
     _function = "auroc"
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.roc_area(ranking)
 
     @property
@@ -170,7 +170,7 @@ class AUPR(_DetectionMetric):
     _direction = "up"
     _function = "aupr"
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.average_precision(ranking)
 
 
@@ -225,7 +225,7 @@ class FPRAtTPR(_DetectionMetric):
         super().__init__(ignore_index, name, dtype, sketch_bits=sketch_bits)
         self.tpr = tpr
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.miss_rate_at_hit_rate(ranking, self.tpr)
 
     def get_config(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class _UncertaintyScorer:
     compiled: ClassVar[bool] = True
     from_logits: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _checks.boolean("from_logits", self.from_logits)
 
     def flatten(
@@ -88,10 +88,10 @@ class _MembersScorer(_UncertaintyScorer):
         members = Members(batch.predictions, self.from_logits)
         return _scorers.ExampleScores(type(self).value(members), members.right)
 
-    def mistaken(self, batch, live):
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
         return Members(batch.predictions, self.from_logits).mistaken(live)
 
-    def _rows(self, y_pred):
+    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         if self.ensemble_axis is None:
             _predictions.check_shape("y_pred", y_pred.shape)
             predictions = y_pred[..., None, :]
@@ -101,7 +101,7 @@ class _MembersScorer(_UncertaintyScorer):
             )
         return _members.flat_members(predictions), tf.shape(predictions)[:-2]
 
-    def _explain(self, rows):
+    def _explain(self, rows: np.ndarray) -> None:
         getattr(uncertainty, self.function)(**{self._name: rows})
 
 
@@ -143,14 +143,14 @@ class _Knowledge(_UncertaintyScorer):
         return _scorers.ExampleScores(parts[0], right)
 
     @property
-    def _name(self):
+    def _name(self) -> str:
         return "logits" if self.from_logits else "alphas"
 
-    def _rows(self, y_pred):
+    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         _predictions.check_shape("y_pred", y_pred.shape, size=2)
         return tf.reshape(y_pred, [-1, y_pred.shape[-1]]), tf.shape(y_pred)[:-1]
 
-    def _explain(self, rows):
+    def _explain(self, rows: np.ndarray) -> None:
         uncertainty.knowledge_uncertainty(**{self._name: rows})
 
 

@@ -148,7 +148,7 @@ class ExpectedCalibrationError(_CoverageMetric):
         scorer = _regression_scorers.Curve(scale_transform, n_bins)
         super().__init__(scorer, name, dtype)
 
-    def _value(self, coverage):
+    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
         levels = tf.constant(self._scorer.levels, coverage.dtype)
         return tf.reduce_mean(tf.abs(coverage - levels))
 
@@ -193,7 +193,7 @@ class IntervalCoverage(_CoverageMetric):
         scorer = _regression_scorers.Coverage(scale_transform, level)
         super().__init__(scorer, name, dtype)
 
-    def _value(self, coverage):
+    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
         return coverage[0]
 
 

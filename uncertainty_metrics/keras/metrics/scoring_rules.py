@@ -64,7 +64,7 @@ def _batch_sums(
 def _decomposition_sums(
     predictions: str,
     ignore_index: int | None,
-    *data: tf.Tensor | None,
+    *data: tf.Tensor,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of `decomposition_sums`, and if all was right."""
     examples = _labels.examples(predictions, ignore_index, *data)
@@ -113,7 +113,7 @@ class ScoreMetric(_base.SumsMetric):
         batch, labels = scorer.flatten(y_true, y_pred)
         weights = _labels.flat_weights(sample_weight, mask, labels)
 
-        def explain():
+        def explain() -> None:
             _labels.check_weights(weights)
             live = np.ones(batch.labels.shape, bool) if weights is None else weights > 0
             scorer.explain(y_true, y_pred, live)

@@ -21,7 +21,7 @@ def _selective_sums(
     bits: int,
     predictions: str,
     ignore_index: int | None,
-    *data: tf.Tensor | None,
+    *data: tf.Tensor,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     examples = _labels.examples(predictions, ignore_index, *data)
     batch = _ranking.ranked_decisions(examples)
@@ -137,7 +137,7 @@ class AURC(_SelectiveMetric):
     _direction = "down"
     _function = "area_under_risk_coverage_curve"
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.risk_coverage_area(ranking)
 
 
@@ -175,7 +175,7 @@ class ExcessAURC(_SelectiveMetric):
     _direction = "down"
     _function = "excess_aurc"
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.excess_risk_coverage_area(ranking)
 
 
@@ -213,7 +213,7 @@ class AUGRC(_SelectiveMetric):
     _direction = "down"
     _function = "augrc"
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.generalized_risk_coverage_area(ranking)
 
 
@@ -278,7 +278,7 @@ class CoverageAtRisk(_SelectiveMetric):
         )
         self.risk = risk
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.coverage_at_risk(ranking, self.risk)
 
     def get_config(self) -> dict[str, Any]:
@@ -344,7 +344,7 @@ class RiskAtCoverage(_SelectiveMetric):
         )
         self.coverage = coverage
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.risk_at_coverage(ranking, self.coverage)
 
     def get_config(self) -> dict[str, Any]:
@@ -411,7 +411,7 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
         )
         self.fraction = fraction
 
-    def _value(self, ranking):
+    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
         return _ranking.collaborative_accuracy(ranking, self.fraction)
 
     def get_config(self) -> dict[str, Any]:

@@ -413,10 +413,10 @@ def _dirichlet_parts(
     with np.errstate(over="ignore"):
         total_alphas = np.exp(top) * norm
 
-    def small(a):
+    def small(a: np.ndarray) -> np.ndarray:
         return special.digamma(np.minimum(a, SERIES_FROM) + 1)
 
-    def excess(a, log_a):
+    def excess(a: np.ndarray, log_a: np.ndarray) -> np.ndarray:
         return np.where(
             a < SERIES_FROM,
             small(a) - log_a,

@@ -135,7 +135,7 @@ def diversities(p: tf.Tensor) -> tf.Tensor:
     [M, N, K], means over the pairs i < j, [3, N].
     """
     m, n, num_classes = p.shape
-    pair_terms = _pair_terms
+    pair_terms: Callable[..., tuple[tf.Tensor, ...]] = _pair_terms
     if (
         n is not None
         and m * n * num_classes >= _LARGE

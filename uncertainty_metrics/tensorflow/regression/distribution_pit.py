@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import tensorflow as tf
 
@@ -80,7 +80,7 @@ def distribution_pit(
     distribution_scores.check_parameters(distribution)
     ends, right = cdf_ends(distribution, tf.where(finite, y, tf.zeros_like(y)))
 
-    def explain():
+    def explain() -> NoReturn:
         raise _checks.error(
             "distribution",
             "of parameters in their range, with a CDF that rises from 0 to 1",
@@ -104,10 +104,10 @@ def cdf_ends(
 
     tfd = tfp.distributions
 
-    def call(method, z):
+    def call(method: str, z: tf.Tensor) -> tf.Tensor:
         return tf.cast(_cdfs.call_method(distribution, method, z), y.dtype)
 
-    rises = True
+    rises: tf.Tensor | bool = True
     if isinstance(distribution, tfd.Deterministic | tfd.Empirical | tfd.FiniteDiscrete):
         upper = call("cdf", y)
         ends = [upper - call("prob", y), upper]

@@ -41,7 +41,7 @@ class TemperatureScaling(declared.TemperatureScaling):
       [5.0, 10.0]
     """
 
-    def transform(
+    def transform(  # type: ignore[override]  # Tensors.
         self,
         uncertainties: TensorLike | None = None,
         *,
