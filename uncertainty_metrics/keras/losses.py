@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _scorers
+from uncertainty_metrics.numpy.forecast_scores import SpreadEstimator
 from uncertainty_metrics.tensorflow import _inputs
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ class CRPSSampleLoss(_ScoringLoss):
 
     def __init__(
         self,
-        estimator: Literal["fair", "nrg", "roll"] = "fair",
+        estimator: SpreadEstimator = "fair",
         *,
         reduction: _base.Reduction = "sum_over_batch_size",
         name: str | None = "crps_sample_loss",
