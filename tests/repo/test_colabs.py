@@ -30,22 +30,14 @@ def code_cells(name):
     return [cell for cell in read(name).cells if cell.cell_type == "code"]
 
 
-def outputs(name):
-    return [output for cell in code_cells(name) for output in cell.outputs]
-
-
 @every_notebook
-def test_notebook_is_valid_and_names_no_machine(name):
+def test_notebook_is_valid_and_opens_in_colab(name):
     notebook = read(name)
     nbformat.validate(notebook)
     assert notebook.metadata == run_colabs.METADATA
     assert not any(cell.metadata for cell in notebook.cells)
     assert (run_colabs.FOLDER / f"{name}.ipynb").stat().st_size < LARGEST
-
-
-@every_notebook
-def test_notebook_opens_in_colab_and_installs_there(name):
-    title, install = read(name).cells[:2]
+    title, install = notebook.cells[:2]
     assert title.source.startswith("# ")
     assert run_colabs.badge(name) in title.source
     assert install.source.strip() == run_colabs.INSTALL.strip()
@@ -64,16 +56,12 @@ def test_repository_has_one_address():
 
 
 @every_notebook
-def test_all_cells_were_run_once_from_top_to_bottom(name):
+def test_cells_were_run_once_in_order_and_show_numbers_and_figures(name):
     counts = [cell.execution_count for cell in code_cells(name)]
     assert counts == list(range(1, len(counts) + 1))
-    assert not [output for output in outputs(name) if output.output_type == "error"]
-
-
-@every_notebook
-def test_outputs_are_numbers_and_figures_alone(name):
     figures = 0
-    for output in outputs(name):
+    for output in (output for cell in code_cells(name) for output in cell.outputs):
+        assert output.output_type != "error"
         assert output.get("name") != "stderr"
         data = output.get("data", {})
         shown = output.get("text", "") + data.get("text/plain", "")
@@ -92,10 +80,8 @@ def test_cells_are_short_and_explained(name):
     for before, cell in itertools.pairwise(cells):
         if cell.cell_type == "code":
             assert len(cell.source.splitlines()) <= 30
-        if any(
-            "image/png" in output.get("data", {})
-            for output in before.get("outputs", [])
-        ):
+        shown = before.get("outputs", [])
+        if any("image/png" in output.get("data", {}) for output in shown):
             assert re.match(r"\*[^*]", cell.source), "a figure without a caption"
     assert "\u2014" not in "".join(cell.source for cell in cells)
 
