@@ -329,7 +329,7 @@ def _quantile_pit(rng, shape, takes):
 
 def _log_densities(rng, shape, takes):
     instances = shape or (4,)
-    shape = (instances[0], int(rng.integers(1, 30)), *instances[1:])
+    shape = (instances[0], int(rng.integers(2, 30)), *instances[1:])
     return {"logp": rng.normal(size=shape) * rng.choice([0.3, 3.0])}
 
 

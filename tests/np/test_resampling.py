@@ -86,82 +86,60 @@ def gaussian(rng):
     }
 
 
-def gaussian_part(*names):
-    return lambda rng: {name: gaussian(rng)[name] for name in names}
-
-
-def pit(rng):
-    return {"pit": rng.uniform(size=N), "mask": rng.uniform(size=N) < 0.8}
-
-
 def pit_interval(rng):
     lower = rng.uniform(size=N)
-    return {**pit(rng), "pit": regression.PITInterval(lower, (1 + lower) / 2)}
+    pit = regression.PITInterval(lower, (1 + lower) / 2)
+    return {"pit": pit, "mask": rng.uniform(size=N) < 0.8}
 
 
 def smoothed(rng):
-    probs = rng.uniform(size=N)
-    options = {"folds": 2, "hyperparam_attempts": 2}
-    return {"probs": probs, "labels": rng.integers(0, 2, N), **options}
+    arrays = {"probs": rng.uniform(size=N), "labels": rng.integers(0, 2, N)}
+    options = {"folds": 2, "hyperparam_attempts": 2, "hyperparam_range": [1.0, 4.0]}
+    return {**arrays, **options}
+
+
+def having(make, **options):
+    """Makes the data with options."""
+    return lambda rng: {**make(rng), **options}
+
+
+def normal(*names, shape=(N,), **options):
+    """Makes Normal arrays of these names, with options."""
+    return lambda rng: {name: rng.normal(size=shape) for name in names} | options
 
 
 # Layouts and options beside those of `tests/np/test_catalogue.py`, which has a case for
 # every function.
-GENERAL = [
-    functools.partial(
-        lambda rng, data, key: {**data(rng), **key._asdict()}, data=data, key=key
-    )
-    for data in (with_options, decided)
-    for key in um.compute_all_metrics([0, 1], [0.3, 0.7])
-]
 DATA = {
-    "general_calibration_error": GENERAL,
+    "general_calibration_error": [
+        having(data, **key._asdict())
+        for data in (with_options, decided)
+        for key in um.compute_all_metrics([0, 1], [0.3, 0.7])
+    ],
     "expected_calibration_error": [
         with_options,
-        lambda rng: {**binary(rng), "positive_class": True, "num_bins": 5},
-        lambda rng: {
-            "labels": rng.integers(0, 2, N),
-            "probs": rng.uniform(size=N),
-            "sample_weight": rng.integers(0, 3, N),
-        },
+        having(binary, positive_class=True, num_bins=5),
+        having(binary, sample_weight=np.arange(N) % 3),
     ],
-    "adaptive_calibration_error": [
-        lambda rng: {**decided(rng), "datapoints_per_bin": 7}
-    ],
+    "adaptive_calibration_error": [having(decided, datapoints_per_bin=7)],
     "debiased_calibration_error": [
-        lambda rng: {**decided(rng), "squared": True, "binning_scheme": "even"}
+        having(decided, squared=True, binning_scheme="even")
     ],
     "compute_all_metrics": [decided],
     "brier_score": [with_options],
     "accuracy": [decided],
     "area_under_risk_coverage_curve": [with_options, ranked],
-    "coverage_at_risk": [lambda rng: {**with_options(rng), "risk": 0.5}],
-    "crps_normal_score": [
-        lambda rng: {
-            "labels": rng.normal(size=N),
-            "means": rng.normal(size=N),
-            "stddevs": 2.0,
-        }
-    ],
-    "pinball_loss": [
-        lambda rng: {
-            "labels": rng.normal(size=N),
-            "quantile_predictions": rng.normal(size=N),
-            "quantiles": 0.3,
-        }
-    ],
+    "coverage_at_risk": [having(with_options, risk=0.5)],
+    "crps_normal_score": [normal("labels", "means", stddevs=2.0)],
+    "pinball_loss": [normal("labels", "quantile_predictions", quantiles=0.3)],
     "predictive_entropy": [
         members_first,
-        lambda rng: {"logits": rng.normal(size=(N, K)), "ensemble_axis": None},
+        normal("logits", shape=(N, K), ensemble_axis=None),
     ],
-    "variation_ratio": [lambda rng: {**members_first(rng), "ensemble_axis": -3}],
+    "variation_ratio": [having(members_first, ensemble_axis=-3)],
     "ensemble_cross_entropy": [
         labelled_members,
-        lambda rng: {
-            **labelled_members(rng),
-            "sample_weight": rng.uniform(size=N),
-            "ignore_index": 1,
-        },
+        having(labelled_members, sample_weight=np.arange(N) % 4, ignore_index=1),
     ],
     "kl_divergence": [
         lambda rng: {
@@ -170,35 +148,19 @@ DATA = {
             "aggregate": True,
         }
     ],
-    "lp_distance": [
-        lambda rng: {
-            "x": rng.normal(size=(N, K)),
-            "y": rng.normal(size=(N, K)),
-            "aggregate": False,
-            "p": 2,
-        }
-    ],
+    "lp_distance": [normal("x", "y", shape=(N, K), aggregate=False, p=2)],
     "average_pairwise_diversity": [
         lambda rng: {"probs": distributions(rng, 3, N), "error": 0.5}
     ],
-    "semiparametric_calibration_error_conf_int": [
-        lambda rng: {**smoothed(rng), "hyperparam_range": [1.0, 4.0]}
-    ],
+    "semiparametric_calibration_error_conf_int": [smoothed],
 }
 REGRESSION_DATA = {
-    "calibration_error": [lambda rng: {**gaussian(rng), "level": LEVELS}],
+    "calibration_error": [having(gaussian, level=LEVELS)],
     "interval_width": [
-        lambda rng: {
-            **gaussian_part("uncertainties", "mask", "sample_weight")(rng),
-            "level": LEVELS,
-        }
+        lambda rng: {"uncertainties": rng.uniform(0.5, 2, N), "level": LEVELS}
     ],
     "negative_log_likelihood": [
-        lambda rng: {
-            "mean": rng.normal(size=(N, 1)),
-            "var": rng.uniform(1, 2, N),
-            "targets": rng.normal(size=N),
-        }
+        having(normal("targets", "mean", shape=(N, 1)), var=np.linspace(1, 2, N))
     ],
     "pit_calibration_error": [pit_interval],
 }
