@@ -36,6 +36,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.first(2)
 def test_models_load_in_a_new_process(tmp_path):
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Input([3]), keras.layers.Dense(3, activation="softmax")]

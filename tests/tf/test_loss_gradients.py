@@ -328,6 +328,7 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
 
 # All cases in one test, for one process to compile.
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.first(1)
 def test_compiled_equals_eager_and_all_is_finite(dtype, results):
     tolerance = 1e-9 if dtype == "float64" else 2e-5
     for name, (_, scores, gradients) in results(dtype, "eager").items():

@@ -72,6 +72,7 @@ def hard_rows(rng, dtype):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.first(2)
 def test_hard_rows(rng, mode, dtype):
     samples = tf.constant(hard_rows(rng, dtype))
 
@@ -96,6 +97,7 @@ def test_by_hand():
     ("mode", "m"),
     [("eager", m) for m in range(1, 131)] + [("xla", m) for m in (1, 2, 3, 4, 7, 130)],
 )
+@pytest.mark.first(3)
 def test_number_of_samples(rng, mode, m):
     samples = tf.constant(rng.normal(size=(5, m)), tf.float32)
     value, gradient = run(lambda x: value_and_gradient(x, False), mode, samples)
@@ -129,6 +131,7 @@ def test_corners(rng, mode):
 @pytest.mark.parametrize("m", [20, None])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.first(3)
 def test_rows_that_are_not_finite_stay_alone(rng, mode, dtype, m):
     samples = rng.normal(size=(9, 20)).astype(dtype)
     samples[1, 3] = np.nan
