@@ -9,7 +9,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 Metric = um.BayesianExpectedCalibrationError
 SIGMAS = 5  # One false alarm in two million.

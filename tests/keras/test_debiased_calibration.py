@@ -9,7 +9,7 @@ from tests import catalogue
 from uncertainty_metrics.numpy.debiased_calibration import debiased_calibration_error
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 Metric = um.DebiasedCalibrationError
 

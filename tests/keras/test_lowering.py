@@ -67,11 +67,9 @@ def parts(result):
 
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "numpy"]
-every_metric = pytest.mark.parametrize(
-    "row",
-    {row.metric: row for row in reversed(catalogue.METRICS)}.values(),
-    ids=lambda row: row.metric,
-)
+# Of each class the first row.
+METRICS = {row.metric: row for row in reversed(catalogue.METRICS)}
+every_metric = catalogue.first_of_kernel(reversed(METRICS.values()))
 
 
 def of_normal(function):
@@ -84,7 +82,7 @@ def of_normal(function):
     return call
 
 
-@pytest.mark.parametrize("row", CALLABLES, ids=lambda row: row.name)
+@catalogue.first_of_kernel(CALLABLES)
 def test_functions(row, rng):
     arguments, function = row.draw(rng, (N,)), row.find(um)
     if distribution := arguments.pop("distribution", None):

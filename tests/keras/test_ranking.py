@@ -10,7 +10,7 @@ import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.tensorflow import _sketch
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 SELECTIVE = {
     "AURC": ("aurc", {}),

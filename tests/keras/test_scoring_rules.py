@@ -9,7 +9,7 @@ import uncertainty_metrics.numpy as um_np
 from tests.keras.streams import STREAMS
 
 keras = tf.keras
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 
 @pytest.mark.parametrize("exact", [False, True])
