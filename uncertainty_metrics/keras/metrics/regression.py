@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _regression_scorers
+from uncertainty_metrics.keras._scorers import ScaleTransform
 from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore, ScoreMetric
 from uncertainty_metrics.tensorflow import _inputs, _search, _sums
 from uncertainty_metrics.tensorflow.regression import _levels
@@ -143,7 +144,7 @@ class ExpectedCalibrationError(_CoverageMetric):
         name: str | None = "expected_calibration_error",
         dtype: Any = None,
         *,
-        scale_transform: str = "softplus",
+        scale_transform: ScaleTransform = "softplus",
     ):
         scorer = _regression_scorers.Curve(scale_transform, n_bins)
         super().__init__(scorer, name, dtype)
@@ -188,7 +189,7 @@ class IntervalCoverage(_CoverageMetric):
         name: str | None = "interval_coverage",
         dtype: Any = None,
         *,
-        scale_transform: str = "softplus",
+        scale_transform: ScaleTransform = "softplus",
     ):
         scorer = _regression_scorers.Coverage(scale_transform, level)
         super().__init__(scorer, name, dtype)
@@ -234,7 +235,7 @@ class IntervalWidth(_MeanMetric):
         name: str | None = "interval_width",
         dtype: Any = None,
         *,
-        scale_transform: str = "softplus",
+        scale_transform: ScaleTransform = "softplus",
     ):
         scorer = _regression_scorers.Width(scale_transform, level)
         super().__init__(scorer, name, dtype)
@@ -275,7 +276,7 @@ class Sharpness(_MeanMetric):
         name: str | None = "sharpness",
         dtype: Any = None,
         *,
-        scale_transform: str = "softplus",
+        scale_transform: ScaleTransform = "softplus",
     ):
         scorer = _regression_scorers.Deviation(scale_transform)
         super().__init__(scorer, name, dtype)
@@ -318,7 +319,7 @@ class NegativeLogLikelihood(_MeanMetric):
         name: str | None = "negative_log_likelihood",
         dtype: Any = None,
         *,
-        scale_transform: str = "softplus",
+        scale_transform: ScaleTransform = "softplus",
     ):
         scorer = _regression_scorers.NormalLikelihood(scale_transform)
         super().__init__(scorer, name, dtype)
