@@ -1041,7 +1041,12 @@ FUNCTION_ROWS = (
     # Calibration.
     FunctionRow("bayesian_expected_calibration_error", random=True, interval=False),
     FunctionRow("probability_of_lower_calibration_error", jumps=True),
-    FunctionRow("calibrated_negative_log_likelihood", fixed={"repeats": 1}, jumps=True),
+    FunctionRow(
+        "calibrated_negative_log_likelihood",
+        fixed={"repeats": 1},
+        jumps=True,
+        unbounded=True,
+    ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("reliability_curve", **_CURVE),
     FunctionRow("censored_calibration_error", ("cce",), **_NUMPY),

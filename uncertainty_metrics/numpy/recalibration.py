@@ -22,6 +22,9 @@ __all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
 
 _BLOCK_SIZE = 2**16  # Numbers that fit in the cache with their exponentials.
 MAX_STEPS = 100
+# A sum of terms that cancel is 0 within so many times the precision of their sizes.
+ROUNDING = 8
+_EPSILON = float(np.finfo(np.float64).eps)
 # Newton doubles the digits: the step after one as small as this is the last.
 _LAST_STEP = 1e-9
 
@@ -101,15 +104,15 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
     The limits are 0, where the logits of the labels are no larger than the others, and
     inf, where every label has the largest.
     """
-    slope = rows.mean(rows.means - rows.at_label)
-    if slope >= 0:
+    gaps = rows.means - rows.at_label
+    if rows.mean(gaps) >= -ROUNDING * _EPSILON * rows.mean(np.abs(gaps)):
         return 0.0
     if not np.any(rows.at_label < 0):
         return np.inf
     # The slope increases with beta from below 0 to above: Newton's steps, inside the
     # bracket that they leave, or a bisection where they are not fast.
     # The variance of differences that are tiny beside the largest underflows.
-    beta = start or -slope / (rows.mean(rows.variances) or 1.0)
+    beta = start or -rows.mean(gaps) / (rows.mean(rows.variances) or 1.0)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
         _, means, variances = _moments(rows.z, rows.possible, beta)

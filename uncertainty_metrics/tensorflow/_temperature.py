@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.numpy.recalibration import MAX_STEPS
+from uncertainty_metrics.numpy.recalibration import MAX_STEPS, ROUNDING
 from uncertainty_metrics.tensorflow import _inputs, _sums
 
 # Newton doubles the digits: the step after one as small as this is the last.
@@ -93,10 +93,12 @@ def inverse_temperature(
 
     zero, infinity = tf.constant(0, dtype), tf.constant(np.inf, dtype)
     slope, curvature = derivatives(zero)
+    size = _sums.mean(tf.abs(moments(rows, zero)[1] - rows.at_label), weights)
+    flat = slope >= -ROUNDING * np.finfo(dtype.as_numpy_dtype).eps * size
     wrong = rows.at_label < 0
     separable = ~tf.reduce_any(wrong if weights is None else wrong & (weights > 0))
-    limit = tf.where(slope >= 0, zero, infinity)
-    at_limit = (slope >= 0) | separable
+    limit = tf.where(flat, zero, infinity)
+    at_limit = flat | separable
     beta = -slope / curvature
     if start is not None:
         beta = tf.where((start > 0) & (start < infinity), start, beta)

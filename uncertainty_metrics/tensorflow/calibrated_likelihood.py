@@ -62,11 +62,12 @@ def _calibrated_likelihood(
     _, scores, valid = tf.while_loop(
         lambda step, *_: step < folds * repeats,
         add_fold,
-        (tf.constant(0), tf.zeros_like(weights), tf.reduce_max(index) >= folds - 1),
+        (tf.constant(0), tf.zeros_like(weights), tf.constant(True)),
     )
     score = _sums.mean(scores, weights) / tf.cast(repeats, scores.dtype)
     infinity = tf.constant(np.inf, score.dtype)
-    return tf.where(impossible, infinity, score), valid | impossible
+    enough = tf.reduce_max(index) >= folds - 1
+    return tf.where(impossible, infinity, score), (valid | impossible) & enough
 
 
 @twin(declared.calibrated_negative_log_likelihood)
