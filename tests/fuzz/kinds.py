@@ -39,7 +39,7 @@ KINDS = {
     "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
     "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
     "logits": Kind(logits.NAMES, logits.check),
-    "mixtures": Kind(mixtures.NAMES, mixtures.check, 2),
+    "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
     "threads": Kind(streams.STREAMS, streams.check_threads, 10),
     "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
     "states": Kind(streams.STREAMS, files.check_state, 10),
