@@ -226,6 +226,8 @@ def test_logits_ignored_labels_and_images(row, options, rng):
     labels = rng.integers(0, 3, [2, 3, 4])
     labels[0, 1] = 255
     case = row.metric_cases[0][1]
+    if not row.sketched:  # Few cells do not tell any logits apart.
+        options = {k: v for k, v in options.items() if k != "sketch_bits"}
     metric = make(row, options, from_logits=True, ignore_index=255)
     metric.update_state(labels, logits, sample_weight=[1.0, 2.0])
     expected = row.expected_of(
