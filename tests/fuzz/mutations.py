@@ -95,9 +95,10 @@ def _reshaped(rng, array):
 
 
 def single(array):
-    """Rounds float64 to float32, which a Python number is in TensorFlow."""
+    """Rounds wide floats to float32, which a Python number is in TensorFlow."""
+    wide = array.dtype in (np.float64, np.longdouble)
     with np.errstate(all="ignore"):
-        return array.astype(np.float32) if array.dtype == np.float64 else array
+        return array.astype(np.float32) if wide else array
 
 
 def _unaligned(array):

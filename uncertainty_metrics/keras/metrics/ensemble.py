@@ -49,7 +49,7 @@ class _UncertaintyScorer:
         if given.rank == 1 and not given.is_compatible_with(expected):
             raise _checks.error(
                 "y_true",
-                f"of as many examples as y_pred, {expected[0]}",
+                f"of as many examples as y_pred, {[*expected, 1][0]}",
                 f"shape {list(y_true.shape)}",
             )
         return _scorers.Batch(tf.reshape(labels, [-1]), rows), labels
