@@ -41,14 +41,15 @@ def _cast(rng, array):
     dtype = np.dtype(_DTYPES[rng.integers(len(_DTYPES))])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        if dtype.kind in "iuM":
-            array = np.nan_to_num(array, posinf=9, neginf=0)
-        if dtype.kind == "M":
-            array = array.astype(np.int64)
         try:
-            return array.astype(dtype)
+            whole = array
+            if dtype.kind in "iuM":
+                whole = np.nan_to_num(array, posinf=9, neginf=0)
+            if dtype.kind == "M":
+                whole = whole.astype(np.int64)
+            return whole.astype(dtype)
         except (ArithmeticError, AttributeError, TypeError, ValueError):
-            # From objects, or between extension types.
+            # From objects or text, or between extension types.
             return array
 
 

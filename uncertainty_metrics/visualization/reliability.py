@@ -311,7 +311,7 @@ def _draw_grid(
                 panel.tick_params(labelbottom=False)
         if title is not None:
             figure.suptitle(title)
-        _legend(figure, panels, columns=5 if len(panels) > 3 else 2)
+        _legend(figure, panels, columns=5 if columns > 3 else max(columns, 2))
     return panels
 
 
