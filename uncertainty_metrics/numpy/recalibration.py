@@ -118,6 +118,8 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
         _, means, variances = _moments(rows.z, rows.possible, beta)
         slope = rows.mean(means - rows.at_label)
         low, high = (beta, high) if slope < 0 else (low, beta)
+        if high - low <= _LAST_STEP * low:  # Where rounding makes larger steps.
+            return beta
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.divide(slope, rows.mean(variances))
         if abs(step) <= _LAST_STEP * beta:

@@ -83,7 +83,9 @@ def inverse_temperature(
     def step(beta, low, high, last, done):
         slope, curvature = derivatives(beta)
         low, high = tf.where(slope < 0, beta, low), tf.where(slope < 0, high, beta)
-        newton = slope / curvature
+        # Where rounding makes larger steps than the bracket has.
+        closed = high - low <= _LAST_STEP[dtype] * low
+        newton = tf.where(closed, tf.zeros_like(beta), slope / curvature)
         done = tf.abs(newton) <= _LAST_STEP[dtype] * beta
         target = beta - newton
         fast = (low < target) & (target < high) & (tf.abs(slope) < last / 2)
