@@ -1,5 +1,6 @@
 """A saved model loads in a process that imported `uncertainty_metrics.keras`."""
 
+import pathlib
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+import uncertainty_metrics.keras as um_keras
 
 pytestmark = pytest.mark.keras
 
@@ -36,7 +38,6 @@ for path in sys.argv[1:]:
 """
 
 
-@pytest.mark.first(2)
 def test_models_load_in_a_new_process(tmp_path):
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Input([3]), keras.layers.Dense(3, activation="softmax")]
@@ -66,6 +67,11 @@ def test_models_load_in_a_new_process(tmp_path):
         assert loss_name == "BrierLoss"
         values = sorted(map(float, values))
         np.testing.assert_allclose(values, sorted(expected), rtol=1e-5)
+
+
+def test_all_modules_of_metrics_are_imported_together():
+    folder = pathlib.Path(um.__file__).parent / "keras" / "metrics"
+    assert {path.stem for path in folder.glob("[a-z]*.py")} <= set(um_keras.__all__)
 
 
 def test_one_class_makes_keras_know_all():
