@@ -181,7 +181,7 @@ _MANY = 10**5
 
 
 def _number_of_classes(rng, shape):
-    if rng.random() < 0.02 and math.prod(shape) < 50:
+    if rng.random() < 0.02 and math.prod(shape) < 20:
         return _MANY
     return int(rng.choice([1, 2, 3, 3, 5, 40, 67, 100]))
 

@@ -41,16 +41,11 @@ def _cast(rng, array):
     dtype = np.dtype(_DTYPES[rng.integers(len(_DTYPES))])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        try:
-            whole = array
-            if dtype.kind in "iuM":
-                whole = np.nan_to_num(array, posinf=9, neginf=0)
-            if dtype.kind == "M":
-                whole = whole.astype(np.int64)
-            return whole.astype(dtype)
-        except (ArithmeticError, AttributeError, TypeError, ValueError):
-            # From objects or text, or between extension types.
-            return array
+        if dtype.kind in "iuM":
+            array = np.nan_to_num(array, posinf=9, neginf=0)
+        if dtype.kind == "M":
+            array = array.astype(np.int64)
+        return array.astype(dtype)
 
 
 def _value(rng, array):
@@ -144,6 +139,16 @@ _MUTATIONS = (
 )
 
 
+def _mutated_once(rng, array):
+    """Returns the array after a change, or as it is if that cannot be made: of text or
+    objects to numbers, of a type to what it does not hold, of extension types.
+    """
+    try:
+        return _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, array)
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        return array
+
+
 def _arrays(arguments):
     return [name for name, value in arguments.items() if isinstance(value, np.ndarray)]
 
@@ -171,8 +176,7 @@ def build(target: Function, seed: int) -> tuple[Arguments, int]:
         if not names:
             break
         name = names[rng.integers(len(names))]
-        mutation = _MUTATIONS[rng.integers(len(_MUTATIONS))]
-        arguments[name] = mutation(rng, arguments[name])
+        arguments[name] = _mutated_once(rng, arguments[name])
         changes += 1
         if rng.random() < 0.05:
             other = str(
@@ -190,5 +194,5 @@ def build(target: Function, seed: int) -> tuple[Arguments, int]:
 def mutated(rng, value):
     for _ in range(int(rng.choice([1, 1, 2]))):
         if isinstance(value, np.ndarray):
-            value = _MUTATIONS[rng.integers(len(_MUTATIONS))](rng, value)
+            value = _mutated_once(rng, value)
     return value

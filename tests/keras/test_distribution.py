@@ -150,6 +150,7 @@ def check(logs, expected):
         assert_equal(found, wanted)
 
 
+@pytest.mark.first(2)
 @every_group
 def test_evaluate(group, strategy, rng):
     data = data_of(group, rng)
@@ -381,6 +382,7 @@ def test_unequal_shares_count_as_with_the_losses_of_keras(strategy, rng):
     np.testing.assert_allclose(ours, step("mse", 0.75), rtol=2e-6, atol=2e-6)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("name", "reduction"), [*zip(LOSSES, 3 * ("none", "sum"), strict=True)]
 )

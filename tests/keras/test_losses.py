@@ -641,6 +641,7 @@ BASELINES = {
 }
 
 
+@pytest.mark.first(2)
 @every_class
 def test_training_and_evaluation_after_reload(row, rng, tmp_path):
     classifies = row.loss == "BrierLoss"

@@ -106,6 +106,7 @@ def test_impossible_labels_have_infinite_likelihood():
     np.testing.assert_allclose(metric.result(), np.log(2), rtol=1e-6)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_means_do_not_drift_over_batches(jit_compile):
     metric = um.CRPSNormal("identity")

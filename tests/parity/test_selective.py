@@ -46,6 +46,7 @@ def values(room, **data):
     return [getattr(room, name)(**data, **options) for name, options in FUNCTIONS]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_given_confidences(dtype, rng):
     confidences, correct, weights = make(rng, dtype=dtype)
@@ -136,6 +137,7 @@ def test_order_of_examples_does_not_matter(name, options, rng):
     assert float(first) == float(second)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_limits_that_a_share_equals_are_reached(dtype):
     confidences = np.arange(20, 0, -1).astype(dtype)
