@@ -104,7 +104,7 @@ def extent(arguments: Arguments) -> tuple[float, float]:
     """Returns the smallest and the largest size of the data, as arithmetic takes it."""
     sizes = []
     for name, value in arguments.items():
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple | memoryview):
             with contextlib.suppress(ValueError):  # Ragged.
                 value = np.asarray(value)
         if is_data(value):
