@@ -421,6 +421,8 @@ MIXTURES = [
         [("Normal", (-1e3, 1e-6)), ("Normal", (0, 3)), ("Normal", (2, 1e3))],
     ),
     ([1e-9, 1 - 1e-9], [("Normal", (0, 1)), ("Normal", (1, 1))]),
+    # Right of the narrow one both tails are heavy.
+    ([0.002, 0.998], [("StudentT", (1.5, 10, 0.02)), ("StudentT", (1.5, 1, 3))]),
 ]
 
 

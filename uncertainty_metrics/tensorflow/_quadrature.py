@@ -43,9 +43,12 @@ if TYPE_CHECKING:
 
 # Odd, so that every other node is a rule of its own that tells the error.
 NUM_NODES = 129
-# The same within so many scales of an end of a piece, and for what is beyond.
-PIECE_NODES = 49
+# The same within so many scales of an end of a piece; and for what is beyond, where
+# most is within so much of the logarithm of the distance.
+NEAR_NODES = 49
 _NEAR = 40.0
+FAR_NODES = 65
+_LOG_SCALE = 8.0
 # A score is refused where that rule differs by more than this part of the score.
 ERROR_LIMIT = 1e-2
 # Integers on which the CDF of a discrete distribution, or component, is summed; eager
@@ -166,10 +169,11 @@ def _half_nodes(
     length = tf.abs(end - start)
     sign = tf.sign(end - start)
     near = tf.minimum(length, _NEAR * scale)
-    nodes, weights = _nodes(start, start + sign * near, scale, PIECE_NODES)
+    nodes, weights = _nodes(start, start + sign * near, scale, NEAR_NODES)
     tiny = np.finfo(start.dtype.as_numpy_dtype).tiny
     span = tf.math.log(tf.maximum(length / tf.maximum(near, tiny), 1))
-    steps, step_weights = _nodes(tf.zeros_like(span), span, span, PIECE_NODES)
+    scale = tf.constant(_LOG_SCALE, span.dtype)
+    steps, step_weights = _nodes(tf.zeros_like(span), span, scale, FAR_NODES)
     distance = near * tf.exp(steps)
     return (
         tf.concat([nodes, start + sign * distance], axis=0),
@@ -321,7 +325,7 @@ def _continuous_in_pieces(
             cdf.below(tf.where(is_right, some, nodes)),
         )
         valid &= _is_monotone(tf.where(is_right, tail, tail[::-1])) | ~apart
-        tails = (tail[: 2 * PIECE_NODES], tail[2 * PIECE_NODES :][::-1])
+        tails = (tail[: NEAR_NODES + FAR_NODES], tail[NEAR_NODES + FAR_NODES :][::-1])
         for (_, weights), values in zip(rules, tails, strict=True):
             terms = values * tf.where(in_b, values - 2, values)
             # A plateau may be so long that few of the nodes are on it.
