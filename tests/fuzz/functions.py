@@ -135,10 +135,7 @@ def in_graph(
     }
     rest = {name: value for name, value in arguments.items() if name not in data}
     try:
-        tensors = {  # TensorFlow takes bytes in another order for what they are not.
-            name: tf.constant(value.astype(value.dtype.newbyteorder("=")))
-            for name, value in data.items()
-        }
+        tensors = {name: tf.constant(value) for name, value in data.items()}
     except (TypeError, ValueError):
         return None
 

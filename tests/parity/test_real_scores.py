@@ -256,3 +256,9 @@ def test_bad_options_raise(room, row, rng):
     for options, word in row.bad_options:
         with pytest.raises(ValueError, match=word):
             score(room, row, options, arguments)
+
+
+def test_bytes_in_another_order_are_the_same_numbers_in_a_graph():
+    labels, lower, upper = np.array([[0.5, 3.0], [0.0, 0.25], [1.0, 2.0]], ">f8")
+    function = tf.function(lambda: um.interval_score(labels, lower, upper, alpha=0.5))
+    np.testing.assert_allclose(function(), [1.0, 5.75])

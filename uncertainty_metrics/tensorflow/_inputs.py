@@ -120,6 +120,9 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
         raise _checks.error(name, "a dense tensor", type(value).__name__)
     if isinstance(value, memoryview | array.array):  # As sequences they were float32.
         value = np.asarray(value)
+    if isinstance(value, np.ndarray) and not value.dtype.isnative:
+        # In a graph TensorFlow takes their bytes for those of other numbers.
+        value = value.astype(value.dtype.newbyteorder("="))
     try:
         masked = np.ma.is_masked(value)
         tensor = None if masked else tf.convert_to_tensor(value)
