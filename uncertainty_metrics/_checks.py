@@ -177,7 +177,8 @@ def layout(
     labels, predictions = tuple(labels), tuple(predictions)
     binary = _is_binary(labels, predictions)
     if binary is None:
-        if _is_binary(predictions, labels) is not None:
+        known = None not in labels + predictions
+        if known and _is_binary(predictions, labels) is not None:
             raise ValueError(
                 f"{SWAPPED} Received: {labels_name} of shape {list(labels)}, {name} of "
                 f"shape {list(predictions)}"

@@ -21,7 +21,8 @@ def _unknown(rng, size, examples):
     classes from examples.
     """
     shape = [None if rng.random() < 0.5 else n for n in size]
-    needed = None in shape[examples:] or (len(shape) > 1 and shape[-1] is None)
+    last = shape[-2:] if shape[-1:] == [1] else shape[-1:]  # Labels of [..., 1].
+    needed = None in shape[examples:] or (len(shape) > 1 and None in last)
     return shape, not needed
 
 
