@@ -80,7 +80,9 @@ def calibrated_negative_log_likelihood(**data):
     if not examples.from_logits:
         right = _inputs.rows_in_range(examples.predictions)
         in_range = _inputs.live_rows(examples.weights, right)
-        values = tf.math.log(values)
+        # Equal probabilities are equal so: TensorFlow's logarithm of the same number
+        # depends on its place.
+        values = tf.math.log(values / tf.reduce_max(values, axis=-1, keepdims=True))
     rows, _, valid = _temperature.rows_of(examples, values)
     score, possible = _calibrated_likelihood(
         rows, examples.weights, count, tf.constant(keys)
