@@ -212,7 +212,8 @@ def weights_and_ignored(
         usable = tf.reduce_all(right) & (tf.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
-        wide = labels if labels.dtype.is_floating else tf.cast(labels, tf.int64)
+        floating = labels.dtype.is_floating  # In float16, too large is infinite.
+        wide = tf.cast(labels, sum_dtype(labels) if floating else tf.int64)
         kept = wide != tf.cast(ignore_index, wide.dtype)
         if labels.dtype == tf.uint64:  # Numbers beyond int64 became negative.
             kept |= wide < 0
