@@ -93,10 +93,11 @@ class CalibrationSpec:
 
     def replaced(self, arguments: Mapping[str, Any]) -> CalibrationSpec:
         """Returns the options among the arguments of a function, these for the rest."""
-        given = {name: arguments[name] for name in vars(self) if name in arguments}
-        for name, value in given.items():
-            if value is REQUIRED:
-                given[name] = None
+        given = {
+            name: None if arguments[name] is REQUIRED else arguments[name]
+            for name in vars(self)
+            if name in arguments
+        }
         return CalibrationSpec(**{**vars(self), **given})
 
     def check_classes(self, num_classes: int) -> None:

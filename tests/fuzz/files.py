@@ -201,8 +201,7 @@ def check_report(name: str, seed: int) -> str | None:
 
 def _built(path):
     built = report.build(report.read_predictions(path))
-    with contextlib.suppress(ValueError):  # As `write` refuses what is not defined.
-        json.dumps(built, allow_nan=False)
+    report.as_json(built)
     report.render(built)
 
 

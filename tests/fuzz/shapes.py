@@ -21,9 +21,9 @@ def _unknown(rng, size, examples):
     classes from examples.
     """
     shape = [None if rng.random() < 0.5 else n for n in size]
-    last = shape[-2:] if shape[-1:] == [1] else shape[-1:]  # Labels of [..., 1].
-    needed = None in shape[examples:] or (len(shape) > 1 and None in last)
-    return shape, not needed
+    readings = [shape, shape[:-1]] if shape[-1:] == [1] else [shape]  # Labels [..., 1].
+    hidden = any(len(read) > 1 and read[-1] is None for read in readings)
+    return shape, not (None in shape[examples:] or hidden)
 
 
 def check_function(name: str, seed: int) -> str | None:

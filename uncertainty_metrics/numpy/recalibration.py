@@ -366,7 +366,7 @@ def calibrated_negative_log_likelihood(
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
       >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
       >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
-      >>> bool(abs(score - doubled) < 1e-6), bool(0.56 < score < 0.62)
+      >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
       (True, True)
 
     References:

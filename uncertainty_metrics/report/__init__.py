@@ -103,13 +103,7 @@ def write(
     directory = pathlib.Path(directory)
     with errors_naming(report["source"]):
         pictures = {name: _png(figure) for name, figure in figures.items()}
-    try:
-        numbers = json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
-    except ValueError:
-        raise ReportError(
-            f"{report['source']}: its numbers are too large or too small to compute "
-            "with: a metric is not defined"
-        ) from None
+    numbers = as_json(report)
     contents = {
         "report.html": _html.page(report, pictures).encode(),
         **pictures,
@@ -121,6 +115,21 @@ def write(
         reason = getattr(failed, "strerror", None) or failed
         raise ReportError(f"{directory}: cannot write there: {reason}") from None
     return [directory / name for name in contents]
+
+
+def as_json(report: dict[str, Any]) -> str:
+    """Returns the numbers of a report, of `build`, as they are written.
+
+    Raises:
+      ReportError: a metric is not defined.
+    """
+    try:
+        return json.dumps(report, indent=2, allow_nan=False, ensure_ascii=False)
+    except ValueError:
+        raise ReportError(
+            f"{report['source']}: its numbers are too large or too small to compute "
+            "with: a metric is not defined"
+        ) from None
 
 
 def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:

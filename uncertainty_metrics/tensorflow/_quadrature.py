@@ -172,8 +172,8 @@ def _half_nodes(
     nodes, weights = _nodes(start, start + sign * near, scale, NEAR_NODES)
     tiny = np.finfo(start.dtype.as_numpy_dtype).tiny
     span = tf.math.log(tf.maximum(length / tf.maximum(near, tiny), 1))
-    scale = tf.constant(_LOG_SCALE, span.dtype)
-    steps, step_weights = _nodes(tf.zeros_like(span), span, scale, FAR_NODES)
+    most = tf.constant(_LOG_SCALE, span.dtype)
+    steps, step_weights = _nodes(tf.zeros_like(span), span, most, FAR_NODES)
     distance = near * tf.exp(steps)
     return (
         tf.concat([nodes, start + sign * distance], axis=0),

@@ -77,11 +77,11 @@ def inverse_temperature(
 
     def derivatives(beta):
         _, means, variances = moments(rows, beta)
-        slope = _sums.mean(means - rows.at_label, weights)
-        return slope, _sums.mean(variances, weights)
+        gaps = means - rows.at_label
+        return gaps, _sums.mean(gaps, weights), _sums.mean(variances, weights)
 
     def step(beta, low, high, last, done):
-        slope, curvature = derivatives(beta)
+        _, slope, curvature = derivatives(beta)
         low, high = tf.where(slope < 0, beta, low), tf.where(slope < 0, high, beta)
         # Where rounding makes larger steps than the bracket has.
         closed = high - low <= _LAST_STEP[dtype] * low
@@ -94,8 +94,8 @@ def inverse_temperature(
         return tf.where(done, target, safe), low, high, tf.abs(slope), done
 
     zero, infinity = tf.constant(0, dtype), tf.constant(np.inf, dtype)
-    slope, curvature = derivatives(zero)
-    size = _sums.mean(tf.abs(moments(rows, zero)[1] - rows.at_label), weights)
+    gaps, slope, curvature = derivatives(zero)
+    size = _sums.mean(tf.abs(gaps), weights)
     flat = slope >= -ROUNDING * np.finfo(dtype.as_numpy_dtype).eps * size
     wrong = rows.at_label < 0
     separable = ~tf.reduce_any(wrong if weights is None else wrong & (weights > 0))
