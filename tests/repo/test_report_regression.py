@@ -15,10 +15,7 @@ from uncertainty_metrics.report import _sections_intervals
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
 PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")
 
-
-@pytest.fixture(autouse=True)
-def _in_a_directory_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def forecasts(rng, n=200, factor=1.0, bias=0.0):
