@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import stubs  # noqa: E402
+from scripts import completed_stubs, stubs  # noqa: E402
 from uncertainty_metrics import _spec, _statistics  # noqa: E402
 from uncertainty_metrics._spec import REQUIRED  # noqa: E402
 from uncertainty_metrics.tensorflow import _binning  # noqa: E402
@@ -125,11 +125,11 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    tables = stubs.filled()
+    tables = stubs.filled() | completed_stubs.texts()
     return found | {
         path: text
         for path, text in tables.items()
-        if path.read_text(encoding="utf-8") != text
+        if not (path.exists() and path.read_text(encoding="utf-8") == text)
     }
 
 

@@ -1,6 +1,7 @@
 """What a function on tensors takes over from its NumPy twin: everything but arithmetic.
 
-Signature, defaults and prose are declared once, in the NumPy function.
+Signature, defaults and prose are declared once, in the NumPy function; what many of
+those say of an argument, in a table that they share.
 """
 
 from __future__ import annotations
@@ -8,14 +9,66 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+RAISES = "ValueError: an argument is not as described."
 _OF_TENSORS = (
     "float32, or float64 where the predictions are. NaN in compiled code, where eager "
     "code raises ValueError for values."
 )
+
+
+def documented(*tables: Mapping[str, str], raises: str = RAISES) -> Callable[[F], F]:
+    """Completes the docstring of a function by what it shares with others.
+
+    Args:
+      *tables: what is said of an argument that the function does not describe itself,
+        by its name, in the first of the tables that has it.
+      raises: the section `Raises` of a function that has none.
+
+    Raises:
+      TypeError: an argument is described nowhere.
+    """
+    shared = ChainMap(*map(dict, tables))
+
+    def decorate(function: F) -> F:
+        if function.__doc__:  # Not under `python -OO`.
+            function.__doc__ = _completed(function, shared, raises)
+        return function
+
+    return decorate
+
+
+def _completed(
+    function: Callable[..., Any], shared: Mapping[str, str], raises: str
+) -> str:
+    text = inspect.cleandoc(function.__doc__ or "")
+    head, *parts = re.split(r"\n\n(?=[A-Z]\w+:\n)", text)
+    sections = dict(part.split(":\n", 1) for part in parts)
+    described = re.split(r"^  (?=\S)", sections.pop("Args", ""), flags=re.MULTILINE)
+    entries = {re.match(r"\W*\w*", own)[0]: own.rstrip("\n") for own in described}  # type: ignore[index]
+    lines = []
+    for parameter in inspect.signature(function).parameters.values():
+        name = str(parameter.replace(annotation=parameter.empty)).partition("=")[0]
+        if name not in entries and name not in shared:
+            raise TypeError(f"`{function.__name__}` does not describe `{name}`.")
+        said = entries.get(name) or textwrap.fill(
+            f"{name}: {shared[name]}", 82, subsequent_indent="    "
+        )
+        lines.append(f"  {said}")
+    returns = {"Returns": sections.pop("Returns")} if "Returns" in sections else {}
+    sections = {
+        "Args": "\n".join(lines),
+        **returns,
+        "Raises": sections.pop("Raises", f"  {raises}"),
+        **sections,
+    }
+    return "\n\n".join([head, *(f"{k}:\n{v}" for k, v in sections.items())])
 
 
 def docstring(declaration: Callable[..., Any]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import REQUIRED, CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ def bayesian_expected_calibration_error(
     ignore_index: int | None = ...,
     probs: ArrayLike | None = ...,
 ) -> np.ndarray: ...
+@_arguments.of_classifier
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,
@@ -209,9 +210,7 @@ def bayesian_expected_calibration_error(
       num_bins: number M of even bins.
       logits: instead of `probabilities`, their logarithms up to a constant, floating of
         the same shape.
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       labels_true: integers in [0, K), shape [...]. Required.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
       num_ece_samples: number of draws.
       prior_alpha: concentration of each of the 2M cells of the prior, positive; by
         default 1 / (2M), together the weight of one example.
@@ -222,15 +221,10 @@ def bayesian_expected_calibration_error(
         None draws anew in every run of a graph.
       sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the
         example twice, so larger weights make the posterior narrower.
-      ignore_index: examples with this label are left out.
-      probs: another name for `probabilities`.
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
       calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import numpy as np
@@ -275,6 +269,7 @@ def check_samples_shape(name: str, shape: _checks.Shape) -> None:
         )
 
 
+@_arguments.of_classifier
 def probability_of_lower_calibration_error(
     samples_a: ArrayLike, samples_b: ArrayLike
 ) -> float:
@@ -297,9 +292,6 @@ def probability_of_lower_calibration_error(
     Returns:
       The probability in [0, 1]; 1 if a is better for sure, 0.5 if neither is. The cost
       is O((S_a + S_b) log S_b).
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

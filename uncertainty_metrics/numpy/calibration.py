@@ -36,7 +36,7 @@ from uncertainty_metrics._spec import (
     CalibrationSpec,
     Norm,
 )
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def _error(preset: CalibrationSpec, arguments: dict[str, Any]) -> float:
     )
 
 
+@_arguments.of_classifier
 def bin_statistics(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -92,29 +93,9 @@ def bin_statistics(
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      max_prob: whether a score is the probability of the decision label (True) or of
-        every class (False).
-      class_conditional: whether every class is a group of its own.
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
       `accuracies` [groups, bins], 0 in empty bins. Those of even bins add.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -152,6 +133,7 @@ def general_calibration_error(
     datapoints_per_bin: int | None = ...,
     **keywords: Unpack[_binning.Keywords],
 ) -> float: ...
+@_arguments.of_classifier
 def general_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -183,8 +165,6 @@ def general_calibration_error(
     square and max the maximum; a class without scores counts 0.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
       max_prob: whether a score is the probability of the decision label, with outcome
         "the decision is right" (True), or of every class k, with outcome `label == k`
@@ -192,22 +172,10 @@ def general_calibration_error(
       class_conditional: whether every class (for `max_prob`, every decision) is a group
         of its own. Required.
       norm: "l1", "l2" or "max". Required.
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
       are biased upwards, the more so with more bins.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -222,6 +190,7 @@ def general_calibration_error(
     return _error(_BASE, locals())
 
 
+@_arguments.of_classifier
 def expected_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -251,23 +220,8 @@ def expected_calibration_error(
     hold a true error that is small against that. `debiased_calibration_error` and
     `calibration_test` take the noise into account.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -282,6 +236,7 @@ def expected_calibration_error(
     return _error(PRESETS["expected_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def maximum_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -301,23 +256,8 @@ def maximum_calibration_error(
 
       MCE = max_b |acc_b - conf_b|
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -332,6 +272,7 @@ def maximum_calibration_error(
     return _error(PRESETS["maximum_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def root_mean_squared_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -353,23 +294,10 @@ def root_mean_squared_calibration_error(
       RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
       datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -383,6 +311,7 @@ def root_mean_squared_calibration_error(
     return _error(PRESETS["root_mean_squared_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def static_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -402,23 +331,8 @@ def static_calibration_error(
 
       SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -432,6 +346,7 @@ def static_calibration_error(
     return _error(PRESETS["static_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def adaptive_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -453,23 +368,10 @@ def adaptive_calibration_error(
       ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
       datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -483,6 +385,7 @@ def adaptive_calibration_error(
     return _error(PRESETS["adaptive_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def thresholded_adaptive_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -503,23 +406,10 @@ def thresholded_adaptive_calibration_error(
     many classes from filling the bins; n is the weight of the scores that are left.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
       datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -533,6 +423,7 @@ def thresholded_adaptive_calibration_error(
     return _error(PRESETS["thresholded_adaptive_calibration_error"], locals())
 
 
+@_arguments.of_classifier
 def compute_all_metrics(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -547,23 +438,9 @@ def compute_all_metrics(
 ) -> dict[CalibrationKey, float]:
     """The general calibration error for every combination of its four choices.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-
     Returns:
       A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
       to the error in [0, 1].
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

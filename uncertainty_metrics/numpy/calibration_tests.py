@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _progress
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
-from uncertainty_metrics.numpy import _bin_draws, _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs
 
 __all__ = ["calibration_test"]
 
@@ -41,6 +41,7 @@ def _check_rows(examples: _inputs.Examples) -> None:
         )
 
 
+@_arguments.of_classifier
 def calibration_test(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -78,23 +79,12 @@ def calibration_test(
     O(B n + n K) for those of all classes.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      max_prob: whether a score is the probability of the decision label (True) or of
-        every class (False).
-      class_conditional: whether every class is a group of its own.
       norm: "l1", "l2" or "max".
       num_bins: number of bins. Fewer find small errors of one sign better, more find
         those that change their sign.
       num_resamples: number B of data sets that are drawn; p is at least 1 / (1 + B).
       seed: of the draws, all that `np.random.default_rng` takes. None draws anew in
         every call.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
       progress: whether to show a progress bar on stderr, which needs tqdm.
 
     Returns:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _crossfit, _inputs
+from uncertainty_metrics.numpy import _arguments, _crossfit, _inputs
 from uncertainty_metrics.numpy._crossfit import Weights
 from uncertainty_metrics.numpy._survival_curves import (
     FollowUp,
@@ -256,6 +256,7 @@ def _with_settings(arguments: dict[str, Any]) -> CensoredCalibrationError:
     return CensoredCalibrationError(**{f.name: arguments[f.name] for f in fields})
 
 
+@_arguments.of_classifier
 def censored_calibration_error(
     probs: ArrayLike,
     times: ArrayLike,
@@ -319,16 +320,12 @@ def censored_calibration_error(
       default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
         numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
       seed: of the folds, all that `np.random.default_rng` takes.
-      progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
       better and 0 is calibrated. O(n log n) time for each bandwidth tried, and O(n)
       times the bandwidths in the range of the forecasts for the curves; O(n) memory.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -353,6 +350,7 @@ def censored_calibration_error(
     return metric.rms_calibration_error(probs, times, event, hyperparam_range)
 
 
+@_arguments.of_classifier
 def censored_calibration_error_conf_int(
     probs: ArrayLike,
     times: ArrayLike,
@@ -402,14 +400,10 @@ def censored_calibration_error_conf_int(
       hyperparam_attempts: number of bandwidths tried.
       default_hyperparam_range: their range, as shares of n.
       seed: of the folds, all that `np.random.default_rng` takes.
-      progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       A named tuple (lower, estimate, upper) of roots, each >= 0; smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

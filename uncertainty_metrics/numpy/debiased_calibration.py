@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme
-from uncertainty_metrics.numpy import _binning
+from uncertainty_metrics.numpy import _arguments, _binning
 
 __all__ = ["debiased_calibration_error"]
 
@@ -20,6 +20,7 @@ def _unit(weights: np.ndarray | None) -> float:
     return 1.0 if weights is None else max(1.0, 1.0 / float(np.mean(weights)))
 
 
+@_arguments.of_classifier
 def debiased_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -59,31 +60,14 @@ def debiased_calibration_error(
     unbiased estimate is not unbiased, though far less biased than `rmsce`.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      max_prob: whether a score is the probability of the decision label (True) or of
-        every class (False).
-      class_conditional: whether every class is a group of its own.
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
       sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
         of examples; where the positive ones are less than 1 on average, they are scaled
         to an average of 1. A bin of less than 1.5 examples counts as one of one.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
       squared: whether to return the squared error, which may be negative.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
       calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, _pairwise
+from uncertainty_metrics.numpy import _arguments, _inputs, _pairwise
 
 __all__ = [
     "crps_normal_score",
@@ -33,6 +33,7 @@ def check_scales(name: str, scales: np.ndarray) -> None:
         raise _checks.error(name, "scales >= 0", _inputs.first(bad, scales))
 
 
+@_arguments.of_classifier
 def crps_normal_score(
     labels: ArrayLike, means: ArrayLike, stddevs: ArrayLike
 ) -> np.ndarray:
@@ -51,9 +52,6 @@ def crps_normal_score(
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels.
       Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -105,6 +103,7 @@ def check_estimator(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@_arguments.of_classifier
 def crps_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
@@ -132,9 +131,6 @@ def crps_score(
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
       is >= 0; an unbiased score of few samples may be negative. O(m log m).
 
-    Raises:
-      ValueError: an argument is not as described.
-
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> float(um.crps_score(0.0, [-1.0, 1.0]))
@@ -157,6 +153,7 @@ def crps_score(
     return error - _pairwise.pairwise_spread(samples, fair=estimator == "fair")
 
 
+@_arguments.of_classifier
 def pinball_loss(
     labels: ArrayLike,
     quantile_predictions: ArrayLike,
@@ -179,9 +176,6 @@ def pinball_loss(
     Returns:
       Losses of the shape of the predictions, >= 0, in the unit of the labels.
       Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -257,6 +251,7 @@ def interval_score(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@_arguments.of_classifier
 def energy_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
@@ -283,9 +278,6 @@ def energy_score(
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
       is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
       O(m d) for each forecast.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 
 __all__ = [
     "compare_information_criteria",
@@ -241,6 +241,7 @@ def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:
     return InformationCriterion(*_mean_and_sem(values))
 
 
+@_arguments.of_classifier
 def negative_waic(
     logp: ArrayLike, waic_type: WaicType = "waic1"
 ) -> InformationCriterion:
@@ -267,9 +268,6 @@ def negative_waic(
       instance. Each has the shape [...] of the axes behind the second, a float for
       [n, m]. Higher is better. Warns where the variance of an instance exceeds 0.4.
 
-    Raises:
-      ValueError: an argument is not as described.
-
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
@@ -286,6 +284,7 @@ def negative_waic(
     return _by_variance(logp, waic_type)
 
 
+@_arguments.of_classifier
 def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterion:
     """Importance sampling cross-validation criterion (ISCV).
 
@@ -305,9 +304,6 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
       instance. Each has the shape [...] of the axes behind the second, a float for
       [n, m]. Higher is better. Warns where the variance of logp over the draws of an
       instance exceeds 0.4.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

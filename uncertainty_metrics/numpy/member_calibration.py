@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
 from uncertainty_metrics.numpy.ensemble import _predictions
 
@@ -125,6 +125,7 @@ def _calibration(statistics: list[BinStatistics]) -> EnsembleCalibration:
     )
 
 
+@_arguments.of_classifier
 def ensemble_calibration(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -149,21 +150,14 @@ def ensemble_calibration(
     members that are underconfident, as those trained with strong Mixup are.
 
     Args:
-      labels: integers in [0, K), shape [...].
       logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
         [..., M, 1] for the logit of class 1 against class 0.
       probabilities: instead of `logits`, in [0, 1], of the same shape.
       ensemble_axis: the axis of the members, any but the last.
-      num_bins: number of bins.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       An `EnsembleCalibration`, float64; its `verdict` says in words what averaging did.
       Bins are decided in the precision that is passed.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

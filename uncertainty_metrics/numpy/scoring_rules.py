@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 
 __all__ = [
     "brier_decomposition",
@@ -58,6 +58,7 @@ def reduced(
     return weighted
 
 
+@_arguments.of_classifier
 def brier_score(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -73,21 +74,13 @@ def brier_score(
       Brier = sum_k p_k^2 - 2 p_y
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`.
-      aggregate: whether to return the mean instead of a score for each example.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
         classes that is twice the mean squared error of P(class 1).
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
       for `zero_based`. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -120,6 +113,7 @@ def brier_score(
     return reduced(examples, scores, aggregate)
 
 
+@_arguments.of_classifier
 def negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -132,20 +126,12 @@ def negative_log_likelihood(
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`; the value keeps its precision where the
         probability of the label underflows.
-      aggregate: whether to return the mean instead of a score for each example.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
       had probability 0. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -203,6 +189,7 @@ def _means_of_decisions(
     return means, shares
 
 
+@_arguments.of_classifier
 def brier_decomposition(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -225,18 +212,11 @@ def brier_decomposition(
     decision are equal; `brier_decomposition_exact` sums to it for any data.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability)`: in [-1, -1/K]; in [0, 1],
       larger is better; in [0, 2], smaller is better and 0 is calibrated.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -266,6 +246,7 @@ def brier_decomposition(
     )
 
 
+@_arguments.of_classifier
 def brier_decomposition_exact(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -286,19 +267,12 @@ def brier_decomposition_exact(
               + within_bin_variance - within_bin_covariance
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
       within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
       that of `brier_decomposition`; smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

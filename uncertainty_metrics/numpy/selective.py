@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs, _ranking
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking
 
 __all__ = [
     "accuracy",
@@ -169,6 +169,7 @@ def _least_mean_risk(groups: _ranking.Groups) -> float:
     return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
 
 
+@_arguments.of_classifier
 def area_under_risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -190,22 +191,13 @@ def area_under_risk_coverage_curve(
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
         of examples; where the positive ones are less than 1 on average, they are scaled
         to an average of 1.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A number in [0, 1]. Smaller is better; the error rate where confidence tells
       nothing.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -223,6 +215,7 @@ def area_under_risk_coverage_curve(
     return _mean_risk(groups)
 
 
+@_arguments.of_classifier
 def excess_aurc(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -244,20 +237,11 @@ def excess_aurc(
     examples, and their value so much larger, also in the best order.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       sample_weight: finite and >= 0, broadcastable to the labels; as in `aurc`.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A number in [0, 1]. Smaller is better; 0 where every right decision is more
       confident than every wrong one.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -277,6 +261,7 @@ def excess_aurc(
     return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
 
 
+@_arguments.of_classifier
 def area_under_generalized_risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -298,21 +283,9 @@ def area_under_generalized_risk_coverage_curve(
 
     where AUROC is that of the confidence for right against wrong decisions.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-
     Returns:
       A number in [0, 1/2], the probability that a random example is wrong and more
       confident than another one. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -330,6 +303,7 @@ def area_under_generalized_risk_coverage_curve(
     return area / float(groups.masses[-1]) ** 2
 
 
+@_arguments.of_classifier
 def risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -342,24 +316,12 @@ def risk_coverage_curve(
 ) -> RiskCoverageCurve:
     """Risk and coverage at every threshold on the confidence.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
       confidence, the highest first: the share of the examples with this confidence or
       more, in (0, 1]; the share of errors among them, in [0, 1]; and the confidence, a
       probability unless `confidences` were passed. TensorFlow's compiled code, whose
       sizes are static, has an entry for each example and repeats the last one.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -385,6 +347,7 @@ def risk_coverage_curve(
     return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
 
 
+@_arguments.of_classifier
 def coverage_at_risk(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -402,20 +365,10 @@ def coverage_at_risk(
     The risk need not grow with the coverage: the largest coverage counts.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       risk: largest share of errors among the examples that are decided, in [0, 1].
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -434,6 +387,7 @@ def coverage_at_risk(
     return float(np.max(groups.coverages, where=fits, initial=0.0))
 
 
+@_arguments.of_classifier
 def risk_at_coverage(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -450,20 +404,10 @@ def risk_at_coverage(
     Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       coverage: least share of the examples that is decided, in (0, 1].
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A share in [0, 1]. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -482,6 +426,7 @@ def risk_at_coverage(
     return float(groups.risks[np.argmax(reached)])
 
 
+@_arguments.of_classifier
 def oracle_collaborative_accuracy(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -499,21 +444,11 @@ def oracle_collaborative_accuracy(
     it may take a part, which has the errors of that part on average.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       fraction: share of the examples that the oracle decides, in [0, 1].
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A share in [0, 1], at least the accuracy and at least `fraction`. Larger is
       better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -534,6 +469,7 @@ def oracle_collaborative_accuracy(
     return float(1 - misses / total)
 
 
+@_arguments.of_classifier
 def accuracy(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -546,19 +482,11 @@ def accuracy(
     """Accuracy: the share of right decisions.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
       labels_predicted: decision labels, shape of the labels; by default the argmax, the
         lowest of equals.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A share in [0, 1]. Larger is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics.numpy import _inputs, detection, member_calibration
+from uncertainty_metrics.numpy import _arguments, _inputs, detection, member_calibration
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["ensemble_calibration_diagram", "uncertainty_histogram"]
@@ -26,6 +26,7 @@ _POINT = 150
 _MIN_GAP = 0.05
 
 
+@_arguments.plot
 def ensemble_calibration_diagram(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -47,24 +48,13 @@ def ensemble_calibration_diagram(
     above its members, and they above 0, averaging made calibration worse.
 
     Args:
-      labels: integers in [0, K), shape [...].
       logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
         [..., M, 1] for the logit of class 1 against class 0.
       probabilities: instead of `logits`, in [0, 1], of the same shape.
       ensemble_axis: the axis of the members, any but the last.
-      num_bins: number of bins.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -145,6 +135,7 @@ def _draw_calibration(
         )
 
 
+@_arguments.plot
 def uncertainty_histogram(
     uncertainties: Mapping[str, ArrayLike] | ArrayLike,
     *,
@@ -166,17 +157,10 @@ def uncertainty_histogram(
       num_bins: number of bins, of equal width between the least and the largest
         uncertainty of all sets.
       density: whether each histogram has area 1, or counts examples.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
       xlabel: name of the uncertainty.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import bayesian_calibration
+from uncertainty_metrics.numpy import _arguments, bayesian_calibration
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = ["draw_posteriors"]
@@ -45,6 +45,7 @@ def _common_edges(samples: list[np.ndarray]) -> np.ndarray:
     return np.linspace(low, high, int(np.clip(number, _MIN_BINS, _MAX_BINS)) + 1)
 
 
+@_arguments.plot
 def draw_posteriors(
     samples: Mapping[str, ArrayLike], *, title: str | None = None, ax: Any = None
 ) -> Any:
@@ -64,16 +65,9 @@ def draw_posteriors(
       samples: from the name of each model to its draws, finite, shape [S], such as
         `bayesian_expected_calibration_error` returns them. The numbers of draws may
         differ.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> from matplotlib.figure import Figure

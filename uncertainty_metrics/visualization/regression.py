@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import regression
+from uncertainty_metrics.numpy import _arguments, regression
 from uncertainty_metrics.numpy.regression import _forecasts
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
@@ -39,6 +39,7 @@ _MAX_Z = 6.0
 _NUM_Z_BINS = 40
 
 
+@_arguments.plot_of_forecasts
 def plot_reliability_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -60,24 +61,11 @@ def plot_reliability_diagram(
     (overconfident).
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0, of the same shape.
-      targets: what came, of the same shape.
-      n_bins: number of levels of coverage, from 0.1 to 0.99.
-      mask: True for the examples to include; all by default.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
-      title: title of the diagram.
       color: color of the curve.
       show_ece: whether the legend has the expected calibration error.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -171,6 +159,7 @@ def _figure(figsize: Any) -> Any:
     return _axes.new_figure(width, height)
 
 
+@_arguments.plot_of_forecasts
 def plot_calibration_comparison(
     results: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
     n_bins: int = 10,
@@ -182,17 +171,11 @@ def plot_calibration_comparison(
     Args:
       results: from the name of each model to its (predictions, uncertainties, targets),
         as `plot_reliability_diagram` takes them.
-      n_bins: number of levels of coverage, from 0.1 to 0.99.
-      figsize: width and height of the figure in inches.
       colors: from the name of each model to its color; by default colors that are told
         apart with any color vision.
 
     Returns:
       The matplotlib Figure, one of pyplot, which is not shown.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import matplotlib.pyplot as plt
@@ -269,6 +252,7 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
     return [given[name] for name in names]
 
 
+@_arguments.plot_of_forecasts
 def plot_uncertainty_vs_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -287,24 +271,12 @@ def plot_uncertainty_vs_error(
     diagonal where they are normal.
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0, of the same shape.
-      targets: what came, of the same shape.
-      mask: True for the examples to include; all by default.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
-      title: title of the diagram.
       color: color of the points.
       show_correlation: whether the legend has Pearson's correlation of the two, which
         is not defined where one of them is constant.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -355,6 +327,7 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> str:
     return f"Correlation = {np.corrcoef(x, y)[0, 1]:.3f}"
 
 
+@_arguments.plot_of_forecasts
 def create_calibration_report(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -373,20 +346,10 @@ def create_calibration_report(
     are those of `evaluate_calibration`.
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0, of the same shape.
-      targets: what came, of the same shape.
-      mask: True for the examples to include; all by default.
       model_name: name of the model, for the title.
-      figsize: width and height of the figure in inches.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Figure, one of pyplot, which is not shown.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import matplotlib.pyplot as plt
@@ -445,6 +408,7 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     _series.finish(ax, False, "z-scores")
 
 
+@_arguments.plot_of_forecasts
 def plot_pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -471,19 +435,11 @@ def plot_pit_histogram(
         `probability_integral_transform` or `quantile_pit`; or a `PITInterval`, as those
         of `sample_pit`.
       n_bins: number of bins of equal width.
-      mask: True for the examples to include; all by default.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
-      title: title of the diagram.
       color: color of the bars.
       consistency_band: level in (0, 1) of the band; None draws none.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

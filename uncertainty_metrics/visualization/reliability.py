@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, YAxis
+from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.visualization import _axes, _series
 from uncertainty_metrics.visualization.reliability_curves import (
     BinIntervals,
@@ -60,6 +61,7 @@ _BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
 _DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
 
 
+@_arguments.plot
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -97,23 +99,11 @@ def reliability_diagram(
     0.95 leaves out about one of 20 bins of a calibrated model.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
-        names of some models to theirs, as any of the arrays may be.
-      num_bins: number of bins.
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
       class_conditional: whether to draw one panel per class: for "accuracy" of the
         examples decided as that class, for "frequency" of that class's probability.
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
       error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
         0.95; None draws none.
       consistency_band: level in (0, 1) of the band where a calibrated model would have
@@ -130,10 +120,6 @@ def reliability_diagram(
     Returns:
       The matplotlib Axes; with `class_conditional`, an array of them in the order of
       the classes, shape [panels] or that of `ax`.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -181,6 +167,7 @@ def reliability_diagram(
     )
 
 
+@_arguments.plot
 def draw_reliability(
     curve: ReliabilityCurve,
     *,
@@ -204,10 +191,6 @@ def draw_reliability(
 
     Returns:
       The matplotlib Axes, or an array of them.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -17,7 +17,7 @@ from uncertainty_metrics._spec import (
     YAxis,
 )
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _bin_draws, _binning
+from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning
 from uncertainty_metrics.visualization import _series
 
 __all__ = [
@@ -142,6 +142,7 @@ def curve_from_statistics(
     )
 
 
+@_arguments.of_classifier
 def reliability_curve(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -176,19 +177,7 @@ def reliability_curve(
     (*) with `positive_class=True`.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      num_bins: number of bins.
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      class_conditional: whether every class is a group of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      logits: instead of `probabilities`, floating of the same shape.
-      probs: another name for `probabilities`.
-      labels_predicted: decision labels, shape of the labels; by default the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
       error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
         0.95; None for none.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
@@ -197,9 +186,6 @@ def reliability_curve(
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

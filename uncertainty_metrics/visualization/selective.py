@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs, _ranking, selective
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, selective
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
@@ -89,6 +89,7 @@ class RejectionCurve(NamedTuple):
         return float(gain / best) if best > 0 else np.nan
 
 
+@_arguments.of_classifier
 def accuracy_confidence_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -106,23 +107,14 @@ def accuracy_confidence_curve(
     `correct`, which is 0 for them.
 
     Args:
-      labels: integers in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
         largest.
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
         the distinct `confidences`, ascending. They are compared in the precision of the
         probabilities or confidences.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       An `AccuracyConfidenceCurve(thresholds, accuracies, shares)`, float64.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -204,6 +196,7 @@ def _unlabelled(
         raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
 
 
+@_arguments.of_classifier
 def rejection_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -229,23 +222,14 @@ def rejection_curve(
     which without examples out of distribution is one less the risk at coverage k / n.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-      logits: instead of `probabilities`, floating of the same shape.
       ood_probabilities: with `probabilities`, those out of distribution; any number of
         examples, otherwise the same shape.
       ood_logits: with `logits`, those out of distribution.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       ood_confidences: with `confidences`, those out of distribution, of any shape.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A `RejectionCurve(rejected, accuracies, maximum)`, float64 of shape [n], with the
       property `rejection_ratio`.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -283,6 +267,7 @@ def rejection_curve(
     )
 
 
+@_arguments.plot
 def risk_coverage_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -304,25 +289,8 @@ def risk_coverage_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
-    Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
-        names of some models to theirs, as any of the arrays may be.
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
-
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -418,6 +386,7 @@ def _fit(
     ax.set_ylim(low - below * height, high + above * height)
 
 
+@_arguments.plot
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -439,25 +408,10 @@ def accuracy_confidence_diagram(
     beyond the limits of the axis.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
-        names of some models to theirs, as any of the arrays may be.
-      logits: instead of `probabilities`, floating of the same shape.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       thresholds: as in `accuracy_confidence_curve`.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
 
     Returns:
       The matplotlib Axes of the accuracies.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -496,6 +450,7 @@ def accuracy_confidence_diagram(
     return ax
 
 
+@_arguments.plot
 def rejection_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -520,26 +475,12 @@ def rejection_diagram(
     beyond the limits of the axis.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
-        names of some models to theirs, as any of the arrays may be.
-      logits: instead of `probabilities`, floating of the same shape.
       ood_probabilities: with `probabilities`, those out of distribution.
       ood_logits: with `logits`, those out of distribution.
-      confidences: instead of `labels`, finite; larger is more confident.
-      correct: with `confidences`, 0 or 1, of the same shape.
       ood_confidences: with `confidences`, those out of distribution.
-      ignore_index: examples with this label are left out.
-      title: title of the diagram.
-      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
-        not shown.
 
     Returns:
       The matplotlib Axes.
-
-    Raises:
-      ImportError: matplotlib is not installed.
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs, scoring_rules
+from uncertainty_metrics.numpy import _arguments, _inputs, scoring_rules
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["ensemble_cross_entropy", "gibbs_cross_entropy", "variance_bound"]
@@ -53,6 +53,7 @@ def _label_log_probabilities(
         return examples, np.log(at_labels)
 
 
+@_arguments.of_members
 def ensemble_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -73,22 +74,13 @@ def ensemble_cross_entropy(
     be taken for examples.
 
     Args:
-      labels: integers in [0, K), of the shape of the predictions without members and
-        classes.
       logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
         where the probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
-      ensemble_axis: the axis of the members.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
       probability 0 in all members. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -122,6 +114,7 @@ def ensemble_cross_entropy(
     return scoring_rules.reduced(examples, scores, aggregate)
 
 
+@_arguments.of_members
 def gibbs_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -141,22 +134,13 @@ def gibbs_cross_entropy(
     and without it the value is WRONG.
 
     Args:
-      labels: integers in [0, K), of the shape of the predictions without members and
-        classes.
       logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
         where the probability of the label underflows.
-      probabilities: instead of `logits`, in [0, 1].
       aggregate: whether to return the mean instead of a score for each example.
-      ensemble_axis: the axis of the members.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
       probability 0 in one member. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -181,6 +165,7 @@ def gibbs_cross_entropy(
     return scoring_rules.reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
 
 
+@_arguments.of_classifier
 def variance_bound(
     probs: ArrayLike, labels: ArrayLike, num_models: int | None = None
 ) -> float:
@@ -200,9 +185,6 @@ def variance_bound(
     Returns:
       The mean, in [0, 1/8]; 0 for equal members. Examples whose labels have probability
       0 in all members count as 0. Larger is more diverse.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

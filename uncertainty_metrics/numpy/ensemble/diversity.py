@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
@@ -21,6 +21,7 @@ def _scores_of_two(logits_1: ArrayLike, logits_2: ArrayLike) -> tuple[np.ndarray
     return tuple(map(_predictions.checked, names, scores))
 
 
+@_arguments.of_classifier
 def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     """Share of the examples that two models decide differently.
 
@@ -31,9 +32,6 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     Returns:
       The share of examples with different argmax, in [0, 1]. Ties go to the lowest
       class.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -49,6 +47,7 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     return float(np.mean(scores_1.argmax(axis=-1) != scores_2.argmax(axis=-1)))
 
 
+@_arguments.of_classifier
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
     """Share of the examples that two models both decide wrong.
 
@@ -59,9 +58,6 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -120,6 +116,7 @@ def _diversity(p: np.ndarray) -> np.ndarray:
     return np.stack([_predictions.share_of_pairs(votes), divergences, cosines])
 
 
+@_arguments.of_classifier
 def average_pairwise_diversity(
     probs: ArrayLike, num_models: int | None = None, error: ArrayLike | None = None
 ) -> dict[str, float]:
@@ -142,9 +139,6 @@ def average_pairwise_diversity(
       A dict `disagreement`, `average_kl`, `cosine_similarity`: in [0, 1] before the
       division; >= 0, inf where an earlier member gives a class a chance that a later
       one does not; in [0, 1]. Larger, larger and smaller is more diverse.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -123,6 +123,7 @@ def _member_uncertainties(members: _Members) -> np.ndarray:
     return 1 - members.probabilities.max(axis=-1).mean(axis=1)
 
 
+@_arguments.of_members
 def model_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -139,18 +140,10 @@ def model_uncertainty(
     0 where all members agree, however uncertain they are; large values point at inputs
     far from the training data.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
       of the shape of the examples, in nats, >= 0. The model uncertainty of one member
       is 0.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -171,6 +164,7 @@ def model_uncertainty(
     )
 
 
+@_arguments.of_members
 def predictive_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -180,17 +174,12 @@ def predictive_entropy(
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
     Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
         [..., 1].
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
       distributions. Larger is more uncertain.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -213,6 +202,7 @@ def predictive_entropy(
     )
 
 
+@_arguments.of_members
 def expected_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -221,18 +211,10 @@ def expected_entropy(
 ) -> np.ndarray:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
       distributions. Larger is more uncertain; the part that more members would not
       remove.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -247,6 +229,7 @@ def expected_entropy(
     return _scores(_expected_entropies, logits, probabilities, ensemble_axis)
 
 
+@_arguments.of_members
 def mutual_information(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -257,18 +240,10 @@ def mutual_information(
 
     The first part of `model_uncertainty`: the epistemic uncertainty of an ensemble.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
       distributions; 0 where the members agree, or there is one. Larger is more
       uncertain.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -283,6 +258,7 @@ def mutual_information(
     return _scores(_information, logits, probabilities, ensemble_axis)[0]
 
 
+@_arguments.of_members
 def ensemble_disagreement(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -291,17 +267,9 @@ def ensemble_disagreement(
 ) -> np.ndarray:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
       uncertain. Ties go to the lowest class.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -315,6 +283,7 @@ def ensemble_disagreement(
     return _scores(_disagreements, logits, probabilities, ensemble_axis)
 
 
+@_arguments.of_members
 def mean_member_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -323,17 +292,9 @@ def mean_member_uncertainty(
 ) -> np.ndarray:
     """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
       Larger is more uncertain; that the members disagree does not count.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -348,6 +309,7 @@ def mean_member_uncertainty(
     return _scores(_member_uncertainties, logits, probabilities, ensemble_axis)
 
 
+@_arguments.of_members
 def variation_ratio(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -360,17 +322,9 @@ def variation_ratio(
     the members, which may have fewer votes, and by default probabilities, not votes:
     `1 - max_k mean_m p_mk`.
 
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
-      probabilities: instead of `logits`, in [0, 1].
-      ensemble_axis: the axis of the members.
-
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
       uncertain. A member with ties votes for the lowest of the classes.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -432,6 +386,7 @@ def _dirichlet_parts(
     return knowledge, total, total - knowledge
 
 
+@_arguments.of_classifier
 def knowledge_uncertainty(
     alphas: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> KnowledgeUncertainty:
@@ -453,9 +408,6 @@ def knowledge_uncertainty(
     Returns:
       A named tuple `(knowledge_uncertainty, total_uncertainty,
       expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

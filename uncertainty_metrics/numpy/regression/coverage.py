@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
 ]
 
 
+@_arguments.of_forecasts
 def compute_calibration_curve(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -36,23 +38,11 @@ def compute_calibration_curve(
 
       observed(p) = share of examples with |z| <= z_p
 
-    Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
-
     Returns:
       A dict of vectors [n_bins]: `expected_coverage`, the levels p;
       `observed_coverage`, in [0, 1], above p where the variances are too large and
       below it where they are too small; `bin_counts`, the weight of all examples, of
       which every level is a share.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -74,6 +64,7 @@ def compute_calibration_curve(
     return _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
 
 
+@_arguments.of_forecasts
 def expected_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -91,21 +82,9 @@ def expected_calibration_error(
 
     over the levels of `compute_calibration_curve`.
 
-    Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
-
     Returns:
       A number in [0, 1]. Smaller is better; of n calibrated examples it is of the order
       of 1 / sqrt(n).
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -127,6 +106,7 @@ def expected_calibration_error(
     )
 
 
+@_arguments.of_forecasts
 def interval_coverage(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -142,19 +122,10 @@ def interval_coverage(
       coverage = share of examples with |y - mean| <= z_p stddev
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
       level: probability p of the intervals, in (0, 1), or a sequence of them.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A share in [0, 1], or one for each `level`; the closer to the level, the better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -174,6 +145,7 @@ def interval_coverage(
     return _levels.of_level(shares, levels)
 
 
+@_arguments.of_forecasts
 def calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -191,19 +163,10 @@ def calibration_error(
     with the coverage of `interval_coverage`.
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
       level: probability of the intervals, in (0, 1), or a sequence of them.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number in [0, 1), or one for each `level`. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

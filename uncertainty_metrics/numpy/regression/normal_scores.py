@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [
@@ -29,6 +29,7 @@ def _likelihood(forecasts: _forecasts.Forecasts) -> float:
     return 0.5 * (math.log(2 * math.pi) + _forecasts.mean(terms, forecasts.weights))
 
 
+@_arguments.of_forecasts
 def negative_log_likelihood(
     mean: ArrayLike,
     var: ArrayLike | None = None,
@@ -45,17 +46,11 @@ def negative_log_likelihood(
     Args:
       mean: predicted means, shape [n] or [n, 1].
       var: predicted variances, > 0.
-      targets: observed values.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
       The mean, in nats; any real number. Smaller is better. That of tensors has a
       gradient.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -70,6 +65,7 @@ def negative_log_likelihood(
     return _likelihood(_forecasts.checked_forecasts(*arguments, names=("mean", "var")))
 
 
+@_arguments.of_forecasts
 def sharpness(
     uncertainties: ArrayLike | None = None,
     mask: ArrayLike | None = None,
@@ -84,15 +80,10 @@ def sharpness(
 
     Args:
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
-      mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, in the unit of the targets. Smaller is sharper.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -108,6 +99,7 @@ def sharpness(
     return _forecasts.mean(np.sqrt(_forecasts.variances(name, values)), weights)
 
 
+@_arguments.of_forecasts
 def interval_width(
     uncertainties: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
@@ -123,16 +115,11 @@ def interval_width(
     Args:
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       level: probability p of the intervals, in (0, 1), or a sequence of them.
-      mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is
       sharper; read it together with `interval_coverage`.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -151,6 +138,7 @@ def interval_width(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@_arguments.of_forecasts
 def root_mean_squared_error(
     predictions: ArrayLike,
     targets: ArrayLike,
@@ -162,17 +150,8 @@ def root_mean_squared_error(
 
       RMSE = sqrt(mean of (y - mean)^2)
 
-    Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      targets: observed values.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-
     Returns:
       A number >= 0, in the unit of the targets. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -185,6 +164,7 @@ def root_mean_squared_error(
     return math.sqrt(_forecasts.mean(errors**2, weights))
 
 
+@_arguments.of_forecasts
 def expected_normalized_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -209,20 +189,11 @@ def expected_normalized_calibration_error(
     largest, and all that hold an example count the same.
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
       n_bins: number of bins.
-      mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number >= 0. Smaller is better; of n calibrated examples it is of the order of
       sqrt(n_bins / n). Time O(n log n).
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -261,6 +232,7 @@ def _ence(
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@_arguments.of_forecasts
 def evaluate_calibration(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -274,13 +246,7 @@ def evaluate_calibration(
     """The metrics of Normal forecasts at once.
 
     Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
-      mask: True for the examples to include.
       n_bins: number of levels of the calibration error.
-      sample_weight: finite and >= 0, broadcastable to the targets.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
@@ -288,9 +254,6 @@ def evaluate_calibration(
       and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev: it is
       sqrt(2 / pi) = 0.798 of calibrated Normal forecasts, more where the variances are
       too small.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.regression import _forecasts
 
 __all__ = [
@@ -46,6 +46,7 @@ def check_last_axis(
     _checks.last_axis(name, shape, targets, axis, "targets")
 
 
+@_arguments.of_forecasts
 def probability_integral_transform(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -59,17 +60,8 @@ def probability_integral_transform(
 
     with Phi the Normal CDF. PIT values of calibrated forecasts are uniform on [0, 1].
 
-    Args:
-      predictions: predicted means, shape [n] or [n, 1].
-      uncertainties: predicted variances, > 0.
-      targets: observed values.
-      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
-
     Returns:
       Values in [0, 1], of the shape of the targets.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -91,6 +83,7 @@ def probability_integral_transform(
     return special.ndtr(forecasts.z).reshape(shape)
 
 
+@_arguments.of_classifier
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
@@ -109,9 +102,6 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     Returns:
       `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
       of the targets.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -139,6 +129,7 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
 
 
 @np.errstate(over="ignore", invalid="ignore")
+@_arguments.of_classifier
 def quantile_pit(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,
@@ -161,9 +152,6 @@ def quantile_pit(
 
     Returns:
       Values in (0, 1), of the shape of the targets.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

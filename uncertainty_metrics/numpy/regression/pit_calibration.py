@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
@@ -66,6 +66,7 @@ def _spread_masses(
     return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
 
 
+@_arguments.of_classifier
 def pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -88,9 +89,6 @@ def pit_histogram(
     Returns:
       A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
       `density` [n_bins], which is 1 for a uniform distribution.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -118,6 +116,7 @@ def pit_histogram(
     }
 
 
+@_arguments.of_forecasts
 def pit_calibration_curve(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -133,16 +132,12 @@ def pit_calibration_curve(
 
     Args:
       pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
 
     Returns:
       A dict as that of `compute_calibration_curve`, which it equals for the PIT values
       of Normal forecasts.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -168,6 +163,7 @@ def pit_calibration_curve(
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
+@_arguments.of_forecasts
 def pit_calibration_error(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -183,15 +179,11 @@ def pit_calibration_error(
 
     Args:
       pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
 
     Returns:
       A number in [0, 1]. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

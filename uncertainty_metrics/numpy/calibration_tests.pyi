@@ -1,0 +1,103 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+import dataclasses
+from typing import Any, NamedTuple
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks, _progress
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
+from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs
+__all__ = ["calibration_test"]
+_ROUNDING = 1e-12
+class CalibrationTest(NamedTuple):
+    """The outcome of a test of calibration.
+
+    Attributes:
+      statistic: the calibration error of the data, in [0, 1].
+      p_value: how likely a calibrated model has an error as large, in (0, 1].
+    """
+
+    statistic: float
+    p_value: float
+def calibration_test(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    binning_scheme: BinningScheme = "adaptive",
+    max_prob: bool = True,
+    class_conditional: bool = False,
+    norm: Norm = "l2",
+    num_bins: int = DEFAULT_NUM_BINS,
+    num_resamples: int = 1000,
+    seed: Any = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    progress: bool = False,
+) -> CalibrationTest:
+    """Test of the hypothesis that a model is calibrated, by consistency resampling.
+
+    A calibrated model has a calibration error above 0 too, by the noise of the labels.
+    With T the `gce` of the data, and T*_1, ..., T*_B those of labels that are drawn
+    anew from the forecasts, while the scores and the bins stay as they are,
+
+      p = (1 + #{b: T*_b >= T}) / (1 + B)
+
+    What is drawn is what a bin averages: whether the decision is right, with the
+    probability of its score; for `max_prob=False` the label, from the probabilities of
+    all classes. The test is exact: if the labels have these distributions and are
+    independent, P(p <= a) <= a for each a and any number of examples. A large p-value
+    does not say that the model is calibrated, only that these data do not tell. The
+    test finds what shifts the mean of a bin; errors of both signs within one cancel.
+
+    The cost is O(n log(n)^2 + B bins) for scores of decisions or of class 1, and
+    O(B n + n K) for those of all classes.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      max_prob: whether a score is the probability of the decision label (True) or of
+        every class (False).
+      class_conditional: whether every class is a group of its own.
+      norm: "l1", "l2" or "max".
+      num_bins: number of bins. Fewer find small errors of one sign better, more find
+        those that change their sign.
+      num_resamples: number B of data sets that are drawn; p is at least 1 / (1 + B).
+      seed: of the draws, all that `np.random.default_rng` takes. None draws anew in
+        every call.
+      logits: instead of `probabilities`, floating of the same shape.
+      probs: another name for `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax.
+      ignore_index: examples with this label are left out.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      progress: whether to show a progress bar on stderr, which needs tqdm.
+
+    Returns:
+      `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1],
+      and the p-value, in (0, 1]; small ones speak against calibration.
+
+    Raises:
+      ValueError: an argument is not as described; or, with `max_prob=False`, the
+        probabilities of an example do not sum to 1.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = np.full(1000, 0.7)
+      >>> labels = np.arange(1000) % 10 < 6
+      >>> test = um.calibration_test(labels, probabilities, seed=0)
+      >>> round(test.statistic, 6), test.p_value < 0.01
+      (0.1, True)
+      >>> um.calibration_test(labels[:10], probabilities[:10], seed=0).p_value > 0.3
+      True
+
+    References:
+      Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
+      Widmann, Lindsten and Zachariah (2019), Calibration Tests in Multi-Class
+      Classification: A Unifying Framework. Vaicenavicius et al. (2019), Evaluating
+      Model Calibration in Classification.
+    """
+    ...

@@ -1,0 +1,143 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments, _inputs, scoring_rules
+from uncertainty_metrics.numpy.ensemble import _predictions
+__all__ = ["ensemble_cross_entropy", "gibbs_cross_entropy", "variance_bound"]
+def ensemble_cross_entropy(
+    labels: ArrayLike,
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    ensemble_axis: int = 1,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray:
+    """Negative log-likelihood of an ensemble: `-log mean_m p_m(y)` in nats.
+
+    At most `gibbs_cross_entropy`; what it is less is the gain of averaging.
+
+    **Members are on axis 1: [N, M, K].** The function of this name in later versions of
+    the package of 2020 took them first, [M, N, K]. Pass `ensemble_axis=0` for these.
+    Where N = M the shape cannot tell, and without it the value is WRONG: members would
+    be taken for examples.
+
+    Args:
+      labels: integers in [0, K), of the shape of the predictions without members and
+        classes.
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
+        where the probability of the label underflows.
+      probabilities: instead of `logits`, in [0, 1].
+      aggregate: whether to return the mean instead of a score for each example.
+      ensemble_axis: the axis of the members.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      The mean, or scores of the shape of the labels; >= 0, inf where the label had
+      probability 0 in all members. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
+      >>> loss = um.ensemble_cross_entropy([0], probabilities=probabilities)
+      >>> round(float(loss), 6)
+      0.693147
+      >>> p = [[[0.9, 0.1], [0.8, 0.2]], [[0.6, 0.4], [0.3, 0.7]]]  # [M, N, K].
+      >>> loss = um.ensemble_cross_entropy([0, 1], probabilities=p, ensemble_axis=0)
+      >>> wrong = um.ensemble_cross_entropy([0, 1], probabilities=p)
+      >>> round(float(loss), 6), round(float(wrong), 6)
+      (0.543095, 0.380178)
+
+    References:
+      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
+      Uncertainty Estimation Using Deep Ensembles.
+    """
+    ...
+def gibbs_cross_entropy(
+    labels: ArrayLike,
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    ensemble_axis: int = 1,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray:
+    """Mean of the members' negative log-likelihoods: `mean_m -log p_m(y)` in nats.
+
+    What a member drawn at random (a Gibbs predictor) scores on average.
+
+    **Members are on axis 1: [N, M, K].** Pass `ensemble_axis=0` for [M, N, K], the
+    layout in later versions of the package of 2020: where N = M the shape cannot tell,
+    and without it the value is WRONG.
+
+    Args:
+      labels: integers in [0, K), of the shape of the predictions without members and
+        classes.
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
+        where the probability of the label underflows.
+      probabilities: instead of `logits`, in [0, 1].
+      aggregate: whether to return the mean instead of a score for each example.
+      ensemble_axis: the axis of the members.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      The mean, or scores of the shape of the labels; >= 0, inf where the label had
+      probability 0 in one member. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
+      >>> loss = um.gibbs_cross_entropy([0], probabilities=probabilities)
+      >>> round(float(loss), 6)
+      1.203973
+
+    References:
+      Masegosa (2020), Learning under Model Misspecification: Applications to
+      Variational and Ensemble Methods.
+    """
+    ...
+def variance_bound(
+    probs: ArrayLike, labels: ArrayLike, num_models: int | None = None
+) -> float:
+    """Variance term of a bound on the ensemble's cross-entropy (Masegosa, 2020).
+
+      mean over examples of var_m(p_m(y)) / (2 max_m p_m(y)^2)
+
+    with the population variance (divisor M). `gibbs_cross_entropy` less this bounds
+    `ensemble_cross_entropy` from above: the second-order Jensen bound of Theorem 4.
+
+    Args:
+      probs: probabilities of M members in [0, 1], shape [M, N, K], or [M, N, 1] of
+        class 1. There may be more axes of examples.
+      labels: integers in [0, K), shape [N].
+      num_models: M, to check it.
+
+    Returns:
+      The mean, in [0, 1/8]; 0 for equal members. Examples whose labels have probability
+      0 in all members count as 0. Larger is more diverse.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.variance_bound([[[0.5, 0.5]], [[1.0, 0.0]]], [0]))
+      0.03125
+
+    References:
+      Masegosa (2020), Learning under Model Misspecification: Applications to
+      Variational and Ensemble Methods.
+    """
+    ...

@@ -1,0 +1,321 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+import dataclasses
+import functools
+from collections.abc import Callable
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
+from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy.ensemble import _predictions
+__all__ = [
+    "ensemble_disagreement",
+    "expected_entropy",
+    "knowledge_uncertainty",
+    "mean_member_uncertainty",
+    "model_uncertainty",
+    "mutual_information",
+    "predictive_entropy",
+    "variation_ratio",
+]
+DIGAMMA_SERIES = (
+    *(1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132),
+    *(-691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364),
+)
+SERIES_FROM = 8
+@dataclasses.dataclass(frozen=True)
+class _Members:
+    """Checked predictions of N examples.
+
+    Attributes:
+      name: what the user called the predictions.
+      predictions: [N, M, K], or [N, M, 1] of class 1, as they were passed.
+    """
+
+    name: str
+    predictions: np.ndarray
+
+    @functools.cached_property
+    def classes(self) -> np.ndarray:
+        """Logits or probabilities in float64, [N, M, K]."""
+        ...
+
+    @functools.cached_property
+    def probabilities(self) -> np.ndarray:
+        ...
+def model_uncertainty(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> ModelUncertainty:
+    """Uncertainty of an ensemble, and how much of it is the members' disagreement.
+
+      total = H(mean_m p_m)
+      expected data = mean_m H(p_m)
+      model = total - expected data
+
+    The model uncertainty is the mutual information of the label and the member. It is
+    0 where all members agree, however uncertain they are; large values point at inputs
+    far from the training data.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
+      of the shape of the examples, in nats, >= 0. The model uncertainty of one member
+      is 0.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]]
+      >>> model, total, expected = um.model_uncertainty(probabilities=probabilities)
+      >>> [round(float(value), 6) for value in model]
+      [0.368064, 0.0]
+      >>> [round(float(value), 6) for value in total]
+      [0.693147, 0.693147]
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
+    """
+    ...
+def predictive_entropy(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int | None = 1,
+) -> np.ndarray:
+    """Entropy of the mean of the members: `H(mean_m p_m)`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
+        [..., 1].
+
+    Returns:
+      Entropies of the shape of the examples, in nats, in [0, log K] for
+      distributions. Larger is more uncertain.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> entropies = um.predictive_entropy([[[5.0, 5.0], [2.0, 2.0]]])
+      >>> [round(float(entropy), 6) for entropy in entropies]
+      [0.693147]
+      >>> entropy = um.predictive_entropy([5.0, 5.0], ensemble_axis=None)
+      >>> round(float(entropy), 6)
+      0.693147
+
+    References:
+      Shannon (1948), A Mathematical Theory of Communication.
+    """
+    ...
+def expected_entropy(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Mean of the entropies of the members: `mean_m H(p_m)`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Entropies of the shape of the examples, in nats, in [0, log K] for
+      distributions. Larger is more uncertain; the part that more members would not
+      remove.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> entropies = um.expected_entropy(probabilities=[[[1, 0], [0.5, 0.5]]])
+      >>> [round(float(entropy), 6) for entropy in entropies]
+      [0.346574]
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+    """
+    ...
+def mutual_information(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
+
+    The first part of `model_uncertainty`: the epistemic uncertainty of an ensemble.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Information of the shape of the examples, in nats, in [0, log min(M, K)] for
+      distributions; 0 where the members agree, or there is one. Larger is more
+      uncertain.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
+      >>> [round(float(value), 6) for value in information]
+      [0.693147]
+
+    References:
+      Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
+      Classification and Preference Learning.
+    """
+    ...
+def ensemble_disagreement(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Share of the M (M - 1) / 2 pairs of members that decide differently.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
+      uncertain. Ties go to the lowest class.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
+      >>> [float(x) for x in um.ensemble_disagreement(probabilities=probabilities)]
+      [0.5]
+
+    References:
+      Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
+    """
+    ...
+def mean_member_uncertainty(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
+      Larger is more uncertain; that the members disagree does not count.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.5, 0.5], [0, 1]]]
+      >>> [float(x) for x in um.mean_member_uncertainty(probabilities=probabilities)]
+      [0.25]
+
+    References:
+      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
+      Out-of-Distribution Examples in Neural Networks.
+    """
+    ...
+def variation_ratio(
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    *,
+    ensemble_axis: int = 1,
+) -> np.ndarray:
+    """Share of the members that do not vote for the class with most votes.
+
+    The `VariationRatio` of torch-uncertainty counts against the class of the mean of
+    the members, which may have fewer votes, and by default probabilities, not votes:
+    `1 - max_k mean_m p_mk`.
+
+    Args:
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3.
+      probabilities: instead of `logits`, in [0, 1].
+      ensemble_axis: the axis of the members.
+
+    Returns:
+      Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
+      uncertain. A member with ties votes for the lowest of the classes.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
+      >>> [float(x) for x in um.variation_ratio(probabilities=probabilities)]
+      [0.25]
+
+    References:
+      Freeman (1965), Elementary Applied Statistics.
+      Gal (2016), Uncertainty in Deep Learning.
+    """
+    ...
+def knowledge_uncertainty(
+    alphas: ArrayLike | None = None, logits: ArrayLike | None = None
+) -> KnowledgeUncertainty:
+    """Uncertainty of a Dirichlet distribution, and how much of it is lack of knowledge.
+
+    With pi_k = alpha_k / alpha_0 and alpha_0 = sum_k alpha_k, p ~ Dirichlet(alpha):
+
+      total = H(pi)
+      expected data = E[H(p)] = sum_k pi_k (digamma(alpha_0 + 1) - digamma(alpha_k + 1))
+      knowledge = total - expected data
+
+    The knowledge uncertainty is the mutual information of the label and p: large for
+    small alphas, and 0 in the limit of large ones.
+
+    Args:
+      alphas: concentrations > 0, shape [..., K], K >= 2.
+      logits: instead of `alphas`, their logarithms, finite.
+
+    Returns:
+      A named tuple `(knowledge_uncertainty, total_uncertainty,
+      expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> [round(float(part), 4) for part in um.knowledge_uncertainty([1.0, 1.0])]
+      [0.1931, 0.6931, 0.5]
+
+    References:
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
+      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+    """
+    ...

@@ -1,0 +1,210 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+from collections.abc import Sequence
+from typing import Literal, get_args
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments, _inputs, _pairwise
+__all__ = [
+    "crps_normal_score",
+    "crps_score",
+    "energy_score",
+    "interval_score",
+    "pinball_loss",
+]
+SpreadEstimator = Literal["fair", "nrg", "roll"]
+def check_scales(name: str, scales: np.ndarray) -> None:
+    """Raises ValueError where a scale is negative."""
+    ...
+def crps_normal_score(
+    labels: ArrayLike, means: ArrayLike, stddevs: ArrayLike
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of Normal forecasts.
+
+    With z = (y - mean) / stddev, and Phi and phi the Normal CDF and density:
+
+      CRPS = stddev (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi))
+
+    Args:
+      labels: real, shape [...].
+      means: real, shape of the labels, or a scalar.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
+        the absolute error.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.crps_normal_score([0.0, 3.0], [0.0, 1.0], [1.0, 0.0])
+      >>> [round(float(score), 6) for score in scores]
+      [0.233695, 2.0]
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+    ...
+def check_estimator(
+    estimator: str, num_samples: int | None, name: str = "predictive_samples"
+) -> None:
+    """Raises ValueError for an unknown estimator, or too few samples for it."""
+    ...
+def crps_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of samples of a forecast.
+
+      CRPS = mean_i |x_i - y| - spread / 2
+
+    The spread estimates E|X - X'| for independent draws X and X' of the forecast:
+
+      fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
+      nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
+        spread is too small by the factor (m-1)/m.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
+        independent samples, but noisier, and dependent on their order.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.crps_score(0.0, [-1.0, 1.0]))
+      0.0
+      >>> float(um.crps_score(0.0, [-1.0, 1.0], estimator="nrg"))
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+    """
+    ...
+def pinball_loss(
+    labels: ArrayLike,
+    quantile_predictions: ArrayLike,
+    quantiles: float | Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Pinball (quantile) loss of predicted quantiles.
+
+    For the quantile q of level t:
+
+      loss = t (y - q) where y >= q, (1 - t) (q - y) elsewhere
+
+    Twice its mean over many evenly spaced levels approaches the CRPS.
+
+    Args:
+      labels: real, shape [...].
+      quantile_predictions: real, shape [..., Q]; the shape of the labels where
+        `quantiles` is a number.
+      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+
+    Returns:
+      Losses of the shape of the predictions, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> losses = um.pinball_loss([1.0], [[0.0, 3.0]], [0.5, 0.75])
+      >>> [float(loss) for loss in losses[0]]
+      [0.5, 0.5]
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+    ...
+def interval_score(
+    labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
+) -> np.ndarray:
+    """Interval (Winkler) score of central prediction intervals of level 1 - alpha.
+
+      score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
+
+    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, also where the two cross.
+
+    Args:
+      labels: real, shape [...].
+      lower: real, the quantile of level alpha/2, shape of the labels, or a scalar.
+      upper: real, the quantile of level 1 - alpha/2, shape of the labels, or a scalar.
+      alpha: in (0, 1); 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.interval_score([0.5, 3.0], [0.0, 0.0], [1.0, 1.0], 0.1)
+      >>> [float(score) for score in scores]
+      [1.0, 41.0]
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+    ...
+def energy_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+) -> np.ndarray:
+    """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
+
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
+      O(m d) for each forecast.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
+      5.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    ...

@@ -1,0 +1,121 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+from collections.abc import Sequence
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import PITInterval
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
+from uncertainty_metrics.numpy.regression import _forecasts, _levels
+__all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
+def pit_histogram(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, np.ndarray]:
+    """Histogram of PIT values.
+
+    It is flat where forecasts are calibrated, shaped like a U where they are too
+    narrow, like a hill where too wide, and slanted where biased. The mass of an
+    interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
+      `density` [n_bins], which is 1 for a uniform distribution.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
+      >>> [float(value) for value in histogram["density"]]
+      [1.5, 0.5]
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
+    """
+    ...
+def pit_calibration_curve(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> dict[str, np.ndarray]:
+    """Observed against expected coverage of central intervals, by PIT values.
+
+      observed(p) = share of examples with |2 PIT - 1| <= p
+
+    The mass of an interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict as that of `compute_calibration_curve`, which it equals for the PIT values
+      of Normal forecasts.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.regression.pit_calibration_curve([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> [float(value) for value in curve["observed_coverage"]]
+      [0.25, 0.5, 0.75]
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+def pit_calibration_error(
+    pit: ArrayLike | PITInterval,
+    n_bins: int = 10,
+    mask: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Expected calibration error of any forecasts, by their PIT values.
+
+      ECE = mean over p of |observed(p) - p|
+
+    over the levels of `pit_calibration_curve`.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A number in [0, 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> round(float(error), 6)
+      0.145
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...

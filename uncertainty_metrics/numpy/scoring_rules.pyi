@@ -1,0 +1,194 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
+from uncertainty_metrics.numpy import _arguments, _inputs
+__all__ = [
+    "brier_decomposition",
+    "brier_decomposition_exact",
+    "brier_score",
+    "negative_log_likelihood",
+]
+def reduced(
+    examples: _inputs.Examples, scores: np.ndarray, aggregate: bool
+) -> float | np.ndarray:
+    """Returns the weighted mean of scores [N], or all of them, weighted."""
+    ...
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray:
+    """Brier score: the squared distance of the forecast from what happened.
+
+      Brier = sum_k p_k^2 - 2 p_y
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
+      aggregate: whether to return the mean instead of a score for each example.
+      zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
+        classes that is twice the mean squared error of P(class 1).
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
+      for `zero_based`. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.brier_score([0, 1], probabilities=[[0.9, 0.1], [0.4, 0.6]])
+      >>> round(float(score), 6)
+      -0.83
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    ...
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray:
+    """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
+        probability of the label underflows.
+      aggregate: whether to return the mean instead of a score for each example.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      The mean, or scores of the shape of the labels; >= 0, inf where the label
+      had probability 0. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.negative_log_likelihood([0, 1], logits=[[1000.0, 0.0], [0.0, 0.0]])
+      >>> round(float(score), 6)
+      0.346574
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+    ...
+def brier_decomposition(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> BrierParts:
+    """Uncertainty, resolution and reliability of a classifier.
+
+    Examples are partitioned by their decision k, the argmax. With w_k the share of the
+    examples decided as k, dbar_kj the frequency of label j among them and pbar_j that
+    among all:
+
+      uncertainty = -sum_j pbar_j^2
+      resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
+      reliability = mean over examples of sum_j (p_j - dbar_kj)^2
+
+    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
+    decision are equal; `brier_decomposition_exact` sums to it for any data.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A named tuple `(uncertainty, resolution, reliability)`: in [-1, -1/K]; in [0, 1],
+      larger is better; in [0, 2], smaller is better and 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]]
+      >>> parts = um.brier_decomposition([0, 1, 1, 1], probabilities=probabilities)
+      >>> [round(float(part), 6) for part in parts]
+      [-0.625, 0.125, 0.18]
+
+    References:
+      Murphy (1973), A New Vector Partition of the Probability Score.
+      Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
+    """
+    ...
+def brier_decomposition_exact(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> ExactBrierParts:
+    """Five parts that sum to the Brier score, for any data.
+
+    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j
+    and dbar_kj that of the outcome d_j = (j == y) over the examples decided as k:
+
+      reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
+      within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
+      within_bin_covariance = 2 * mean of sum_j (p_j - fbar_kj) (d_j - dbar_kj)
+      Brier = uncertainty - resolution + reliability
+              + within_bin_variance - within_bin_covariance
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
+      within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
+      that of `brier_decomposition`; smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
+      >>> u, resolution, reliability, variance, covariance = (
+      ...     um.brier_decomposition_exact(**data)
+      ... )
+      >>> total = u - resolution + reliability + variance - covariance
+      >>> bool(abs(total - um.brier_score(**data)) < 1e-6)
+      True
+
+    References:
+      Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
+      Decomposition.
+    """
+    ...

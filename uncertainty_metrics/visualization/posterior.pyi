@@ -1,0 +1,51 @@
+# As written by scripts/write_stubs.py.
+from __future__ import annotations
+from collections.abc import Mapping
+from typing import Any
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments, bayesian_calibration
+from uncertainty_metrics.visualization import _axes, _series
+__all__ = ["draw_posteriors"]
+_OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
+_MIN_BINS, _MAX_BINS = 10, 400
+def draw_posteriors(
+    samples: Mapping[str, ArrayLike], *, title: str | None = None, ax: Any = None
+) -> Any:
+    """Draws the posterior densities of the calibration errors of some models.
+
+    Each model is a filled histogram, all on the same bins, with its mean (line) and its
+    central 95% interval (bar below the axis). For two models the overlap is hatched and
+    told in the title of the legend:
+
+      P(a < b)  as `probability_of_lower_calibration_error` defines it
+      overlap = integral of min(density of a, density of b)
+
+    The overlap is the hatched area, so it is that of the histograms; few draws make it
+    smaller than it is.
+
+    Args:
+      samples: from the name of each model to its draws, finite, shape [S], such as
+        `bayesian_expected_calibration_error` returns them. The numbers of draws may
+        differ.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
+        not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> from matplotlib.figure import Figure
+      >>> from uncertainty_metrics.visualization import posterior
+      >>> samples = {"small": [0.01, 0.02, 0.03], "large": [0.03, 0.04, 0.05]}
+      >>> ax = posterior.draw_posteriors(samples, ax=Figure().subplots())
+      >>> ax.get_legend().get_title().get_text().splitlines()[0]
+      'P(small < large) = 0.944'
+    """
+    ...
