@@ -17,10 +17,8 @@ def _function(node: ast.FunctionDef, lines: list[str], prose: str | None) -> str
     """Returns the signature, the docstring and no body."""
     inner = " " * (node.col_offset + 4)
     head = lines[node.lineno - 1 : node.body[0].lineno - 1]
-    if not head:  # `def f() -> float: ...`, if need be on several lines.
+    if not head:  # `def f() -> float: ...`
         head = [lines[node.lineno - 1].removesuffix(" ...")]
-    if head[-1].endswith(","):
-        head.append(lines[node.body[0].lineno - 1].removesuffix(" ..."))
     end = "\n" if "\n" in (prose or "") else ""
     said = textwrap.indent(f'"""{prose}{end}"""\n', inner) if prose else ""
     return "\n".join(head) + f"\n{said}{inner}..."
@@ -36,6 +34,33 @@ def _class(node: ast.ClassDef, lines: list[str]) -> str:
     return "\n".join(text[start - 1 :])
 
 
+def overloads(parameters: list[str], required: str) -> list[list[str]]:
+    """Returns the forms of a signature in which what is required has no default: it is
+    passed by position, with all before it, or by name.
+    """
+    end = f" = {required}"
+    needed = [i for i, line in enumerate(parameters) if line.endswith(end)]
+    if not needed:
+        return [parameters]
+    parameters = [line.removesuffix(end) for line in parameters]
+    before, after = parameters[: needed[0]], parameters[needed[0] :]
+    named = ["*", *(line for line in after if line != "*")]
+    return [[line.partition(" = ")[0] for line in before] + after, before + named]
+
+
+def _forms(text: str) -> str:
+    """Returns a function with a line for each parameter, in all its forms."""
+    if " = REQUIRED,\n" not in text:
+        return text
+    head, listed, rest = re.split(r"\(\n|\n(?=\) ->)", text, maxsplit=2)
+    parameters = [line.strip().removesuffix(",") for line in listed.splitlines()]
+    forms = []
+    for form in overloads(parameters, "REQUIRED"):
+        lines = ",\n    ".join(form)
+        forms.append(f"@overload\n{head}(\n    {lines},\n{rest}")
+    return "\n".join(forms)
+
+
 def rendered(name: str) -> str | None:
     """Returns the source of a module less the bodies of functions, with the docstrings
     that these have at run time; None where no table completes them.
@@ -45,22 +70,15 @@ def rendered(name: str) -> str | None:
     if not re.search(r"^@_arguments\.", source, re.MULTILINE):
         return None
     lines = source.splitlines()
-    parts = ["# As written by scripts/write_stubs.py."]
-    overloaded = set()
-    for node in ast.parse(source).body[1:]:
-        if isinstance(node, ast.FunctionDef):
-            form = "overload" in map(ast.unparse, node.decorator_list)
-            if node.name.startswith("_") or (node.name in overloaded and not form):
-                continue
-            if form:
-                overloaded.add(node.name)
-                parts.append("@overload")
-            said = inspect.getdoc(getattr(module, node.name))
-            parts.append(_function(node, lines, said))
-        elif isinstance(node, ast.ClassDef):
+    parts = ["# As written by scripts/write_stubs.py.", "from typing import overload"]
+    for node in ast.parse(source).body[2:]:  # Stubs need nothing of the `__future__`.
+        if isinstance(node, ast.ClassDef):
             parts.append(_class(node, lines))
-        else:
+        elif not isinstance(node, ast.FunctionDef):
             parts.append(ast.get_source_segment(source, node) or "")
+        elif not node.name.startswith("_"):
+            said = inspect.getdoc(getattr(module, node.name))
+            parts.append(_forms(_function(node, lines, said)))
     return "\n".join(parts) + "\n"
 
 

@@ -74,23 +74,10 @@ def _function(name: str, function: Any) -> str:
         listed = ",\n".join(f"    {parameter}" for parameter in parameters)
         return f"def {name}(\n{listed},\n) -> {returned}:\n{prose}\n    ...\n"
 
-    forms = _overloads(parameters)
+    forms = completed_stubs.overloads(parameters, str(REQUIRED))
     if len(forms) == 1:
         return f"\n{text(parameters)}"
     return "".join(f"\n@overload\n{text(form)}" for form in forms)
-
-
-def _overloads(parameters: list[str]) -> list[list[str]]:
-    """Returns the forms of a signature in which what is required has no default: it is
-    passed by position, with all before it, or by name.
-    """
-    required = [i for i, line in enumerate(parameters) if line.endswith(str(REQUIRED))]
-    if not required:
-        return [parameters]
-    parameters = [line.removesuffix(f" = {REQUIRED}") for line in parameters]
-    before, after = parameters[: required[0]], parameters[required[0] :]
-    named = ["*", *(line for line in after if line != "*")]
-    return [[line.partition(" = ")[0] for line in before] + after, before + named]
 
 
 def render(module: ModuleType) -> str | None:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 RAISES = "ValueError: an argument is not as described."
+_IMPORT = "import uncertainty_metrics.numpy as um"
 _OF_TENSORS = (
     "float32, or float64 where the predictions are. NaN in compiled code, where eager "
     "code raises ValueError for values."
@@ -29,7 +30,8 @@ def documented(*tables: Mapping[str, str], raises: str = RAISES) -> Callable[[F]
     Args:
       *tables: what is said of an argument that the function does not describe itself,
         by its name, in the first of the tables that has it.
-      raises: the section `Raises` of a function that has none.
+      raises: the section `Raises` of a function that has none. Its example imports the
+        package where it does not do so itself.
 
     Raises:
       TypeError: an argument is described nowhere.
@@ -61,6 +63,9 @@ def _completed(
             f"{name}: {shared[name]}", 82, subsequent_indent="    "
         )
         lines.append(f"  {said}")
+    example = sections.get("Example", "")
+    if "um." in example and " as um\n" not in example:
+        sections["Example"] = f"  >>> {_IMPORT}\n{example}"
     returns = {"Returns": sections.pop("Returns")} if "Returns" in sections else {}
     sections = {
         "Args": "\n".join(lines),
@@ -74,9 +79,7 @@ def _completed(
 def docstring(declaration: Callable[..., Any]) -> str:
     """Returns the docstring of a NumPy function as that of its twin on tensors."""
     text = inspect.cleandoc(declaration.__doc__ or "")
-    text = text.replace(
-        "import uncertainty_metrics.numpy as", "import uncertainty_metrics as"
-    )
+    text = text.replace(_IMPORT, "import uncertainty_metrics as um")
     head, returns, rest = re.split(
         r"^Returns:\n((?:  .*\n)+)", text, flags=re.MULTILINE
     )

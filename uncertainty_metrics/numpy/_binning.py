@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import CalibrationSpec, Norm
@@ -22,17 +21,6 @@ _CLASS_TILE = 64
 MAX_BINS = 2**24
 # A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
 ROUND_UP = 1 + 2.0**-20
-
-
-class Keywords(TypedDict, total=False):
-    """What every calibration error takes by name."""
-
-    logits: ArrayLike | None
-    probs: ArrayLike | None
-    labels_predicted: ArrayLike | None
-    sample_weight: ArrayLike | None
-    ignore_index: int | None
-    positive_class: bool
 
 
 def read(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +14,6 @@ from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import REQUIRED, CalibrationSpec
 from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = [
     "bayesian_expected_calibration_error",
@@ -137,40 +134,6 @@ def _posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
-class _Keywords(TypedDict, total=False):
-    labels_predicted: ArrayLike | None
-    num_ece_samples: int
-    prior_alpha: float | None
-    seed: int | ArrayLike | np.random.Generator | None
-    sample_weight: ArrayLike | None
-    ignore_index: int | None
-    probs: ArrayLike | None
-
-
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None = ...,
-    probabilities: ArrayLike | None = ...,
-    *,
-    labels_true: ArrayLike,
-    **keywords: Unpack[_Keywords],
-) -> np.ndarray: ...
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None,
-    probabilities: ArrayLike | None,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = ...,
-    num_ece_samples: int = ...,
-    *,
-    prior_alpha: float | None = ...,
-    seed: int | ArrayLike | np.random.Generator | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    ignore_index: int | None = ...,
-    probs: ArrayLike | None = ...,
-) -> np.ndarray: ...
 @_arguments.of_classifier
 def bayesian_expected_calibration_error(
     num_bins: int,
@@ -294,7 +257,6 @@ def probability_of_lower_calibration_error(
       is O((S_a + S_b) log S_b).
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(
       ...     um.probability_of_lower_calibration_error(
       ...         [0.1, 0.2], [0.2, 0.3, 0.4, 0.05]

@@ -1,17 +1,15 @@
 # As written by scripts/write_stubs.py.
-from __future__ import annotations
+from typing import overload
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import REQUIRED, CalibrationSpec
 from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 __all__ = [
     "bayesian_expected_calibration_error",
     "probability_of_lower_calibration_error",
@@ -32,22 +30,20 @@ def argument_names() -> Iterator[None]:
 def smallest_concentration(dtype: Any) -> float:
     """Returns the concentration below which a log-gamma may overflow."""
     ...
-class _Keywords(TypedDict, total=False):
-    labels_predicted: ArrayLike | None
-    num_ece_samples: int
-    prior_alpha: float | None
-    seed: int | ArrayLike | np.random.Generator | None
-    sample_weight: ArrayLike | None
-    ignore_index: int | None
-    probs: ArrayLike | None
 @overload
 def bayesian_expected_calibration_error(
     num_bins: int,
-    logits: ArrayLike | None = ...,
-    probabilities: ArrayLike | None = ...,
-    *,
+    logits: ArrayLike | None,
+    probabilities: ArrayLike | None,
     labels_true: ArrayLike,
-    **keywords: Unpack[_Keywords],
+    labels_predicted: ArrayLike | None = None,
+    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
+    *,
+    prior_alpha: float | None = None,
+    seed: int | ArrayLike | np.random.Generator | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    probs: ArrayLike | None = None,
 ) -> np.ndarray:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
@@ -118,17 +114,17 @@ def bayesian_expected_calibration_error(
 @overload
 def bayesian_expected_calibration_error(
     num_bins: int,
-    logits: ArrayLike | None,
-    probabilities: ArrayLike | None,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = ...,
-    num_ece_samples: int = ...,
+    logits: ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
     *,
-    prior_alpha: float | None = ...,
-    seed: int | ArrayLike | np.random.Generator | None = ...,
-    sample_weight: ArrayLike | None = ...,
-    ignore_index: int | None = ...,
-    probs: ArrayLike | None = ...,
+    labels_true: ArrayLike,
+    labels_predicted: ArrayLike | None = None,
+    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
+    prior_alpha: float | None = None,
+    seed: int | ArrayLike | np.random.Generator | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    probs: ArrayLike | None = None,
 ) -> np.ndarray:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 

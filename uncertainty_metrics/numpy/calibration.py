@@ -22,7 +22,7 @@ Of the arguments that all functions share:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -38,9 +38,6 @@ from uncertainty_metrics._spec import (
 )
 from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = [
     "ace",
@@ -98,7 +95,6 @@ def bin_statistics(
       `accuracies` [groups, bins], 0 in empty bins. Those of even bins add.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.3], num_bins=2)
       >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
       ([0.0, 4.0], 0.5)
@@ -106,33 +102,6 @@ def bin_statistics(
     return _binning.bin_statistics(*_binning.read(_BASE, locals()))
 
 
-@overload
-def general_calibration_error(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None,
-    binning_scheme: BinningScheme,
-    max_prob: bool,
-    class_conditional: bool,
-    norm: Norm,
-    num_bins: int = ...,
-    threshold: float = ...,
-    datapoints_per_bin: int | None = ...,
-    **keywords: Unpack[_binning.Keywords],
-) -> float: ...
-@overload
-def general_calibration_error(
-    labels: ArrayLike,
-    probabilities: ArrayLike | None = ...,
-    *,
-    binning_scheme: BinningScheme,
-    max_prob: bool,
-    class_conditional: bool,
-    norm: Norm,
-    num_bins: int = ...,
-    threshold: float = ...,
-    datapoints_per_bin: int | None = ...,
-    **keywords: Unpack[_binning.Keywords],
-) -> float: ...
 @_arguments.of_classifier
 def general_calibration_error(
     labels: ArrayLike,
@@ -178,7 +147,6 @@ def general_calibration_error(
       are biased upwards, the more so with more bins.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
       >>> error = um.gce([0, 1, 1], probabilities, "even", True, False, "max", 5)
       >>> round(float(error), 6)
@@ -224,7 +192,6 @@ def expected_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.ece([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(float(error), 6)
       0.2
@@ -260,7 +227,6 @@ def maximum_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.mce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(float(error), 6)
       0.25
@@ -300,7 +266,6 @@ def root_mean_squared_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.rmsce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=1)
       >>> round(float(error), 6)
       0.133333
@@ -335,7 +300,6 @@ def static_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.sce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(float(error), 6)
       0.366667
@@ -374,7 +338,6 @@ def adaptive_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.ace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
       >>> round(float(error), 6)
       0.366667
@@ -412,7 +375,6 @@ def thresholded_adaptive_calibration_error(
       The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.tace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
       >>> round(float(error), 6)
       0.366667
@@ -443,7 +405,6 @@ def compute_all_metrics(
       to the error in [0, 1].
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> errors = um.compute_all_metrics([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> len(errors), round(float(errors["even", True, False, "l1"]), 6)
       (24, 0.15)

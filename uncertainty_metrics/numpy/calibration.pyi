@@ -1,6 +1,6 @@
 # As written by scripts/write_stubs.py.
-from __future__ import annotations
-from typing import TYPE_CHECKING, Any, overload
+from typing import overload
+from typing import Any
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _spec
 from uncertainty_metrics._spec import (
@@ -14,8 +14,6 @@ from uncertainty_metrics._spec import (
 )
 from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 __all__ = [
     "ace",
     "adaptive_calibration_error",
@@ -93,10 +91,16 @@ def general_calibration_error(
     max_prob: bool,
     class_conditional: bool,
     norm: Norm,
-    num_bins: int = ...,
-    threshold: float = ...,
-    datapoints_per_bin: int | None = ...,
-    **keywords: Unpack[_binning.Keywords],
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
 ) -> float:
     """General calibration error: every choice is an argument. Alias `gce`.
 
@@ -151,16 +155,21 @@ def general_calibration_error(
 @overload
 def general_calibration_error(
     labels: ArrayLike,
-    probabilities: ArrayLike | None = ...,
+    probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme,
     max_prob: bool,
     class_conditional: bool,
     norm: Norm,
-    num_bins: int = ...,
-    threshold: float = ...,
-    datapoints_per_bin: int | None = ...,
-    **keywords: Unpack[_binning.Keywords],
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
 ) -> float:
     """General calibration error: every choice is an argument. Alias `gce`.
 

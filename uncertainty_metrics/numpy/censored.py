@@ -328,7 +328,6 @@ def censored_calibration_error(
       times the bandwidths in the range of the forecasts for the curves; O(n) memory.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=1000)
       >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))  # P(times <= 1) = p^2
@@ -406,7 +405,6 @@ def censored_calibration_error_conf_int(
       A named tuple (lower, estimate, upper) of roots, each >= 0; smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=1000)
       >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))  # P(times <= 1) = p^2

@@ -1,5 +1,5 @@
 # As written by scripts/write_stubs.py.
-from __future__ import annotations
+from typing import overload
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, get_args

@@ -70,7 +70,6 @@ def debiased_calibration_error(
       calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
       >>> round(float(um.debiased_calibration_error(labels, probabilities)), 6)
       0.129099

@@ -54,7 +54,6 @@ def crps_normal_score(
       Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> scores = um.crps_normal_score([0.0, 3.0], [0.0, 1.0], [1.0, 0.0])
       >>> [round(float(score), 6) for score in scores]
       [0.233695, 2.0]
@@ -132,7 +131,6 @@ def crps_score(
       is >= 0; an unbiased score of few samples may be negative. O(m log m).
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.crps_score(0.0, [-1.0, 1.0]))
       0.0
       >>> float(um.crps_score(0.0, [-1.0, 1.0], estimator="nrg"))
@@ -178,7 +176,6 @@ def pinball_loss(
       Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> losses = um.pinball_loss([1.0], [[0.0, 3.0]], [0.5, 0.75])
       >>> [float(loss) for loss in losses[0]]
       [0.5, 0.5]
@@ -280,7 +277,6 @@ def energy_score(
       O(m d) for each forecast.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
       5.0
 

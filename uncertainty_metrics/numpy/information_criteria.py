@@ -269,7 +269,6 @@ def negative_waic(
       [n, m]. Higher is better. Warns where the variance of an instance exceeds 0.4.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
       >>> neg_waic, neg_waic_sem = um.negative_waic(logp)
       >>> print(f"{neg_waic:.4f} +- {neg_waic_sem:.4f}")
@@ -306,7 +305,6 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
       instance exceeds 0.4.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
       >>> iscv, iscv_sem = um.importance_sampling_cross_validation(logp)
       >>> print(f"{iscv:.4f} +- {iscv_sem:.4f}")

@@ -160,7 +160,6 @@ def ensemble_calibration(
       Bins are decided in the precision that is passed.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> # One example of class 0, three members.
       >>> members = [[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]]
       >>> calibration = um.ensemble_calibration([0], probabilities=members)

@@ -83,7 +83,6 @@ def brier_score(
       for `zero_based`. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> score = um.brier_score([0, 1], probabilities=[[0.9, 0.1], [0.4, 0.6]])
       >>> round(float(score), 6)
       -0.83
@@ -134,7 +133,6 @@ def negative_log_likelihood(
       had probability 0. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> score = um.negative_log_likelihood([0, 1], logits=[[1000.0, 0.0], [0.0, 0.0]])
       >>> round(float(score), 6)
       0.346574
@@ -219,7 +217,6 @@ def brier_decomposition(
       larger is better; in [0, 2], smaller is better and 0 is calibrated.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]]
       >>> parts = um.brier_decomposition([0, 1, 1, 1], probabilities=probabilities)
       >>> [round(float(part), 6) for part in parts]
@@ -275,7 +272,6 @@ def brier_decomposition_exact(
       that of `brier_decomposition`; smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
       >>> u, resolution, reliability, variance, covariance = (
       ...     um.brier_decomposition_exact(**data)

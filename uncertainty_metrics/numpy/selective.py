@@ -200,7 +200,6 @@ def area_under_risk_coverage_curve(
       nothing.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
       >>> round(float(area), 6)
       0.270833
@@ -244,7 +243,6 @@ def excess_aurc(
       confident than every wrong one.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> confidences = [0.9, 0.8, 0.7, 0.6]
       >>> float(um.excess_aurc(confidences=confidences, correct=[1, 1, 1, 0]))
       0.0
@@ -288,7 +286,6 @@ def area_under_generalized_risk_coverage_curve(
       confident than another one. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.augrc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1]))
       0.15625
 
@@ -324,7 +321,6 @@ def risk_coverage_curve(
       sizes are static, has an entry for each example and repeats the last one.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.risk_coverage_curve([0, 1, 1, 1], [0.1, 0.8, 0.2, 0.7])
       >>> [float(coverage) for coverage in curve.coverages]
       [0.25, 0.75, 1.0]
@@ -371,7 +367,6 @@ def coverage_at_risk(
       A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
       >>> [float(um.coverage_at_risk(**data, risk=risk)) for risk in (0.05, 0.25)]
       [0.5, 1.0]
@@ -410,7 +405,6 @@ def risk_at_coverage(
       A share in [0, 1]. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
       >>> [float(um.risk_at_coverage(**data, coverage=share)) for share in (0.5, 0.8)]
       [0.0, 0.25]
@@ -451,7 +445,6 @@ def oracle_collaborative_accuracy(
       better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 0]}
       >>> float(um.oracle_collaborative_accuracy(**data, fraction=0.25))
       0.75
@@ -489,7 +482,6 @@ def accuracy(
       A share in [0, 1]. Larger is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """

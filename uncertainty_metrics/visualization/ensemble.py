@@ -57,7 +57,6 @@ def ensemble_calibration_diagram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> members = [[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]]
       >>> ax = um.ensemble_calibration_diagram(
@@ -163,7 +162,6 @@ def uncertainty_histogram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> entropies = {"known": [0.1, 0.2, 0.4], "unknown": [0.3, 0.7]}
       >>> ax = um.uncertainty_histogram(entropies, ax=Figure().subplots())

@@ -68,7 +68,6 @@ def plot_reliability_diagram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_reliability_diagram(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
@@ -279,7 +278,6 @@ def plot_uncertainty_vs_error(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_uncertainty_vs_error(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
@@ -442,7 +440,6 @@ def plot_pit_histogram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_pit_histogram(
       ...     [0.1, 0.3, 0.4, 0.9], n_bins=2, ax=Figure().subplots()

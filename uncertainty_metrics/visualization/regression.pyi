@@ -1,5 +1,5 @@
 # As written by scripts/write_stubs.py.
-from __future__ import annotations
+from typing import overload
 import functools
 from collections.abc import Mapping
 from typing import Any

@@ -122,7 +122,6 @@ def reliability_diagram(
       the classes, shape [panels] or that of `ax`.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> probabilities = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
       >>> ax = um.reliability_diagram(
@@ -193,7 +192,6 @@ def draw_reliability(
       The matplotlib Axes, or an array of them.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import reliability
       >>> curve = um.reliability_curve([1, 1, 1, 1], [0.9, 0.4, 0.8, 0.7])

@@ -188,7 +188,6 @@ def reliability_curve(
       A `ReliabilityCurve` with one group, or one per class.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.reliability_curve(
       ...     [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
       ... )

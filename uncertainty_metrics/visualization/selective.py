@@ -117,7 +117,6 @@ def accuracy_confidence_curve(
       An `AccuracyConfidenceCurve(thresholds, accuracies, shares)`, float64.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.6, 0.6], "correct": [1, 1, 0, 1]}
       >>> curve = um.accuracy_confidence_curve(**data, thresholds=[0.5, 0.7])
       >>> curve.accuracies.tolist(), curve.shares.tolist()
@@ -232,7 +231,6 @@ def rejection_curve(
       property `rejection_ratio`.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.rejection_curve(
       ...     confidences=[0.9, 0.8], correct=[1, 1], ood_confidences=[0.85, 0.3]
       ... )
@@ -293,7 +291,6 @@ def risk_coverage_diagram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 1]}
       >>> ax = um.risk_coverage_diagram(**data, ax=Figure().subplots())
@@ -414,7 +411,6 @@ def accuracy_confidence_diagram(
       The matplotlib Axes of the accuracies.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> models = {"small": [0.6, 0.7, 0.9], "large": [0.2, 0.9, 0.9]}
       >>> ax = um.accuracy_confidence_diagram([0, 1, 1], models, ax=Figure().subplots())
@@ -483,7 +479,6 @@ def rejection_diagram(
       The matplotlib Axes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> data = {"probabilities": [0.1, 0.8, 0.4], "ood_probabilities": [0.5]}
       >>> ax = um.rejection_diagram([0, 1, 1], **data, ax=Figure().subplots())

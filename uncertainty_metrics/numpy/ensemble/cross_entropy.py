@@ -83,7 +83,6 @@ def ensemble_cross_entropy(
       probability 0 in all members. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
       >>> loss = um.ensemble_cross_entropy([0], probabilities=probabilities)
       >>> round(float(loss), 6)
@@ -143,7 +142,6 @@ def gibbs_cross_entropy(
       probability 0 in one member. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
       >>> loss = um.gibbs_cross_entropy([0], probabilities=probabilities)
       >>> round(float(loss), 6)
@@ -187,7 +185,6 @@ def variance_bound(
       0 in all members count as 0. Larger is more diverse.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.variance_bound([[[0.5, 0.5]], [[1.0, 0.0]]], [0]))
       0.03125
 

@@ -81,7 +81,6 @@ def kl_divergence(
       p_k = 0 contributes q_k. No digits cancel where p and q nearly agree.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> p, q = [[0.5, 0.5], [1.0, 0.0]], [[0.25, 0.75], [0.25, 0.75]]
       >>> [round(float(divergence), 6) for divergence in um.kl_divergence(p, q)]
       [0.143841, 1.386294]
@@ -125,7 +124,6 @@ def logit_kl_divergence(
       is not.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> divergence = um.logit_kl_divergence([[0.0, 0.0]], [[0.0, 1.0]])
       >>> round(float(divergence), 5)
       0.12011
@@ -181,7 +179,6 @@ def lp_distance(
       The mean, or distances, shape [...], >= 0.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.lp_distance([[0.0, 0.0]], [[3.0, 4.0]], p=2))
       5.0
     """
@@ -204,7 +201,6 @@ def cosine_similarity(
       predictions: larger is less diverse.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> round(float(um.cosine_similarity([[3.0, 4.0]], [[4.0, 3.0]])), 6)
       0.96
     """
@@ -225,7 +221,6 @@ def cosine_distance(
       The mean, or distances, shape [...], in [0, 2]; 1 where a vector is zero.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.cosine_distance([[1.0, 0.0]], [[0.0, 2.0]]))
       1.0
     """

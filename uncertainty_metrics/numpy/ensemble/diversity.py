@@ -34,7 +34,6 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
       class.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
       >>> float(um.disagreement(logits_1, logits_2))
       0.5
@@ -60,7 +59,6 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
       >>> float(um.double_fault(logits_1, logits_2, [0, 0]))
       0.5
@@ -141,7 +139,6 @@ def average_pairwise_diversity(
       one does not; in [0, 1]. Larger, larger and smaller is more diverse.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> diversity = um.average_pairwise_diversity([[[0.5, 0.5]], [[0.25, 0.75]]])
       >>> {name: round(float(value), 4) for name, value in diversity.items()}
       {'disagreement': 1.0, 'average_kl': 0.1438, 'cosine_similarity': 0.8944}

@@ -1,5 +1,5 @@
 # As written by scripts/write_stubs.py.
-from __future__ import annotations
+from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks

@@ -146,7 +146,6 @@ def model_uncertainty(
       is 0.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]]
       >>> model, total, expected = um.model_uncertainty(probabilities=probabilities)
       >>> [round(float(value), 6) for value in model]
@@ -182,7 +181,6 @@ def predictive_entropy(
       distributions. Larger is more uncertain.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> entropies = um.predictive_entropy([[[5.0, 5.0], [2.0, 2.0]]])
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.693147]
@@ -217,7 +215,6 @@ def expected_entropy(
       remove.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> entropies = um.expected_entropy(probabilities=[[[1, 0], [0.5, 0.5]]])
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.346574]
@@ -246,7 +243,6 @@ def mutual_information(
       uncertain.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
       >>> [round(float(value), 6) for value in information]
       [0.693147]
@@ -272,7 +268,6 @@ def ensemble_disagreement(
       uncertain. Ties go to the lowest class.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
       >>> [float(x) for x in um.ensemble_disagreement(probabilities=probabilities)]
       [0.5]
@@ -297,7 +292,6 @@ def mean_member_uncertainty(
       Larger is more uncertain; that the members disagree does not count.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.5, 0.5], [0, 1]]]
       >>> [float(x) for x in um.mean_member_uncertainty(probabilities=probabilities)]
       [0.25]
@@ -327,7 +321,6 @@ def variation_ratio(
       uncertain. A member with ties votes for the lowest of the classes.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
       >>> [float(x) for x in um.variation_ratio(probabilities=probabilities)]
       [0.25]
@@ -410,7 +403,6 @@ def knowledge_uncertainty(
       expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> [round(float(part), 4) for part in um.knowledge_uncertainty([1.0, 1.0])]
       [0.1931, 0.6931, 0.5]
 

@@ -45,7 +45,6 @@ def compute_calibration_curve(
       which every level is a share.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.regression.compute_calibration_curve(
       ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
       ... )
@@ -87,7 +86,6 @@ def expected_calibration_error(
       of 1 / sqrt(n).
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.regression.expected_calibration_error(
       ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
       ... )
@@ -128,7 +126,6 @@ def interval_coverage(
       A share in [0, 1], or one for each `level`; the closer to the level, the better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.interval_coverage([0.0, 0.0], [1.0, 1.0], [1.9, 2.0]))
       0.5
 
@@ -169,7 +166,6 @@ def calibration_error(
       A number in [0, 1), or one for each `level`. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0], [1.0, 1.0], [1.9, 2.0]
       >>> error = um.regression.calibration_error(*data, level=[0.25, 0.75])
       >>> [float(value) for value in error]

@@ -53,7 +53,6 @@ def negative_log_likelihood(
       gradient.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> score = um.regression.negative_log_likelihood([0.0], [1.0], [1.0])
       >>> round(float(score), 6)
       1.418939
@@ -86,7 +85,6 @@ def sharpness(
       A number > 0, in the unit of the targets. Smaller is sharper.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.sharpness([1.0, 4.0]))
       1.5
 
@@ -122,7 +120,6 @@ def interval_width(
       sharper; read it together with `interval_coverage`.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> round(float(um.regression.interval_width([1.0, 4.0], level=0.95)), 5)
       5.87989
 
@@ -154,7 +151,6 @@ def root_mean_squared_error(
       A number >= 0, in the unit of the targets. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.root_mean_squared_error([0.0, 0.0], [1.0, 7.0]))
       5.0
     """
@@ -196,7 +192,6 @@ def expected_normalized_calibration_error(
       sqrt(n_bins / n). Time O(n log n).
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 4.0, 4.0], [1.0, -1.0, 1.0, 3.0]
       >>> round(float(um.regression.ence(*data, n_bins=2)), 5)
       0.05902
@@ -256,7 +251,6 @@ def evaluate_calibration(
       too small.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0], [1.0, 4.0], [1.0, 7.0]
       >>> values = um.regression.evaluate_calibration(*data)
       >>> {name: round(float(value), 4) for name, value in values.items()}

@@ -64,7 +64,6 @@ def probability_integral_transform(
       Values in [0, 1], of the shape of the targets.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.probability_integral_transform(
       ...     [0.0, 1.0], [1.0, 4.0], [0.0, 3.0]
       ... )
@@ -104,7 +103,6 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
       of the targets.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5])
       >>> float(pit.lower[0]), float(pit.upper[0])
       (0.5, 0.75)
@@ -154,7 +152,6 @@ def quantile_pit(
       Values in (0, 1), of the shape of the targets.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> quantile_predictions = [[0.0, 1.0, 3.0]] * 3
       >>> pit = um.regression.quantile_pit(
       ...     quantile_predictions, [0.25, 0.5, 0.75], [-1.0, 1.0, 2.0]

@@ -91,7 +91,6 @@ def pit_histogram(
       `density` [n_bins], which is 1 for a uniform distribution.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
       >>> [float(value) for value in histogram["density"]]
       [1.5, 0.5]
@@ -140,7 +139,6 @@ def pit_calibration_curve(
       of Normal forecasts.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.regression.pit_calibration_curve([0.4, 0.5, 0.9, 1.0], n_bins=3)
       >>> [float(value) for value in curve["observed_coverage"]]
       [0.25, 0.5, 0.75]
@@ -186,7 +184,6 @@ def pit_calibration_error(
       A number in [0, 1]. Smaller is better.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
       >>> round(float(error), 6)
       0.145
