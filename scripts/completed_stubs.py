@@ -13,23 +13,28 @@ ROOT = pathlib.Path(__file__).parents[1]
 _ROOMS = ("numpy", "visualization")
 
 
+def _quoted(prose: str | None, indent: str) -> str:
+    end = "\n" if "\n" in (prose or "") else ""
+    return textwrap.indent(f'"""{prose}{end}"""\n', indent) if prose else ""
+
+
 def _function(node: ast.FunctionDef, lines: list[str], prose: str | None) -> str:
     """Returns the signature, the docstring and no body."""
-    inner = " " * (node.col_offset + 4)
+    indent = " " * (node.col_offset + 4)
     head = lines[node.lineno - 1 : node.body[0].lineno - 1]
-    if not head:  # `def f() -> float: ...`
-        head = [lines[node.lineno - 1].removesuffix(" ...")]
-    end = "\n" if "\n" in (prose or "") else ""
-    said = textwrap.indent(f'"""{prose}{end}"""\n', inner) if prose else ""
-    return "\n".join(head) + f"\n{said}{inner}..."
+    return "\n".join(head) + f"\n{_quoted(prose, indent)}{indent}..."
 
 
-def _class(node: ast.ClassDef, lines: list[str]) -> str:
+def _class(node: ast.ClassDef, lines: list[str], value: type) -> str:
     text = lines[: node.end_lineno]
     for method in reversed(node.body):
         if isinstance(method, ast.FunctionDef):
-            short = _function(method, lines, ast.get_docstring(method))
+            said = inspect.cleandoc(vars(value)[method.name].__doc__ or "")
+            short = _function(method, lines, said)
             text[method.lineno - 1 : method.end_lineno] = [short]
+    if ast.get_docstring(node):
+        prose = _quoted(inspect.getdoc(value), "    ").rstrip("\n")
+        text[node.body[0].lineno - 1 : node.body[0].end_lineno] = [prose]
     start = min(part.lineno for part in (node, *node.decorator_list))
     return "\n".join(text[start - 1 :])
 
@@ -67,13 +72,13 @@ def rendered(name: str) -> str | None:
     """
     module = importlib.import_module(name)
     source = inspect.getsource(module)
-    if not re.search(r"^@_arguments\.", source, re.MULTILINE):
+    if not re.search(r"^ *@?_arguments\.\w+", source, re.MULTILINE):
         return None
     lines = source.splitlines()
     parts = ["# As written by scripts/write_stubs.py.", "from typing import overload"]
     for node in ast.parse(source).body[2:]:  # Stubs need nothing of the `__future__`.
         if isinstance(node, ast.ClassDef):
-            parts.append(_class(node, lines))
+            parts.append(_class(node, lines, getattr(module, node.name)))
         elif not isinstance(node, ast.FunctionDef):
             parts.append(ast.get_source_segment(source, node) or "")
         elif not node.name.startswith("_"):

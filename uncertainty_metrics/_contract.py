@@ -24,19 +24,28 @@ _OF_TENSORS = (
 )
 
 
-def documented(*tables: Mapping[str, str], raises: str = RAISES) -> Callable[[F], F]:
-    """Completes the docstring of a function by what it shares with others.
+def documented(
+    *tables: Mapping[str, str] | Callable[..., Any], raises: str = RAISES
+) -> Callable[[F], F]:
+    """Completes the docstring of a function, or of a class, by what others say, too.
 
     Args:
-      *tables: what is said of an argument that the function does not describe itself,
-        by its name, in the first of the tables that has it.
+      *tables: what is said of an argument that the docstring does not describe itself:
+        dicts from names to prose, or functions that describe it. The first counts.
       raises: the section `Raises` of a function that has none. Its example imports the
         package where it does not do so itself.
 
     Raises:
       TypeError: an argument is described nowhere.
     """
-    shared = ChainMap(*map(dict, tables))
+    shared = ChainMap(
+        *(
+            _entries(inspect.getdoc(table) or "")
+            if callable(table)
+            else {name: _entry(name, prose) for name, prose in table.items()}
+            for table in tables
+        )
+    )
 
     def decorate(function: F) -> F:
         if function.__doc__:  # Not under `python -OO`.
@@ -46,34 +55,46 @@ def documented(*tables: Mapping[str, str], raises: str = RAISES) -> Callable[[F]
     return decorate
 
 
+def _entry(name: str, prose: str) -> str:
+    return textwrap.fill(f"{name}: {prose}", 82, subsequent_indent="    ")
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Returns what is before the first section of a docstring, and the sections."""
+    head, *parts = re.split(r"\n\n(?=[A-Z]\w+:\n)", text)
+    return head, dict(part.split(":\n", 1) for part in parts)
+
+
+def _entries(text: str) -> dict[str, str]:
+    """Returns what a docstring says of each argument, which it begins with."""
+    entries = re.split(
+        r"^  (?=\S)", _sections(text)[1].get("Args", ""), flags=re.MULTILINE
+    )
+    return {entry.partition(":")[0]: entry.rstrip("\n") for entry in entries}
+
+
 def _completed(
     function: Callable[..., Any], shared: Mapping[str, str], raises: str
 ) -> str:
     text = inspect.cleandoc(function.__doc__ or "")
-    head, *parts = re.split(r"\n\n(?=[A-Z]\w+:\n)", text)
-    sections = dict(part.split(":\n", 1) for part in parts)
-    described = re.split(r"^  (?=\S)", sections.pop("Args", ""), flags=re.MULTILINE)
-    entries = {re.match(r"\W*\w*", own)[0]: own.rstrip("\n") for own in described}  # type: ignore[index]
+    head, sections = _sections(text)
+    entries = ChainMap(_entries(text), dict(shared))
     lines = []
     for parameter in inspect.signature(function).parameters.values():
         name = str(parameter.replace(annotation=parameter.empty)).partition("=")[0]
-        if name not in entries and name not in shared:
+        if name not in entries and name != "self":
             raise TypeError(f"`{function.__name__}` does not describe `{name}`.")
-        said = entries.get(name) or textwrap.fill(
-            f"{name}: {shared[name]}", 82, subsequent_indent="    "
-        )
-        lines.append(f"  {said}")
+        lines += [f"  {entries[name]}"] if name != "self" else []
     example = sections.get("Example", "")
     if "um." in example and " as um\n" not in example:
         sections["Example"] = f"  >>> {_IMPORT}\n{example}"
-    returns = {"Returns": sections.pop("Returns")} if "Returns" in sections else {}
     sections = {
         "Args": "\n".join(lines),
-        **returns,
-        "Raises": sections.pop("Raises", f"  {raises}"),
-        **sections,
+        **{key: sections[key] for key in ("Returns", "Attributes") if key in sections},
+        "Raises": f"  {raises}",
+        **{key: text for key, text in sections.items() if key != "Args"},
     }
-    return "\n\n".join([head, *(f"{k}:\n{v}" for k, v in sections.items())])
+    return "\n\n".join([head, *(f"{key}:\n{text}" for key, text in sections.items())])
 
 
 def docstring(declaration: Callable[..., Any]) -> str:

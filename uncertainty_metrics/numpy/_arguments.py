@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from uncertainty_metrics import _contract
+from uncertainty_metrics._contract import F
 
 # Of examples with labels, as probabilities, logits or confidences.
 CLASSIFIER = {
@@ -70,20 +73,25 @@ PLOT = {
 of_classifier = _contract.documented(CLASSIFIER)
 of_members = _contract.documented(MEMBERS, CLASSIFIER)
 of_forecasts = _contract.documented(FORECASTS)
+
+
+def as_in(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Completes a docstring by that of another function."""
+    return _contract.documented(function, CLASSIFIER)
+
+
 _plotted = functools.partial(
     _contract.documented,
     PLOT,
     raises=f"ImportError: matplotlib is not installed.\n  {_contract.RAISES}",
 )
-plot = _plotted(
-    {
-        "probabilities": (
-            "in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the names "
-            "of some models to theirs, as any of the arrays may be."
-        ),
-    },
-    CLASSIFIER,
-)
+_MODELS = {
+    "probabilities": (
+        f"{CLASSIFIER['probabilities'][:-1]}; or a mapping from the names of some "
+        "models to theirs, as any of the arrays may be."
+    ),
+}
+plot = _plotted(_MODELS, CLASSIFIER)
 plot_of_forecasts = _plotted(
     {
         "uncertainties": "predicted variances, > 0, of the same shape.",
@@ -93,3 +101,8 @@ plot_of_forecasts = _plotted(
     },
     FORECASTS,
 )
+
+
+def plot_as_in(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Completes the docstring of a plot by that of what it plots."""
+    return _plotted(_MODELS, function, CLASSIFIER)

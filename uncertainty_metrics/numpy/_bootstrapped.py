@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import (
@@ -90,17 +90,6 @@ _OPTION_ARRAYS = (
     "quantiles",
     "thresholds",
 )
-# The arguments of `_inputs.examples`.
-_EXAMPLES = (
-    "labels",
-    "probabilities",
-    "logits",
-    "probs",
-    "labels_predicted",
-    "sample_weight",
-    "ignore_index",
-)
-
 _Value = Callable[[np.ndarray], np.ndarray]
 
 
@@ -304,17 +293,7 @@ def _units(examples: _inputs.Examples) -> np.ndarray:
 
 def _ranks(given: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, which decisions are right, and weights, [N]."""
-    labels, probabilities, logits, weights, ignored = (
-        given.get(name)
-        for name in (
-            "labels",
-            "probabilities",
-            "logits",
-            "sample_weight",
-            "ignore_index",
-        )
-    )
-    return selective.ranked(labels, probabilities, logits, None, None, weights, ignored)
+    return selective.ranked(**{name: given.get(name) for name in selective.ARGUMENTS})
 
 
 def _accuracy(given: dict[str, Any], n: int) -> _Value:
@@ -416,8 +395,8 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
                 "a function of all the examples: pass one that returns a mean",
                 f"one that returns a value for each of the {n} examples",
             )
-    given = {name: data[name] for name in _EXAMPLES if name in data}
-    options = {name: data[name] for name in data if name not in _EXAMPLES}
+    given = _spec.data_of(data)
+    options = {name: data[name] for name in data if name not in given}
     value = None
     if metric in tuple(_BINNED):  # A metric need not be hashable.
         value = _binned(metric, given, options)

@@ -98,27 +98,7 @@ class CensoredCalibrationError:
 
     See `censored_calibration_error` for the definition and the arguments.
 
-    Args:
-      end_time: the time that the forecasts are about, > 0.
-      folds: number of folds, >= 2.
-      weight_trunc: least denominator of the weights, in (0, 1].
-      weights: "constant", "relative" or "chi".
-      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
-      kernel_fn: "rbf" or "cubic".
-      orthogonal: whether errors of c_hat enter by their squares only.
-      num_repeats: number of assignments to folds.
-      normalize: whether to divide by the mean weight.
-      hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: their range, as shares of the number of examples.
-      seed: of the assignments to folds.
-      progress: whether to show a progress bar.
-      bootstrap_size: deprecated and ignored: standard errors have a closed form.
-
-    Raises:
-      ValueError: an argument is not as described.
-
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=500)
       >>> times = rng.exponential(-1 / np.log1p(-(probs**2)))
@@ -349,7 +329,7 @@ def censored_calibration_error(
     return metric.rms_calibration_error(probs, times, event, hyperparam_range)
 
 
-@_arguments.of_classifier
+@_arguments.as_in(censored_calibration_error)
 def censored_calibration_error_conf_int(
     probs: ArrayLike,
     times: ArrayLike,
@@ -382,24 +362,7 @@ def censored_calibration_error_conf_int(
     are wider than they need to be: they held errors of 0.03 and of 0 in 98 to 100%.
 
     Args:
-      probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, finite and >= 0, shape [n].
-      event: 1 for an event, 0 for a censoring, shape [n].
-      end_time: the time that the forecasts are about, > 0.
-      hyperparam_range: bandwidths to choose from.
       alpha: 1 minus the coverage, in (0, 1).
-      folds: number of folds, >= 2.
-      weights: "constant", "relative" or "chi".
-      weight_trunc: least denominator of the weights, in (0, 1].
-      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
-      kernel_fn: "rbf" or "cubic".
-      orthogonal: whether errors of c_hat enter by their squares only.
-      num_repeats: number of random assignments to folds; medians are taken.
-      normalize: whether to divide by the mean weight.
-      hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: their range, as shares of n.
-      seed: of the folds, all that `np.random.default_rng` takes.
-      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       A named tuple (lower, estimate, upper) of roots, each >= 0; smaller is better.
@@ -431,3 +394,4 @@ def censored_calibration_error_conf_int(
 cce = censored_calibration_error
 cce_conf_int = censored_calibration_error_conf_int
 CCE = CensoredCalibrationError
+_arguments.as_in(censored_calibration_error)(CensoredCalibrationError)

@@ -35,19 +35,27 @@ class CensoredCalibrationError:
     See `censored_calibration_error` for the definition and the arguments.
 
     Args:
-      end_time: the time that the forecasts are about, > 0.
+      end_time: the time that the forecasts are about, > 0, and at most the largest of
+        `times`: nobody is followed for longer.
       folds: number of folds, >= 2.
       weight_trunc: least denominator of the weights, in (0, 1].
-      weights: "constant", "relative" or "chi".
-      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
-      kernel_fn: "rbf" or "cubic".
-      orthogonal: whether errors of c_hat enter by their squares only.
-      num_repeats: number of assignments to folds.
-      normalize: whether to divide by the mean weight.
+      weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
+        1 / (p (1 - p)).
+      survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
+        with the kernel-weighted numbers dN of events and R of examples at risk;
+        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+      kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+      orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
+        instead, with v the variance of c_hat: errors of c_hat then enter by the square
+        of their expectation only.
+      num_repeats: number of random assignments to folds; the median is taken.
+      normalize: whether to divide by the mean of w.
       hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: their range, as shares of the number of examples.
-      seed: of the assignments to folds.
-      progress: whether to show a progress bar.
+      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
+        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
+      seed: of the folds, all that `np.random.default_rng` takes.
+      progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Raises:
@@ -262,19 +270,30 @@ def censored_calibration_error_conf_int(
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
       times: of the event or the censoring, finite and >= 0, shape [n].
       event: 1 for an event, 0 for a censoring, shape [n].
-      end_time: the time that the forecasts are about, > 0.
-      hyperparam_range: bandwidths to choose from.
+      end_time: the time that the forecasts are about, > 0, and at most the largest of
+        `times`: nobody is followed for longer.
+      hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
+        of the least cross-validated squared error, weighted by w, is used for S and G,
+        and times n^-0.04 for c_hat. None: range of the forecasts divided by
+        `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
       alpha: 1 minus the coverage, in (0, 1).
       folds: number of folds, >= 2.
-      weights: "constant", "relative" or "chi".
+      weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
+        1 / (p (1 - p)).
       weight_trunc: least denominator of the weights, in (0, 1].
-      survival_aggregation: "Kaplan-Meier" or "Nelson-Aalen".
-      kernel_fn: "rbf" or "cubic".
-      orthogonal: whether errors of c_hat enter by their squares only.
-      num_repeats: number of random assignments to folds; medians are taken.
-      normalize: whether to divide by the mean weight.
+      survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
+        with the kernel-weighted numbers dN of events and R of examples at risk;
+        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+      kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+      orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
+        instead, with v the variance of c_hat: errors of c_hat then enter by the square
+        of their expectation only.
+      num_repeats: number of random assignments to folds; the median is taken.
+      normalize: whether to divide by the mean of w.
       hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: their range, as shares of n.
+      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
+        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
       seed: of the folds, all that `np.random.default_rng` takes.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
@@ -307,3 +326,4 @@ def censored_calibration_error_conf_int(
 cce = censored_calibration_error
 cce_conf_int = censored_calibration_error_conf_int
 CCE = CensoredCalibrationError
+_arguments.as_in(censored_calibration_error)(CensoredCalibrationError)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _ranking
+from uncertainty_metrics.numpy import _arguments, _ranking
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
 
@@ -45,6 +45,7 @@ def _groups(
     return groups
 
 
+@_arguments.of_classifier
 def auroc(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -62,8 +63,6 @@ def auroc(
     Args:
       labels: 0 or 1, shape [...].
       scores: finite, shape of the labels; larger is more positive.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
@@ -72,7 +71,6 @@ def auroc(
       ValueError: an argument is not as described, or one of the classes is absent.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
       0.875
 
@@ -85,6 +83,7 @@ def auroc(
     return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
 
 
+@_arguments.as_in(auroc)
 def aupr(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -104,12 +103,6 @@ def aupr(
     pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
     and AUPR-In.
 
-    Args:
-      labels: 0 or 1, shape [...].
-      scores: finite, shape of the labels; larger is more positive.
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
-
     Returns:
       A number in (0, 1]; the share of positive examples where scores tell nothing.
       Larger is better.
@@ -118,7 +111,6 @@ def aupr(
       ValueError: an argument is not as described, or no example is positive.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> round(float(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 6)
       0.833333
 
@@ -131,6 +123,7 @@ def aupr(
     return float(np.sum(np.diff(groups.hits) * precisions) / groups.hits[-1])
 
 
+@_arguments.as_in(auroc)
 def fpr_at_tpr(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -150,11 +143,7 @@ def fpr_at_tpr(
     (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
 
     Args:
-      labels: 0 or 1, shape [...].
-      scores: finite, shape of the labels; larger is more positive.
       tpr: true positive rate, in (0, 1].
-      sample_weight: finite and >= 0, broadcastable to the labels.
-      ignore_index: examples with this label are left out.
 
     Returns:
       A share in [0, 1]. Smaller is better.
@@ -163,7 +152,6 @@ def fpr_at_tpr(
       ValueError: an argument is not as described, or one of the classes is absent.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> float(um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95))
       0.5
 

@@ -248,7 +248,7 @@ def interval_score(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_classifier
+@_arguments.as_in(crps_score)
 def energy_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
@@ -269,7 +269,6 @@ def energy_score(
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"

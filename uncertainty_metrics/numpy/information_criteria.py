@@ -283,7 +283,7 @@ def negative_waic(
     return _by_variance(logp, waic_type)
 
 
-@_arguments.of_classifier
+@_arguments.as_in(negative_waic)
 def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterion:
     """Importance sampling cross-validation criterion (ISCV).
 
@@ -292,10 +292,6 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
     The log-likelihood of each instance under the draws as if it had been left out:
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
     decide the value; `psis_loo` smooths them, and tells where that does not help.
-
-    Args:
-      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
 
     Returns:
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
@@ -317,6 +313,7 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
     return _by_variance(logp, "iscv")
 
 
+@_arguments.as_in(negative_waic)
 def psis_loo(logp: ArrayLike) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
@@ -335,10 +332,6 @@ def psis_loo(logp: ArrayLike) -> PsisLoo:
     the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
     and smooths another number of ratios.
 
-    Args:
-      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
-        members on axis 1. No criterion is finite where a probability is 0.
-
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
       instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
@@ -352,7 +345,6 @@ def psis_loo(logp: ArrayLike) -> PsisLoo:
       ValueError: the argument is not as described.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> draws = np.linspace(-0.1, 0.1, 100)
       >>> logp = -0.5 * (np.array([[-1.0], [0.0], [1.0]]) - draws) ** 2
       >>> estimate, sem, pareto_k = um.psis_loo(logp)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _scaling
+from uncertainty_metrics import _checks, _scaling, _spec
 from uncertainty_metrics.numpy import _inputs
 
 if TYPE_CHECKING:
@@ -374,13 +374,7 @@ def calibrated_negative_log_likelihood(
       Estimation and Ensembling in Deep Learning.
     """
     folds, keys = fold_keys(folds, repeats, seed)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()))
     size = len(examples.labels)
     if folds > size:
         raise _checks.error("folds", f"at most the number of examples, {size}", folds)

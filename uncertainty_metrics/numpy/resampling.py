@@ -15,7 +15,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _bootstrapped, _inputs
+from uncertainty_metrics.numpy import _arguments, _bootstrapped, _inputs
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -294,6 +294,7 @@ def bootstrap(
     return _interval(_bootstrapped.prepared(metric, data), *options)
 
 
+@_arguments.as_in(bootstrap)
 def bootstrap_difference(
     metric: Callable[..., Any],
     first: Mapping[str, Any],
@@ -320,12 +321,6 @@ def bootstrap_difference(
         as `{"probabilities": p}`. Their examples are those of the second, in the same
         order.
       second: those of the second model.
-      num_resamples: number of resamples.
-      alpha: one less the level of the interval; 0.05 for 95%.
-      method: "bca" (bias-corrected and accelerated) or "percentile".
-      seed: of the resamples, all that `np.random.default_rng` takes. None draws anew in
-        each call.
-      progress: whether to show a progress bar.
       **data: the arguments that both models share, such as `labels`; arrays and options
         as in `bootstrap`.
 
@@ -339,7 +334,6 @@ def bootstrap_difference(
       TypeError: as in `bootstrap`, or the arguments of a model are not a mapping.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> first = {"probabilities": [0.8, 0.3, 0.4, 0.9, 0.6] * 40}
       >>> second = {"probabilities": [0.9, 0.2, 0.3, 0.9, 0.7] * 40}
       >>> labels = [1, 0, 1, 1, 0] * 40

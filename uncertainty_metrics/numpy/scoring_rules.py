@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
 from uncertainty_metrics.numpy import _arguments, _inputs
 
@@ -94,14 +94,7 @@ def brier_score(
     """
     _checks.boolean("aggregate", aggregate)
     _checks.boolean("zero_based", zero_based)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-        allow_none=not aggregate,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()), allow_none=not aggregate)
     p = _checked_probabilities(examples)
     if zero_based:  # Without the rounding of numbers near 1.
         p = p.copy()
@@ -141,14 +134,7 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-        allow_none=not aggregate,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()), allow_none=not aggregate)
     if examples.name == "logits":
         z = _inputs.below_maximum(examples.predictions)
         scores = np.log(np.exp(z).sum(axis=-1)) - _at_label(z, examples.labels)
@@ -226,13 +212,7 @@ def brier_decomposition(
       Murphy (1973), A New Vector Partition of the Probability Score.
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()))
     p, outcomes, weights, decisions = _rows_of_decisions(examples)
     dbar, shares = _means_of_decisions(outcomes, weights, decisions)
     pbar = shares @ dbar
@@ -243,7 +223,7 @@ def brier_decomposition(
     )
 
 
-@_arguments.of_classifier
+@_arguments.as_in(brier_decomposition)
 def brier_decomposition_exact(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -263,9 +243,6 @@ def brier_decomposition_exact(
       Brier = uncertainty - resolution + reliability
               + within_bin_variance - within_bin_covariance
 
-    Args:
-      logits: instead of `probabilities`.
-
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
       within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
@@ -284,13 +261,7 @@ def brier_decomposition_exact(
       Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
       Decomposition.
     """
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()))
     p, outcomes, weights, decisions = _rows_of_decisions(examples)
     dbar, shares = _means_of_decisions(outcomes, weights, decisions)
     fbar, _ = _means_of_decisions(p, weights, decisions)

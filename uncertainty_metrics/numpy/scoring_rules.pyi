@@ -2,7 +2,7 @@
 from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
 from uncertainty_metrics.numpy import _arguments, _inputs
 __all__ = [

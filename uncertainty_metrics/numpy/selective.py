@@ -24,12 +24,13 @@ Arguments that all functions share:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import _arguments, _inputs, _ranking
 
@@ -48,6 +49,11 @@ __all__ = [
 ]
 
 
+# The arguments that are examples, and which of them count: those of `ranked`.
+ARGUMENTS = (
+    *("labels", "probabilities", "logits", "confidences", "correct"),
+    *("sample_weight", "ignore_index"),
+)
 # Groups at a time: few enough for their temporaries to stay in the cache.
 _BLOCK = 2**16
 
@@ -67,14 +73,12 @@ def is_classifier(
     """
     if labels is not None and confidences is None and correct is None:
         return True
-    given = {
-        "labels": labels,
-        "probabilities": probabilities,
-        "logits": logits,
-        "confidences": confidences,
-        "correct": correct,
-    }
-    names = [f"`{name}`" for name, value in given.items() if value is not None]
+    given = (labels, probabilities, logits, confidences, correct)
+    names = [
+        f"`{name}`"
+        for name, value in zip(ARGUMENTS, given, strict=False)
+        if value is not None
+    ]
     if names != ["`confidences`", "`correct`"]:
         raise ValueError(
             "Either `labels` with one of `probabilities` and `logits`, or "
@@ -134,8 +138,9 @@ def ranked(
     )
 
 
-def _groups(*arguments: Any) -> _ranking.Groups:
-    return _ranking.groups(*ranked(*arguments))
+def _groups(arguments: Mapping[str, Any]) -> _ranking.Groups:
+    """Returns the groups of what a public function was passed."""
+    return _ranking.groups(*ranked(*(arguments[name] for name in ARGUMENTS)))
 
 
 def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
@@ -208,9 +213,7 @@ def area_under_risk_coverage_curve(
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     return _mean_risk(groups)
 
 
@@ -253,9 +256,7 @@ def excess_aurc(
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
 
 
@@ -293,9 +294,7 @@ def area_under_generalized_risk_coverage_curve(
       Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
       Classification Systems.
     """
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     area = _ranking.trapezoids(groups.masses, groups.misses)
     return area / float(groups.masses[-1]) ** 2
 
@@ -375,9 +374,7 @@ def coverage_at_risk(
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     risk = _checks.share("risk", risk)
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     fits = groups.risks <= risk * _ranking.ROUND_UP
     return float(np.max(groups.coverages, where=fits, initial=0.0))
 
@@ -413,9 +410,7 @@ def risk_at_coverage(
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     coverage = _checks.share("coverage", coverage, zero=False)
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     reached = groups.coverages * _ranking.ROUND_UP >= coverage
     return float(groups.risks[np.argmax(reached)])
 
@@ -454,9 +449,7 @@ def oracle_collaborative_accuracy(
       using Uncertainty Estimation.
     """
     fraction = _checks.share("fraction", fraction)
-    groups = _groups(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
-    )
+    groups = _groups(locals())
     total = groups.masses[-1]
     misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
     return float(1 - misses / total)
@@ -485,14 +478,7 @@ def accuracy(
       >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
       0.75
     """
-    examples = _inputs.examples(
-        labels,
-        probabilities,
-        logits,
-        labels_predicted=labels_predicted,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    examples = _inputs.examples(**_spec.data_of(locals()))
     decided, _ = _decisions(examples)
     if examples.predicted is not None:
         decided = examples.predicted

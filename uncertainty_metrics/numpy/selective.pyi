@@ -1,9 +1,10 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
+from collections.abc import Mapping
 from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import _arguments, _inputs, _ranking
 __all__ = [
@@ -19,6 +20,10 @@ __all__ = [
     "risk_at_coverage",
     "risk_coverage_curve",
 ]
+ARGUMENTS = (
+    *("labels", "probabilities", "logits", "confidences", "correct"),
+    *("sample_weight", "ignore_index"),
+)
 _BLOCK = 2**16
 def is_classifier(
     labels: Any,

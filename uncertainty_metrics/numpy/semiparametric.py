@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _quiet
 from uncertainty_metrics._progress import track
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _crossfit, _inputs
+from uncertainty_metrics.numpy import _arguments, _crossfit, _inputs
 
 __all__ = [
     "SPCE",
@@ -201,24 +201,7 @@ class SemiparametricCalibrationError:
 
     See `semiparametric_calibration_error` for what is estimated and for the options.
 
-    Args:
-      folds: number of folds, >= 2.
-      weight_trunc: least denominator of the weights, in (0, 1].
-      weights: "constant", "relative" or "chi".
-      orthogonal: whether to take the orthogonal estimate.
-      normalize: whether to divide by the mean weight.
-      smoothing: "kernel" or "spline".
-      hyperparam_attempts: number of hyperparameters tried.
-      default_hyperparam_range: their range.
-      seed: of the assignment to folds.
-      progress: whether to show a progress bar.
-      bootstrap_size: deprecated and ignored: standard errors have a closed form.
-
-    Raises:
-      ValueError: an argument is not as described.
-
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=1000)
       >>> labels = rng.uniform(size=1000) < probs**2
@@ -422,6 +405,7 @@ def semiparametric_calibration_error(
     return metric.rms_calibration_error(probs, labels, hyperparam_range)
 
 
+@_arguments.as_in(semiparametric_calibration_error)
 def semiparametric_calibration_error_conf_int(
     probs: ArrayLike,
     labels: ArrayLike,
@@ -462,21 +446,7 @@ def semiparametric_calibration_error_conf_int(
     held in 93 to 99%.
 
     Args:
-      probs: in [0, 1], shape [n]: the forecasts come first.
-      labels: 0 or 1, shape [n]; integers, floats or booleans.
-      hyperparam_range: of the smoothing, as in `semiparametric_calibration_error`.
       alpha: share of intervals that may miss the true error, in (0, 1).
-      folds: number of folds, from 2 to n.
-      weights: "constant", "relative" or "chi".
-      weight_trunc: least denominator of the weights, in (0, 1].
-      orthogonal: whether to take the orthogonal estimate.
-      normalize: whether to divide by the mean weight.
-      smoothing: "kernel" or "spline".
-      hyperparam_attempts: number of values to choose from by default.
-      default_hyperparam_range: where they are by default.
-      seed: of the assignment to folds.
-      progress: whether to show a progress bar on stderr (needs tqdm).
-      bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       A named tuple `(lower, estimate, upper)` of roots, 0 where the number under the
@@ -487,7 +457,6 @@ def semiparametric_calibration_error_conf_int(
       ImportError: `progress` is True and tqdm is not installed.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=2000)
       >>> labels = rng.uniform(size=2000) < probs**2
@@ -511,3 +480,4 @@ def semiparametric_calibration_error_conf_int(
 SPCE = SemiparametricCalibrationError
 spce = semiparametric_calibration_error
 spce_conf_int = semiparametric_calibration_error_conf_int
+_arguments.as_in(semiparametric_calibration_error)(SemiparametricCalibrationError)

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs, calibration
 from uncertainty_metrics.numpy._binning import BinStatistics
 
 __all__ = ["BinStatistics", "GeneralCalibrationError"]
 
 
+@_arguments.as_in(calibration.general_calibration_error)
 class GeneralCalibrationError:
     """Accumulates a general calibration error over batches, exactly.
 
@@ -24,29 +25,13 @@ class GeneralCalibrationError:
     Metrics of the same options add: `a + b` is a new one that has seen the batches of
     both, those of `a` first.
 
-    Args:
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      max_prob: whether a score is the probability of the decision label (True) or of
-        every class (False).
-      class_conditional: whether every class is a group of its own.
-      norm: "l1", "l2" or "max".
-      num_bins: number of bins.
-      threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      ignore_index: examples with this label are left out.
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-
     Attributes:
       counts: total weight in each bin, shape [bins], or [K, bins] for class-wise
         groups. None before the first update, like the other two.
       confidences: mean score in each bin, 0 where it is empty.
       accuracies: mean outcome in each bin, 0 where it is empty.
 
-    Raises:
-      ValueError: an argument is not as described.
-
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> metric = um.GeneralCalibrationError("even", True, False, "l1", num_bins=2)
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> metric.update_state([0], [[0.3, 0.7]])
@@ -79,6 +64,7 @@ class GeneralCalibrationError:
         self._statistics: BinStatistics | None = None
         self._num_classes: int | None = None
 
+    @_arguments.of_classifier
     def update_state(
         self,
         labels: ArrayLike,
@@ -89,16 +75,7 @@ class GeneralCalibrationError:
         labels_predicted: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        """Adds a batch. A batch that raises ValueError leaves the state as it was.
-
-        Args:
-          labels: integers in [0, K), shape [...].
-          probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
-          logits: instead of `probabilities`, floating of the same shape.
-          probs: another name for `probabilities`.
-          labels_predicted: decision labels, shape of the labels.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
+        """Adds a batch. A batch that raises ValueError leaves the state as it was."""
         data = _spec.data_of(locals()) | {"ignore_index": self.ignore_index}
         examples = _inputs.examples(**data, allow_none=True)
         self._check_classes(examples.name, examples.num_classes)

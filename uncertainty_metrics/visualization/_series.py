@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,6 +43,14 @@ def plain(name: str) -> str:
 def label(name: str, text: str) -> str:
     """Returns the legend's entry of a model; a single model has no name."""
     return ": ".join(part for part in (plain(name), text) if part)
+
+
+def arguments_of(
+    function: Callable[..., Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Returns what is given of the arguments of a function."""
+    names = inspect.signature(function).parameters
+    return {name: given[name] for name in names if name in given}
 
 
 def each_model(function: Callable[..., Any], **arguments: Any) -> dict[str, Any]:

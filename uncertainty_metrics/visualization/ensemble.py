@@ -26,7 +26,7 @@ _POINT = 150
 _MIN_GAP = 0.05
 
 
-@_arguments.plot
+@_arguments.plot_as_in(member_calibration.ensemble_calibration)
 def ensemble_calibration_diagram(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -48,10 +48,7 @@ def ensemble_calibration_diagram(
     above its members, and they above 0, averaging made calibration worse.
 
     Args:
-      logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
-        [..., M, 1] for the logit of class 1 against class 0.
       probabilities: instead of `logits`, in [0, 1], of the same shape.
-      ensemble_axis: the axis of the members, any but the last.
 
     Returns:
       The matplotlib Axes.
@@ -69,15 +66,8 @@ def ensemble_calibration_diagram(
       Wen et al. (2021), Combining Ensembles and Data Augmentation Can Harm Your
       Calibration.
     """
-    calibration = member_calibration.ensemble_calibration(
-        labels,
-        logits,
-        probabilities,
-        ensemble_axis=ensemble_axis,
-        num_bins=num_bins,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    arguments = _series.arguments_of(member_calibration.ensemble_calibration, locals())
+    calibration = member_calibration.ensemble_calibration(**arguments)
     ax, own = _series.axes(ax, 6, 4.8)
     _draw_calibration(ax, calibration)
     _series.finish(ax, own, title)

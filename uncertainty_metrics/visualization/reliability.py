@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics import _checks, _optional, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, YAxis
 from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.visualization import _axes, _series
@@ -61,7 +61,7 @@ _BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
 _DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
 
 
-@_arguments.plot
+@_arguments.plot_as_in(reliability_curve)
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -104,11 +104,6 @@ def reliability_diagram(
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
-      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
-        0.95; None draws none.
-      consistency_band: level in (0, 1) of the band where a calibrated model would have
-        its accuracies; None draws none.
-      seed: of the resamples of both, all that `np.random.default_rng` takes.
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -135,27 +130,11 @@ def reliability_diagram(
       Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
-    curves = _series.each_model(
-        functools.partial(
-            reliability_curve,
-            num_bins=num_bins,
-            binning_scheme=binning_scheme,
-            class_conditional=class_conditional,
-            y_axis=y_axis,
-            threshold=threshold,
-            datapoints_per_bin=datapoints_per_bin,
-            ignore_index=ignore_index,
-            error_bars=error_bars,
-            consistency_band=consistency_band,
-            seed=seed,
-        ),
-        labels=labels,
-        probabilities=probabilities,
-        logits=logits,
-        probs=probs,
-        labels_predicted=labels_predicted,
-        sample_weight=sample_weight,
-    )
+    arguments = _series.arguments_of(reliability_curve, locals())
+    data = _spec.data_of(arguments)
+    options = {name: arguments[name] for name in arguments if name not in data}
+    curve_of = functools.partial(reliability_curve, **options)
+    curves = _series.each_model(curve_of, **data)
     if list(curves) != [""]:
         if class_conditional:
             raise _checks.error("class_conditional", "False for several models", True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
-from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics import _checks, _optional, _spec
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, YAxis
 from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.visualization import _axes, _series
@@ -96,9 +96,9 @@ def reliability_diagram(
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
       error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
-        0.95; None draws none.
-      consistency_band: level in (0, 1) of the band where a calibrated model would have
-        its accuracies; None draws none.
+        0.95; None for none.
+      consistency_band: level in (0, 1) of the intervals where a calibrated model would
+        have its accuracies: the labels are redrawn from the forecasts. None for none.
       seed: of the resamples of both, all that `np.random.default_rng` takes.
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.

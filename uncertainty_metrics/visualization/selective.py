@@ -38,12 +38,7 @@ _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
 # The thresholds on a probability, if none are given.
 _PERCENT = np.arange(101) / 100
-_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(
-    (
-        *("labels", "probabilities", "logits", "confidences", "correct"),
-        *("sample_weight", "ignore_index"),
-    )
-)
+_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(selective.ARGUMENTS)
 
 
 class AccuracyConfidenceCurve(NamedTuple):
@@ -126,15 +121,8 @@ def accuracy_confidence_curve(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation using Deep Ensembles.
     """
-    coverages, risks, distinct = selective.risk_coverage_curve(
-        labels,
-        probabilities,
-        logits=logits,
-        confidences=confidences,
-        correct=correct,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    arguments = _series.arguments_of(selective.risk_coverage_curve, locals())
+    coverages, risks, distinct = selective.risk_coverage_curve(**arguments)
     if thresholds is None:
         thresholds = _PERCENT if confidences is None else distinct[::-1]
     thresholds = _inputs.finite("thresholds", thresholds)
@@ -302,16 +290,8 @@ def risk_coverage_diagram(
       Classification. Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty
       Estimation for Deep Neural Classifiers.
     """
-    curves = _series.each_model(
-        _risks_and_area,
-        labels=labels,
-        probabilities=probabilities,
-        logits=logits,
-        confidences=confidences,
-        correct=correct,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    arguments = _series.arguments_of(selective.risk_coverage_curve, locals())
+    curves = _series.each_model(_risks_and_area, **arguments)
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, (curve, area)) in enumerate(curves.items()):
         ax.plot(
@@ -383,7 +363,7 @@ def _fit(
     ax.set_ylim(low - below * height, high + above * height)
 
 
-@_arguments.plot
+@_arguments.plot_as_in(accuracy_confidence_curve)
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -404,9 +384,6 @@ def accuracy_confidence_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
-    Args:
-      thresholds: as in `accuracy_confidence_curve`.
-
     Returns:
       The matplotlib Axes of the accuracies.
 
@@ -421,17 +398,8 @@ def accuracy_confidence_diagram(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation using Deep Ensembles.
     """
-    curves = _series.each_model(
-        accuracy_confidence_curve,
-        labels=labels,
-        probabilities=probabilities,
-        logits=logits,
-        confidences=confidences,
-        correct=correct,
-        thresholds=thresholds,
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
-    )
+    arguments = _series.arguments_of(accuracy_confidence_curve, locals())
+    curves = _series.each_model(accuracy_confidence_curve, **arguments)
     ax, own = _series.axes(ax, 6, 4.5)
     strip = _axes.strip(ax, 1.0)
     strip.set_ylabel("Share", fontsize="small")
@@ -446,7 +414,7 @@ def accuracy_confidence_diagram(
     return ax
 
 
-@_arguments.plot
+@_arguments.plot_as_in(rejection_curve)
 def rejection_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -470,11 +438,6 @@ def rejection_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
-    Args:
-      ood_probabilities: with `probabilities`, those out of distribution.
-      ood_logits: with `logits`, those out of distribution.
-      ood_confidences: with `confidences`, those out of distribution.
-
     Returns:
       The matplotlib Axes.
 
@@ -488,18 +451,8 @@ def rejection_diagram(
     References:
       Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
     """
-    curves = _series.each_model(
-        rejection_curve,
-        labels=labels,
-        probabilities=probabilities,
-        logits=logits,
-        ood_probabilities=ood_probabilities,
-        ood_logits=ood_logits,
-        confidences=confidences,
-        correct=correct,
-        ood_confidences=ood_confidences,
-        ignore_index=ignore_index,
-    )
+    arguments = _series.arguments_of(rejection_curve, locals())
+    curves = _series.each_model(rejection_curve, **arguments)
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, curve) in enumerate(curves.items()):
         label = _series.label(name, f"PRR = {curve.rejection_ratio:.3f}")

@@ -22,12 +22,7 @@ _RANDOM = {"linestyle": ":", "linewidth": 1.2}
 _FEW = 0.05
 _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 _PERCENT = np.arange(101) / 100
-_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(
-    (
-        *("labels", "probabilities", "logits", "confidences", "correct"),
-        *("sample_weight", "ignore_index"),
-    )
-)
+_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(selective.ARGUMENTS)
 class AccuracyConfidenceCurve(NamedTuple):
     """Accuracy of the examples that are at least as confident as each threshold.
 
@@ -249,7 +244,9 @@ def accuracy_confidence_diagram(
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
-      thresholds: as in `accuracy_confidence_curve`.
+      thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
+        the distinct `confidences`, ascending. They are compared in the precision of the
+        probabilities or confidences.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
       title: title of the diagram.
@@ -304,11 +301,12 @@ def rejection_diagram(
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
         names of some models to theirs, as any of the arrays may be.
       logits: instead of `probabilities`, floating of the same shape.
-      ood_probabilities: with `probabilities`, those out of distribution.
+      ood_probabilities: with `probabilities`, those out of distribution; any number of
+        examples, otherwise the same shape.
       ood_logits: with `logits`, those out of distribution.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
-      ood_confidences: with `confidences`, those out of distribution.
+      ood_confidences: with `confidences`, those out of distribution, of any shape.
       ignore_index: examples with this label are left out.
       title: title of the diagram.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is

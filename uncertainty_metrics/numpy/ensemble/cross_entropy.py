@@ -113,7 +113,7 @@ def ensemble_cross_entropy(
     return scoring_rules.reduced(examples, scores, aggregate)
 
 
-@_arguments.of_members
+@_arguments.as_in(ensemble_cross_entropy)
 def gibbs_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -131,11 +131,6 @@ def gibbs_cross_entropy(
     **Members are on axis 1: [N, M, K].** Pass `ensemble_axis=0` for [M, N, K], the
     layout in later versions of the package of 2020: where N = M the shape cannot tell,
     and without it the value is WRONG.
-
-    Args:
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
-        where the probability of the label underflows.
-      aggregate: whether to return the mean instead of a score for each example.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had

@@ -46,13 +46,11 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     return float(np.mean(scores_1.argmax(axis=-1) != scores_2.argmax(axis=-1)))
 
 
-@_arguments.of_classifier
+@_arguments.as_in(disagreement)
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
     """Share of the examples that two models both decide wrong.
 
     Args:
-      logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
-      logits_2: those of the other, of the same shape.
       labels: integers in [0, K), shape [N, ...].
 
     Returns:

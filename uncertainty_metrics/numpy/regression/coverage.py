@@ -142,7 +142,7 @@ def interval_coverage(
     return _levels.of_level(shares, levels)
 
 
-@_arguments.of_forecasts
+@_arguments.as_in(interval_coverage)
 def calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -158,9 +158,6 @@ def calibration_error(
       error = |coverage - level|
 
     with the coverage of `interval_coverage`.
-
-    Args:
-      level: probability of the intervals, in (0, 1), or a sequence of them.
 
     Returns:
       A number in [0, 1), or one for each `level`. Smaller is better.

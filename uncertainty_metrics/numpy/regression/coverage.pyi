@@ -168,7 +168,7 @@ def calibration_error(
       predictions: predicted means, shape [n] or [n, 1].
       uncertainties: predicted variances, > 0.
       targets: observed values.
-      level: probability of the intervals, in (0, 1), or a sequence of them.
+      level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.

@@ -97,7 +97,7 @@ def sharpness(
     return _forecasts.mean(np.sqrt(_forecasts.variances(name, values)), weights)
 
 
-@_arguments.of_forecasts
+@_arguments.as_in(sharpness)
 def interval_width(
     uncertainties: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
@@ -111,9 +111,7 @@ def interval_width(
       width = mean of 2 z_p stddev
 
     Args:
-      uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       level: probability p of the intervals, in (0, 1), or a sequence of them.
-      sample_weight: finite and >= 0, broadcastable to the uncertainties.
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is

@@ -115,7 +115,7 @@ def pit_histogram(
     }
 
 
-@_arguments.of_forecasts
+@_arguments.as_in(pit_histogram)
 def pit_calibration_curve(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -130,9 +130,7 @@ def pit_calibration_curve(
     The mass of an interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
-      mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
 
     Returns:
       A dict as that of `compute_calibration_curve`, which it equals for the PIT values
@@ -161,7 +159,7 @@ def pit_calibration_curve(
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
-@_arguments.of_forecasts
+@_arguments.as_in(pit_calibration_curve)
 def pit_calibration_error(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -174,11 +172,6 @@ def pit_calibration_error(
       ECE = mean over p of |observed(p) - p|
 
     over the levels of `pit_calibration_curve`.
-
-    Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
-      mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
 
     Returns:
       A number in [0, 1]. Smaller is better.

@@ -1,0 +1,126 @@
+# As written by scripts/write_stubs.py.
+from typing import overload
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments, _ranking
+__all__ = ["aupr", "auroc", "fpr_at_tpr"]
+def auroc(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the receiver operating characteristic curve.
+
+    The probability that a positive example has a larger score than a negative one:
+
+      AUROC = P(score of a positive > score of a negative)
+              + 1/2 P(score of a positive = score of a negative)
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
+      0.875
+
+    References:
+      Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+      Operating Characteristic (ROC) Curve.
+    """
+    ...
+def aupr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Area under the precision-recall curve, as the average precision.
+
+    Over the distinct scores t_1 > t_2 > ..., with recall R_i and precision P_i of the
+    examples of score >= t_i:
+
+      AUPR = sum_i (R_i - R_{i-1}) P_i
+
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive; where the others are to be,
+    pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
+    and AUPR-In.
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A number in (0, 1]; the share of positive examples where scores tell nothing.
+      Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described, or no example is positive.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> round(float(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 6)
+      0.833333
+
+    References:
+      Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
+      Curves.
+    """
+    ...
+def fpr_at_tpr(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    tpr: float = 0.95,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """False positive rate at a true positive rate.
+
+    The least share of the negative examples with score >= t, over the thresholds t that
+    at least a share `tpr` of the positive examples reach.
+
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive, as in torch-uncertainty and
+    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
+    (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
+
+    Args:
+      labels: 0 or 1, shape [...].
+      scores: finite, shape of the labels; larger is more positive.
+      tpr: true positive rate, in (0, 1].
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      A share in [0, 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95))
+      0.5
+
+    References:
+      Liang, Li and Srikant (2018), Enhancing the Reliability of Out-of-Distribution
+      Image Detection in Neural Networks.
+    """
+    ...
