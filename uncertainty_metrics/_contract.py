@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RAISES = "ValueError: an argument is not as described."
+_RAISES = "ValueError: an argument is not as described."
+_ORDER = ("Args", "Returns", "Attributes", "Raises", "Example", "References")
 _IMPORT = "import uncertainty_metrics.numpy as um"
 _OF_TENSORS = (
     "float32, or float64 where the predictions are. NaN in compiled code, where eager "
@@ -25,31 +26,35 @@ _OF_TENSORS = (
 
 
 def documented(
-    *tables: Mapping[str, str] | Callable[..., Any], raises: str = RAISES
+    *tables: Mapping[str, str] | Callable[..., Any], **sections: str
 ) -> Callable[[F], F]:
     """Completes the docstring of a function, or of a class, by what others say, too.
 
+    Its example imports the package where it does not do so itself.
+
     Args:
       *tables: what is said of an argument that the docstring does not describe itself:
-        dicts from names to prose, or functions that describe it. The first counts.
-      raises: the section `Raises` of a function that has none. Its example imports the
-        package where it does not do so itself.
+        dicts from names to prose, or functions that describe it. The first counts. Of
+        functions the other sections, but for the example, count as well.
+      **sections: `Returns`, and others, of a docstring that has none of that name.
 
     Raises:
       TypeError: an argument is described nowhere.
     """
-    shared = ChainMap(
-        *(
-            _entries(inspect.getdoc(table) or "")
-            if callable(table)
-            else {name: _entry(name, prose) for name, prose in table.items()}
-            for table in tables
-        )
-    )
+    arguments: ChainMap[str, str] = ChainMap()
+    shared = ChainMap({key: f"  {text}" for key, text in sections.items()})
+    for table in tables:
+        if callable(table):
+            others = _sections(inspect.getdoc(table) or "")[1]
+            shared.maps.append({k: t for k, t in others.items() if k != "Example"})
+            arguments.maps.append(_entries(others.get("Args", "")))
+        else:
+            arguments.maps.append({k: _entry(k, prose) for k, prose in table.items()})
+    shared.maps.append({"Raises": f"  {_RAISES}"})
 
     def decorate(function: F) -> F:
         if function.__doc__:  # Not under `python -OO`.
-            function.__doc__ = _completed(function, shared, raises)
+            function.__doc__ = _completed(function, arguments, shared)
         return function
 
     return decorate
@@ -65,20 +70,19 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
     return head, dict(part.split(":\n", 1) for part in parts)
 
 
-def _entries(text: str) -> dict[str, str]:
-    """Returns what a docstring says of each argument, which it begins with."""
-    entries = re.split(
-        r"^  (?=\S)", _sections(text)[1].get("Args", ""), flags=re.MULTILINE
-    )
+def _entries(section: str) -> dict[str, str]:
+    """Returns what the section `Args` says of each, which it begins with."""
+    entries = re.split(r"^  (?=\S)", section, flags=re.MULTILINE)
     return {entry.partition(":")[0]: entry.rstrip("\n") for entry in entries}
 
 
 def _completed(
-    function: Callable[..., Any], shared: Mapping[str, str], raises: str
+    function: Callable[..., Any],
+    arguments: Mapping[str, str],
+    shared: Mapping[str, str],
 ) -> str:
-    text = inspect.cleandoc(function.__doc__ or "")
-    head, sections = _sections(text)
-    entries = ChainMap(_entries(text), dict(shared))
+    head, sections = _sections(inspect.cleandoc(function.__doc__ or ""))
+    entries = {**arguments, **_entries(sections.get("Args", ""))}
     lines = []
     for parameter in inspect.signature(function).parameters.values():
         name = str(parameter.replace(annotation=parameter.empty)).partition("=")[0]
@@ -88,13 +92,12 @@ def _completed(
     example = sections.get("Example", "")
     if "um." in example and " as um\n" not in example:
         sections["Example"] = f"  >>> {_IMPORT}\n{example}"
-    sections = {
-        "Args": "\n".join(lines),
-        **{key: sections[key] for key in ("Returns", "Attributes") if key in sections},
-        "Raises": f"  {raises}",
-        **{key: text for key, text in sections.items() if key != "Args"},
-    }
-    return "\n\n".join([head, *(f"{key}:\n{text}" for key, text in sections.items())])
+    if "Attributes" in sections:  # A class returns nothing.
+        shared = {key: text for key, text in shared.items() if key != "Returns"}
+    found = {**shared, **sections, "Args": "\n".join(lines)}
+    names = [key for key in dict.fromkeys([*_ORDER, *found]) if key in found]
+    parts = [f"{key}:\n{found[key]}" for key in names]
+    return "\n\n".join([head, *parts])
 
 
 def docstring(declaration: Callable[..., Any]) -> str:

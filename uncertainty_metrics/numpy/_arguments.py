@@ -1,4 +1,17 @@
-"""What functions say of the arguments that they share: see `_contract.documented`."""
+"""What functions say of the arguments that they share: see `_contract.documented`.
+
+Of those of classifiers everywhere:
+
+  labels: a floating array of whole numbers will do.
+  probabilities: [...] and [..., 1] are of class 1 of two, read as `[1 - p, p]`. Leading
+    axes are flattened. Rows need not sum to 1: scores are the entries as they are.
+  logits: the logarithms of probabilities up to a constant; of class 1 against class 0
+    without a class axis. -inf is probability 0.
+  labels_predicted: the lowest of equals by default.
+  confidences: real numbers, larger where the decision is more likely right.
+  correct: booleans, or 0 and 1.
+  sample_weight: weight 2 is the example twice, weight 0 the example left out.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +96,9 @@ def as_in(function: Callable[..., Any]) -> Callable[[F], F]:
 _plotted = functools.partial(
     _contract.documented,
     PLOT,
-    raises=f"ImportError: matplotlib is not installed.\n  {_contract.RAISES}",
+    Returns="The matplotlib Axes.",
+    Raises="ImportError: matplotlib is not installed.\n"
+    "  ValueError: an argument is not as described.",
 )
 _MODELS = {
     "probabilities": (

@@ -5,11 +5,12 @@ Each example is predicted from the examples of the other folds.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 
+M = TypeVar("M")
 Weights = Literal["constant", "relative", "chi"]
 WEIGHTS = get_args(Weights)
 
@@ -116,6 +118,12 @@ def rank_folds(probs: np.ndarray, folds: int, rng: np.random.Generator) -> np.nd
     """
     ranks = np.argsort(np.argsort(probs, kind="stable"))
     return fold_numbers(ranks // folds, folds, rng)
+
+
+def with_settings(metric: type[M], arguments: Mapping[str, Any]) -> M:
+    """Returns the metric of a function's arguments, some of which name its settings."""
+    fields = dataclasses.fields(metric)  # type: ignore[arg-type]
+    return metric(**{field.name: arguments[field.name] for field in fields})
 
 
 def check_settings(settings: Any) -> None:

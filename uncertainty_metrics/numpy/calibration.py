@@ -5,19 +5,10 @@ with the mean outcome (accuracy). They differ in what a score is, in the bins an
 norm over the bins; `general_calibration_error` takes these choices as arguments and
 every other function is a named set of them.
 
-Of the arguments that all functions share:
-
-  labels: a floating array of whole numbers will do.
-  probabilities: [...] and [..., 1] are of class 1 of two, read as `[1 - p, p]`. Leading
-    axes are flattened. Rows need not sum to 1: scores are the entries as they are. Bins
-    are decided in the precision that is passed, sums are float64.
-  logits: of class 1 against class 0 without a class axis. -inf is probability 0.
-  labels_predicted: the lowest of equals by default. Only scores of the decision label
-    depend on it.
-  sample_weight: weight 2 is the example twice, weight 0 the example left out.
-  num_bins: of each group, from 1 to 10^6.
-  positive_class: the forecaster's convention, instead of the decision and whether it is
-    right.
+Bins are decided in the precision that is passed, sums are float64. There are `num_bins`
+of each group, from 1 to 10^6. Only scores of the decision label depend on
+`labels_predicted`; `positive_class` is the forecaster's convention, instead of the
+decision and whether it is right. See `_arguments` for the others.
 """
 
 from __future__ import annotations
@@ -203,7 +194,7 @@ def expected_calibration_error(
     return _error(PRESETS["expected_calibration_error"], locals())
 
 
-@_arguments.of_classifier
+@_arguments.as_in(expected_calibration_error)
 def maximum_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -223,22 +214,15 @@ def maximum_calibration_error(
 
       MCE = max_b |acc_b - conf_b|
 
-    Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated.
-
     Example:
       >>> error = um.mce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(float(error), 6)
       0.25
-
-    References:
-      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
-      Binning.
     """
     return _error(PRESETS["maximum_calibration_error"], locals())
 
 
-@_arguments.of_classifier
+@_arguments.as_in(expected_calibration_error)
 def root_mean_squared_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -259,12 +243,6 @@ def root_mean_squared_calibration_error(
 
       RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
 
-    Args:
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-
-    Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated.
-
     Example:
       >>> error = um.rmsce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=1)
       >>> round(float(error), 6)
@@ -276,7 +254,7 @@ def root_mean_squared_calibration_error(
     return _error(PRESETS["root_mean_squared_calibration_error"], locals())
 
 
-@_arguments.of_classifier
+@_arguments.as_in(expected_calibration_error)
 def static_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -296,9 +274,6 @@ def static_calibration_error(
 
       SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
-    Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated.
-
     Example:
       >>> error = um.sce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
       >>> round(float(error), 6)
@@ -310,7 +285,7 @@ def static_calibration_error(
     return _error(PRESETS["static_calibration_error"], locals())
 
 
-@_arguments.of_classifier
+@_arguments.as_in(expected_calibration_error)
 def adaptive_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -331,12 +306,6 @@ def adaptive_calibration_error(
 
       ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
-    Args:
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-
-    Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated.
-
     Example:
       >>> error = um.ace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
       >>> round(float(error), 6)
@@ -348,7 +317,7 @@ def adaptive_calibration_error(
     return _error(PRESETS["adaptive_calibration_error"], locals())
 
 
-@_arguments.of_classifier
+@_arguments.as_in(expected_calibration_error)
 def thresholded_adaptive_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -367,12 +336,6 @@ def thresholded_adaptive_calibration_error(
 
     ACE of the scores above `threshold`, which keeps the many tiny probabilities of
     many classes from filling the bins; n is the weight of the scores that are left.
-
-    Args:
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
-
-    Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated.
 
     Example:
       >>> error = um.tace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)

@@ -5,14 +5,6 @@ and of those only a time is known before which the event did not happen. Leaving
 out, or counting them as without event, biases every calibration error. Here each
 example gets a pseudo-outcome in place of its unknown label, made of survival curves
 conditional on the forecast. These are smoothed over the forecast instead of binned.
-
-Arguments that all functions share:
-
-  probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-  times: of the event or the censoring, whichever came first; finite and >= 0, [n].
-  event: 1 where the event happened at `times`, 0 where the example was censored then,
-    [n]. At equal times events come before censorings.
-  end_time: the time that the forecasts are about, > 0. Nothing later counts.
 """
 
 from __future__ import annotations
@@ -230,12 +222,6 @@ class CensoredCalibrationError:
         return _crossfit.Fit(*np.median(fits, axis=0).tolist())
 
 
-def _with_settings(arguments: dict[str, Any]) -> CensoredCalibrationError:
-    """Returns the metric of a function's arguments, some of which name its settings."""
-    fields = dataclasses.fields(CensoredCalibrationError)
-    return CensoredCalibrationError(**{f.name: arguments[f.name] for f in fields})
-
-
 @_arguments.of_classifier
 def censored_calibration_error(
     probs: ArrayLike,
@@ -274,10 +260,12 @@ def censored_calibration_error(
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, finite and >= 0, shape [n].
-      event: 1 for an event, 0 for a censoring, shape [n].
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
       end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer.
+        `times`: nobody is followed for longer. Nothing later counts.
       hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
         of the least cross-validated squared error, weighted by w, is used for S and G,
         and times n^-0.04 for c_hat. None: range of the forecasts divided by
@@ -325,7 +313,7 @@ def censored_calibration_error(
       for Dependent Censoring Using Surrogate Markers.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = _with_settings(locals())
+    metric = _crossfit.with_settings(CensoredCalibrationError, locals())
     return metric.rms_calibration_error(probs, times, event, hyperparam_range)
 
 
@@ -379,13 +367,9 @@ def censored_calibration_error_conf_int(
       ... )
       >>> lower < (1 / 30) ** 0.5 < upper
       True
-
-    References:
-      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
-      Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = _with_settings(locals())
+    metric = _crossfit.with_settings(CensoredCalibrationError, locals())
     return metric.rms_calibration_error_conf_int(
         probs, times, event, hyperparam_range, alpha
     )

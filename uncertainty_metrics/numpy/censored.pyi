@@ -36,7 +36,7 @@ class CensoredCalibrationError:
 
     Args:
       end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer.
+        `times`: nobody is followed for longer. Nothing later counts.
       folds: number of folds, >= 2.
       weight_trunc: least denominator of the weights, in (0, 1].
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
@@ -58,6 +58,11 @@ class CensoredCalibrationError:
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
+    Returns:
+      The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
+      better and 0 is calibrated. O(n log n) time for each bandwidth tried, and O(n)
+      times the bandwidths in the range of the forecasts for the curves; O(n) memory.
+
     Raises:
       ValueError: an argument is not as described.
 
@@ -73,6 +78,12 @@ class CensoredCalibrationError:
       ... )
       >>> lower < (1 / 30) ** 0.5 < upper
       True
+
+    References:
+      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
+      Survival Data. Beran (1981), Nonparametric Regression with Randomly Censored
+      Survival Data. Robins and Rotnitzky (1992), Recovery of Information and Adjustment
+      for Dependent Censoring Using Surrogate Markers.
     """
 
     end_time: float
@@ -179,10 +190,12 @@ def censored_calibration_error(
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, finite and >= 0, shape [n].
-      event: 1 for an event, 0 for a censoring, shape [n].
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
       end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer.
+        `times`: nobody is followed for longer. Nothing later counts.
       hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
         of the least cross-validated squared error, weighted by w, is used for S and G,
         and times n^-0.04 for c_hat. None: range of the forecasts divided by
@@ -268,10 +281,12 @@ def censored_calibration_error_conf_int(
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, finite and >= 0, shape [n].
-      event: 1 for an event, 0 for a censoring, shape [n].
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
       end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer.
+        `times`: nobody is followed for longer. Nothing later counts.
       hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
         of the least cross-validated squared error, weighted by w, is used for S and G,
         and times n^-0.04 for c_hat. None: range of the forecasts divided by
@@ -320,7 +335,9 @@ def censored_calibration_error_conf_int(
 
     References:
       Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
-      Survival Data.
+      Survival Data. Beran (1981), Nonparametric Regression with Randomly Censored
+      Survival Data. Robins and Rotnitzky (1992), Recovery of Information and Adjustment
+      for Dependent Censoring Using Surrogate Markers.
     """
     ...
 cce = censored_calibration_error

@@ -3,15 +3,6 @@
 Exact, by sorting: no thresholds are chosen, and any real scores will do, such as the
 uncertainty of a classifier on data it was trained for (0) and on other data (1): what
 is out of distribution is positive.
-
-Arguments that all functions share:
-
-  labels: 0, or 1 for the positive class; integers, booleans or floating, shape [...].
-  scores: finite real numbers of the shape of the labels, larger where an example is
-    more likely positive.
-  sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
-    twice, weight 0 the example left out.
-  ignore_index: examples with this label are left out.
 """
 
 from __future__ import annotations
@@ -61,7 +52,8 @@ def auroc(
               + 1/2 P(score of a positive = score of a negative)
 
     Args:
-      labels: 0 or 1, shape [...].
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
       scores: finite, shape of the labels; larger is more positive.
 
     Returns:
@@ -147,9 +139,6 @@ def fpr_at_tpr(
 
     Returns:
       A share in [0, 1]. Smaller is better.
-
-    Raises:
-      ValueError: an argument is not as described, or one of the classes is absent.
 
     Example:
       >>> float(um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95))

@@ -278,10 +278,6 @@ def energy_score(
     Example:
       >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
       5.0
-
-    References:
-      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation.
     """
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)

@@ -205,6 +205,6 @@ def energy_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
     """
     ...

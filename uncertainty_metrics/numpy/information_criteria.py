@@ -266,7 +266,8 @@ def negative_waic(
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
       instance. Each has the shape [...] of the axes behind the second, a float for
-      [n, m]. Higher is better. Warns where the variance of an instance exceeds 0.4.
+      [n, m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance exceeds 0.4.
 
     Example:
       >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
@@ -292,13 +293,6 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
     The log-likelihood of each instance under the draws as if it had been left out:
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
     decide the value; `psis_loo` smooths them, and tells where that does not help.
-
-    Returns:
-      A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
-      nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, a float for
-      [n, m]. Higher is better. Warns where the variance of logp over the draws of an
-      instance exceeds 0.4.
 
     Example:
       >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]

@@ -58,7 +58,8 @@ def negative_waic(
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
       instance. Each has the shape [...] of the axes behind the second, a float for
-      [n, m]. Higher is better. Warns where the variance of an instance exceeds 0.4.
+      [n, m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance exceeds 0.4.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,6 +1,6 @@
 """Temperature scaling of a classifier, and its likelihood after it, in float64.
 
-Labels, logits, `sample_weight` and `ignore_index` are those of `scoring_rules`.
+Labels, logits, `sample_weight` and `ignore_index` are those of `_arguments`.
 """
 
 from __future__ import annotations

@@ -342,9 +342,6 @@ def bootstrap_difference(
       ... )
       >>> round(lower, 2), round(estimate, 2), round(upper, 2)
       (-0.09, -0.07, -0.05)
-
-    References:
-      Efron and Tibshirani (1993), An Introduction to the Bootstrap.
     """
     options = _options(num_resamples, alpha, method, seed, progress)
     for name, model in (("first", first), ("second", second)):

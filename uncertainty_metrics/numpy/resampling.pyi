@@ -151,6 +151,7 @@ def bootstrap_difference(
       (-0.09, -0.07, -0.05)
 
     References:
-      Efron and Tibshirani (1993), An Introduction to the Bootstrap.
+      Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
+      An Introduction to the Bootstrap.
     """
     ...

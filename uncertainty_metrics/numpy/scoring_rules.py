@@ -4,18 +4,8 @@ A proper scoring rule is least, on average, for the forecast that is the true
 distribution. All of them are losses: smaller is better. Those of real-valued forecasts
 are in `forecast_scores`.
 
-Arguments that all functions share:
-
-  labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
-  probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], those of class 1,
-    read as `[1 - p, p]`.
-  logits: instead of `probabilities`, their logarithms up to a constant; of class 1
-    against class 0 where the class axis is absent. -inf is probability 0.
-  aggregate: whether to return the mean over all examples (True) or a score for each.
-  sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
-    twice, weight 0 the example left out. Scores of single examples are multiplied by
-    their weights.
-  ignore_index: examples with this label are left out; their single scores are 0.
+Scores of single examples are multiplied by their weights, and 0 for the ignored label.
+The arguments that all functions share are described in `_arguments`.
 """
 
 from __future__ import annotations

@@ -5,21 +5,8 @@ coverage is the share of examples that it decides, its risk the share of errors 
 them. Exact, by sorting; equal confidences are never told apart, so the order of the
 examples does not matter.
 
-Arguments that all functions share:
-
-  labels: integers in [0, K), shape [...]. A floating array of whole numbers will do.
-  probabilities: in [0, 1], shape [..., K]; or [...] or [..., 1], the probability of
-    class 1 of two, read as `[1 - p, p]`. The confidence is the largest, the decision
-    its class (the lowest of equals).
-  logits: instead of `probabilities`, their logarithms up to a constant; of class 1
-    against class 0 where the class axis is absent. Confidences keep their order where
-    probabilities would all be rounded to 1.
-  confidences: instead of `labels` and predictions: finite real numbers, larger where
-    the decision is more likely right.
-  correct: with `confidences`: booleans, or 0 and 1, of the same shape.
-  sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the example
-    twice, weight 0 the example left out.
-  ignore_index: examples with this label are left out.
+The confidence is the largest probability, the decision its class. Confidences of logits
+keep their order where probabilities would all be rounded to 1. See `_arguments`.
 """
 
 from __future__ import annotations
@@ -217,7 +204,7 @@ def area_under_risk_coverage_curve(
     return _mean_risk(groups)
 
 
-@_arguments.of_classifier
+@_arguments.as_in(area_under_risk_coverage_curve)
 def excess_aurc(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -238,9 +225,6 @@ def excess_aurc(
     limit of the best AURC for many examples. It is about r / (2 n) less than that of n
     examples, and their value so much larger, also in the best order.
 
-    Args:
-      sample_weight: finite and >= 0, broadcastable to the labels; as in `aurc`.
-
     Returns:
       A number in [0, 1]. Smaller is better; 0 where every right decision is more
       confident than every wrong one.
@@ -251,10 +235,6 @@ def excess_aurc(
       0.0
       >>> round(float(um.excess_aurc(confidences=confidences, correct=[1, 0, 1, 1])), 6)
       0.208333
-
-    References:
-      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
-      Neural Classifiers.
     """
     groups = _groups(locals())
     return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
@@ -379,7 +359,7 @@ def coverage_at_risk(
     return float(np.max(groups.coverages, where=fits, initial=0.0))
 
 
-@_arguments.of_classifier
+@_arguments.as_in(coverage_at_risk)
 def risk_at_coverage(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -405,9 +385,6 @@ def risk_at_coverage(
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
       >>> [float(um.risk_at_coverage(**data, coverage=share)) for share in (0.5, 0.8)]
       [0.0, 0.25]
-
-    References:
-      Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     coverage = _checks.share("coverage", coverage, zero=False)
     groups = _groups(locals())

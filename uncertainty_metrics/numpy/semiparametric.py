@@ -7,7 +7,7 @@ Here the probabilities come first: `(probs, labels)`.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -296,14 +296,6 @@ class SemiparametricCalibrationError:
         return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
-def _metric(arguments: Mapping[str, Any]) -> SemiparametricCalibrationError:
-    """Returns the metric with the options among the arguments of a function."""
-    options = dataclasses.fields(SemiparametricCalibrationError)
-    return SemiparametricCalibrationError(
-        **{option.name: arguments[option.name] for option in options}
-    )
-
-
 def semiparametric_calibration_error(
     probs: ArrayLike,
     labels: ArrayLike,
@@ -401,7 +393,7 @@ def semiparametric_calibration_error(
       Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = _metric(locals())
+    metric = _crossfit.with_settings(SemiparametricCalibrationError, locals())
     return metric.rms_calibration_error(probs, labels, hyperparam_range)
 
 
@@ -452,10 +444,6 @@ def semiparametric_calibration_error_conf_int(
       A named tuple `(lower, estimate, upper)` of roots, 0 where the number under the
       root is negative.
 
-    Raises:
-      ValueError: an argument is not as described.
-      ImportError: `progress` is True and tqdm is not installed.
-
     Example:
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=2000)
@@ -463,17 +451,9 @@ def semiparametric_calibration_error_conf_int(
       >>> lower, _, upper = um.semiparametric_calibration_error_conf_int(probs, labels)
       >>> lower < (1 / 30) ** 0.5 < upper
       True
-
-    References:
-      Newey, Hsieh and Robins (2004), Twicing Kernels and a Small Bias Property of
-      Semiparametric Estimators.
-      Chernozhukov, Chetverikov, Demirer, Duflo, Hansen, Newey and Robins (2018),
-      Double/Debiased Machine Learning for Treatment and Structural Parameters.
-      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
-      Survival Data.
     """
     _crossfit.ignore_bootstrap_size(bootstrap_size)
-    metric = _metric(locals())
+    metric = _crossfit.with_settings(SemiparametricCalibrationError, locals())
     return metric.rms_calibration_error_conf_int(probs, labels, hyperparam_range, alpha)
 
 

@@ -1,7 +1,7 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,8 +121,13 @@ class SemiparametricCalibrationError:
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
+    Returns:
+      The root of the estimate, or 0 where that is negative, in the unit of p. 0 is
+      calibrated; smaller is better.
+
     Raises:
       ValueError: an argument is not as described.
+      ImportError: `progress` is True and tqdm is not installed.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -133,6 +138,14 @@ class SemiparametricCalibrationError:
       >>> lower, _, upper = metric.rms_calibration_error_conf_int(probs, labels)
       >>> lower < (1 / 30) ** 0.5 < upper
       True
+
+    References:
+      Newey, Hsieh and Robins (2004), Twicing Kernels and a Small Bias Property of
+      Semiparametric Estimators.
+      Chernozhukov, Chetverikov, Demirer, Duflo, Hansen, Newey and Robins (2018),
+      Double/Debiased Machine Learning for Treatment and Structural Parameters.
+      Yadlowsky, Basu and Tian (2019), A Calibration Metric for Risk Scores with
+      Survival Data.
     """
 
     folds: int = 5

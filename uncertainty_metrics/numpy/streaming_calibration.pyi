@@ -50,6 +50,9 @@ class GeneralCalibrationError:
       0.133333
       >>> (metric.accuracies - metric.confidences).round(6).tolist()
       [0.0, -0.133333]
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
     def __init__(

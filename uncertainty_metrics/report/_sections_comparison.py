@@ -21,25 +21,40 @@ from uncertainty_metrics.report._sections_rows import is_clear
 _CLEAR = 0.95
 
 
-def _metric(section: str, name: str) -> tuple[str, ...]:
-    return section, "metrics", name, "value"
-
-
-# What a comparison shows of each model, and where in its report that is.
-_COMPARED = {
+# What a comparison shows of each model, and where in its report that is: the section of
+# a metric, or a path.
+_OF_CLASSIFIERS = {
     "examples": ("data", "examples"),
     "classes": ("data", "classes"),
     "accuracy": ("calibration", "accuracy"),
     "mean_confidence": ("calibration", "mean_confidence"),
-    "ece": _metric("calibration", "ece"),
+    "ece": "calibration",
     "bayesian_ece_mean": ("bayesian_ece", "mean"),
     "bayesian_ece_low": ("bayesian_ece", "interval", "low"),
     "bayesian_ece_high": ("bayesian_ece", "interval", "high"),
-    "brier_score_zero_based": _metric("scoring_rules", "brier_score_zero_based"),
-    "negative_log_likelihood": _metric("scoring_rules", "negative_log_likelihood"),
-    "aurc": _metric("selective_prediction", "aurc"),
-    "coverage_at_risk": _metric("selective_prediction", "coverage_at_risk"),
+    "brier_score_zero_based": "scoring_rules",
+    "negative_log_likelihood": "scoring_rules",
+    "aurc": "selective_prediction",
+    "coverage_at_risk": "selective_prediction",
 }
+_OF_REGRESSIONS = {
+    "examples": ("data", "examples"),
+    "ece": "calibration",
+    "ence": "calibration",
+    "rmse": "scoring_rules",
+    "crps": "scoring_rules",
+    "negative_log_likelihood": "scoring_rules",
+    "sharpness": "sharpness",
+    "temperature": "recalibration",
+}
+_UNKNOWN = "The data cannot tell which model has the lower calibration error"
+_NO_BETTER = "A lower calibration error does not make a better model: "
+
+
+def _number(model: dict[str, Any], name: str, place: str | tuple[str, ...]) -> Any:
+    """Returns a number of the report of a model."""
+    path = (place, "metrics", name, "value") if isinstance(place, str) else place
+    return functools.reduce(operator.getitem, path, model)
 
 
 def comparison(
@@ -47,13 +62,10 @@ def comparison(
 ) -> dict[str, Any]:
     """Returns the section; `models` are what is said of each, which are of one task."""
     of_regression = isinstance(predictions, Regression)
-    places = _sections_regression.COMPARED if of_regression else _COMPARED
+    places: dict[str, Any] = _OF_REGRESSIONS if of_regression else _OF_CLASSIFIERS
     numbers = {
-        name: {
-            side: functools.reduce(operator.getitem, path, model)
-            for side, model in models.items()
-        }
-        for name, path in places.items()
+        name: {side: _number(model, name, place) for side, model in models.items()}
+        for name, place in places.items()
     }
     same_examples, examples = _examples(predictions, other)
     tested = "calibration" if of_regression else "bayesian_ece"
@@ -106,8 +118,8 @@ def _compared_regressions(
         found = _sections_regression.differences(*models, num_bins)
     return {
         "differences": found,
-        "verdict": _sections_regression.verdict_of_two(numbers, by_chance, found),
-        "quality": _sections_regression.quality(found),
+        "verdict": _verdict_of_regressions(numbers["ece"], by_chance, found),
+        "quality": _quality_of_regressions(found),
     }
 
 
@@ -146,17 +158,14 @@ def _verdict_of_two(
     better, worse = sorted(SIDES, key=lambda side: -lower[side])
     chances = f"with probability {_probability(lower[better])}"
     if lower[better] < _CLEAR:
-        return (
-            "The data cannot tell which model has the lower calibration error: it is "
-            f"the {better} {chances}."
-        )
+        return f"{_UNKNOWN}: it is the {better} {chances}."
     if by_chance[worse]:
         # Noise alone sets two calibrated models apart that differ in accuracy or in
         # the number of examples.
         return (
-            "The data cannot tell which model has the lower calibration error: the "
-            f"posterior of the {better} is lower, {chances}, but chance alone gives a "
-            f"calibrated model such an error as that of the {worse}."
+            f"{_UNKNOWN}: the posterior of the {better} is lower, {chances}, but "
+            "chance alone gives a calibrated model such an error as that of the "
+            f"{worse}."
         )
     verdict = f"The {better} model has the lower calibration error, {chances}."
     if sizes[worse] < 0.8 * sizes[better]:
@@ -168,26 +177,64 @@ def _probability(value: float) -> str:
     return f"{value:.3f}" if value < 0.9995 else "over 0.999"
 
 
+def _lower_for(second: bool) -> str:
+    return f"lower for the {SIDES[second]}"
+
+
+def _scores(name: str, first: str, nll: str) -> str:
+    """Returns what is said of a score and of the likelihood, in one sentence."""
+    if first == nll:
+        return f"{name} and negative log-likelihood are {nll}."
+    return f"the {name} is {first}, the negative log-likelihood {nll}."
+
+
 def _quality(numbers: dict[str, dict[str, Any]], same_examples: bool) -> str:
     """Says what the scoring rules say of two models."""
-    start = "A lower calibration error does not make a better model: "
     if not same_examples:
-        return start + (
-            "compare Brier score and negative log-likelihood, on the same examples; "
-            "those of different examples differ by the examples, too."
+        return (
+            f"{_NO_BETTER}compare Brier score and negative log-likelihood, on the same "
+            "examples; those of different examples differ by the examples, too."
         )
-    better = {}
+    said = []
     for name in ("brier_score_zero_based", "negative_log_likelihood"):
         first, second = (float(numbers[name][side]) for side in SIDES)
-        better[name] = (
-            "the same for both"
-            if first == second
-            else f"lower for the {'first' if first < second else 'second'}"
+        equal = first == second
+        said.append("the same for both" if equal else _lower_for(first > second))
+    return f"{_NO_BETTER}on these examples {_scores('Brier score', *said)}"
+
+
+def _verdict_of_regressions(
+    errors: dict[str, Any],
+    by_chance: dict[str, bool],
+    found: dict[str, dict[str, Any]],
+) -> str:
+    """Says which of two models has the lower calibration error, if the data show it."""
+    better, worse = sorted(SIDES, key=lambda side: errors[side])
+    if not found:
+        return f"{_UNKNOWN}: they are not of the same examples."
+    if by_chance[worse]:
+        return f"{_UNKNOWN}: chance alone gives calibrated models such errors."
+    if _holds_zero(found["ece"]):
+        return f"{_UNKNOWN}: the interval of the difference holds 0."
+    return f"The {better} model has the lower calibration error."
+
+
+def _quality_of_regressions(found: dict[str, dict[str, Any]]) -> str:
+    """Says what the scoring rules say of two models."""
+    if not found:
+        return (
+            f"{_NO_BETTER}compare CRPS and negative log-likelihood, on the same "
+            "examples."
         )
-    brier, nll = better.values()
-    return start + (
-        f"on these examples Brier score and negative log-likelihood are {brier}."
-        if brier == nll
-        else f"on these examples the Brier score is {brier}, the negative "
-        f"log-likelihood {nll}."
+    said = (
+        "not clearly different"
+        if _holds_zero(found[name])
+        else _lower_for(found[name]["estimate"] >= 0)
+        for name in ("crps", "negative_log_likelihood")
     )
+    return f"{_NO_BETTER}{_scores('CRPS', *said)}"
+
+
+def _holds_zero(interval: dict[str, Any]) -> bool:
+    low, high = interval["low"], interval["high"]
+    return low is None or float(low) <= 0 <= float(high)

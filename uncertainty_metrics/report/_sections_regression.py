@@ -14,7 +14,6 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
-from uncertainty_metrics.report._blocks import SIDES
 from uncertainty_metrics.report._predictions import Regression, remembered
 from uncertainty_metrics.report._sections_intervals import (
     INTERVAL_LEVEL,
@@ -412,59 +411,3 @@ def _verdict_of_temperature(
         f"{side}confident: the errors are {factor} times what the predicted standard "
         f"deviations say, where chance alone gives {least} to {most}."
     )
-
-
-# What a comparison shows of each model, and where in its report that is.
-COMPARED = {
-    "examples": ("data", "examples"),
-    "ece": ("calibration", "metrics", "ece", "value"),
-    "ence": ("calibration", "metrics", "ence", "value"),
-    "rmse": ("scoring_rules", "metrics", "rmse", "value"),
-    "crps": ("scoring_rules", "metrics", "crps", "value"),
-    "negative_log_likelihood": (
-        "scoring_rules",
-        "metrics",
-        "negative_log_likelihood",
-        "value",
-    ),
-    "sharpness": ("sharpness", "metrics", "sharpness", "value"),
-    "temperature": ("recalibration", "metrics", "temperature", "value"),
-}
-
-
-def verdict_of_two(
-    numbers: dict[str, dict[str, Any]],
-    by_chance: dict[str, bool],
-    found: dict[str, dict[str, Any]],
-) -> str:
-    """Says which of two models has the lower calibration error, if the data show it."""
-    better, worse = sorted(SIDES, key=lambda side: numbers["ece"][side])
-    unknown = "The data cannot tell which model has the lower calibration error"
-    if not found:
-        return f"{unknown}: they are not of the same examples."
-    if by_chance[worse]:
-        return f"{unknown}: chance alone gives calibrated models such errors."
-    if _holds_zero(found["ece"]):
-        return f"{unknown}: the interval of the difference holds 0."
-    return f"The {better} model has the lower calibration error."
-
-
-def quality(found: dict[str, dict[str, Any]]) -> str:
-    """Says what the scoring rules say of two models."""
-    start = "A lower calibration error does not make a better model: "
-    if not found:
-        return f"{start}compare CRPS and negative log-likelihood, on the same examples."
-    crps, nll = (
-        "not clearly different"
-        if _holds_zero(found[name])
-        else f"lower for the {'first' if found[name]['estimate'] < 0 else 'second'}"
-        for name in ("crps", "negative_log_likelihood")
-    )
-    if crps == nll:
-        return f"{start}CRPS and negative log-likelihood are {crps}."
-    return f"{start}the CRPS is {crps}, the negative log-likelihood {nll}."
-
-
-def _holds_zero(interval: dict[str, Any]) -> bool:
-    low, high = interval["low"], interval["high"]
-    return low is None or float(low) <= 0 <= float(high)

@@ -33,7 +33,7 @@ def adaptive_calibration_error(
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       num_bins: number of bins.
       threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
       logits: instead of `probabilities`, floating of the same shape.
       probs: another name for `probabilities`.
       labels_predicted: decision labels, shape of the labels; by default the argmax.
@@ -406,7 +406,7 @@ def maximum_calibration_error(
 
     References:
       Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
-      Binning.
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
     ...
 
@@ -435,7 +435,7 @@ def root_mean_squared_calibration_error(
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       num_bins: number of bins.
       threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
       logits: instead of `probabilities`, floating of the same shape.
       probs: another name for `probabilities`.
       labels_predicted: decision labels, shape of the labels; by default the argmax.
@@ -536,7 +536,7 @@ def thresholded_adaptive_calibration_error(
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       num_bins: number of bins.
       threshold: scores at or below it are dropped; 0.0 drops none.
-      datapoints_per_bin: the mass of a bin, instead of `num_bins`.
+      datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
       logits: instead of `probabilities`, floating of the same shape.
       probs: another name for `probabilities`.
       labels_predicted: decision labels, shape of the labels; by default the argmax.

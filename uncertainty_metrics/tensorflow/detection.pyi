@@ -26,7 +26,8 @@ def aupr(
     and AUPR-In.
 
     Args:
-      labels: 0 or 1, shape [...].
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
       scores: finite, shape of the labels; larger is more positive.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -65,7 +66,8 @@ def auroc(
               + 1/2 P(score of a positive = score of a negative)
 
     Args:
-      labels: 0 or 1, shape [...].
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
       scores: finite, shape of the labels; larger is more positive.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
@@ -108,7 +110,8 @@ def fpr_at_tpr(
     (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
 
     Args:
-      labels: 0 or 1, shape [...].
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
       scores: finite, shape of the labels; larger is more positive.
       tpr: true positive rate, in (0, 1].
       sample_weight: finite and >= 0, broadcastable to the labels.

@@ -127,7 +127,7 @@ def energy_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
     """
     ...
 

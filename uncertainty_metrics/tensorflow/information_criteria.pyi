@@ -71,9 +71,9 @@ def negative_waic(
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
       instance. Each has the shape [...] of the axes behind the second, a float for [n,
-      m]. Higher is better. Warns where the variance of an instance exceeds 0.4.
-      float32, or float64 where the predictions are. NaN in compiled code, where eager
-      code raises ValueError for values.
+      m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance exceeds 0.4. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.

@@ -213,7 +213,9 @@ def excess_aurc(
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
-      sample_weight: finite and >= 0, broadcastable to the labels; as in `aurc`.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
       ignore_index: examples with this label are left out.
 
     Returns:

@@ -50,9 +50,6 @@ def ensemble_calibration_diagram(
     Args:
       probabilities: instead of `logits`, in [0, 1], of the same shape.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> members = [[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]]
@@ -61,10 +58,6 @@ def ensemble_calibration_diagram(
       ... )
       >>> ax.get_legend().get_texts()[-1].get_text()
       'Ensemble: ECE = 0.500'
-
-    References:
-      Wen et al. (2021), Combining Ensembles and Data Augmentation Can Harm Your
-      Calibration.
     """
     arguments = _series.arguments_of(member_calibration.ensemble_calibration, locals())
     calibration = member_calibration.ensemble_calibration(**arguments)
@@ -147,9 +140,6 @@ def uncertainty_histogram(
         uncertainty of all sets.
       density: whether each histogram has area 1, or counts examples.
       xlabel: name of the uncertainty.
-
-    Returns:
-      The matplotlib Axes.
 
     Example:
       >>> from matplotlib.figure import Figure

@@ -67,7 +67,8 @@ def ensemble_calibration_diagram(
 
     References:
       Wen et al. (2021), Combining Ensembles and Data Augmentation Can Harm Your
-      Calibration.
+      Calibration. Rahaman and Thiery (2021), Uncertainty Quantification and Deep
+      Ensembles.
     """
     ...
 def uncertainty_histogram(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _arguments, bayesian_calibration
-from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.visualization import _series
 
 __all__ = ["draw_posteriors"]
 
@@ -66,9 +66,6 @@ def draw_posteriors(
         `bayesian_expected_calibration_error` returns them. The numbers of draws may
         differ.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import posterior
@@ -78,10 +75,7 @@ def draw_posteriors(
       'P(small < large) = 0.944'
     """
     checked = _checked(samples)
-    if ax is None:
-        ax = _axes.new_figure(6.4, 4).add_subplot()
-    _axes.check(ax)
-
+    ax, _ = _series.axes(ax, 6.4, 4)
     edges = _common_edges(list(checked.values()))
     densities = {
         name: np.histogram(draws, edges, density=True)[0]
@@ -89,15 +83,8 @@ def draw_posteriors(
     }
     top = max(np.max(density) for density in densities.values())
     for i, (name, draws) in enumerate(checked.items()):
-        _draw_model(
-            ax,
-            name,
-            draws,
-            densities[name],
-            edges,
-            _series.color(i),
-            -0.04 * top * (i + 1),
-        )
+        color, height = _series.color(i), -0.04 * top * (i + 1)
+        _draw_model(ax, name, draws, densities[name], edges, color, height)
     comparison = None
     if len(checked) == 2:
         comparison = _draw_overlap(ax, checked, densities, edges)
@@ -105,9 +92,7 @@ def draw_posteriors(
     ax.set(xlabel="Calibration error", ylabel="Posterior density")
     ax.set_ylim(-0.04 * top * (len(checked) + 1), 1.25 * top)
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 1.25 * top])
-    if title is not None:
-        ax.set_title(title)
-    ax.legend(title=comparison, fontsize="small", title_fontsize="small")
+    _series.finish(ax, False, title, legend_title=comparison)
     return ax
 
 

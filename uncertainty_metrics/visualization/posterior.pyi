@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _arguments, bayesian_calibration
-from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.visualization import _series
 __all__ = ["draw_posteriors"]
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 _MIN_BINS, _MAX_BINS = 10, 400

@@ -64,9 +64,6 @@ def plot_reliability_diagram(
       color: color of the curve.
       show_ece: whether the legend has the expected calibration error.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_reliability_diagram(
@@ -274,9 +271,6 @@ def plot_uncertainty_vs_error(
       show_correlation: whether the legend has Pearson's correlation of the two, which
         is not defined where one of them is constant.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_uncertainty_vs_error(
@@ -435,9 +429,6 @@ def plot_pit_histogram(
       n_bins: number of bins of equal width.
       color: color of the bars.
       consistency_band: level in (0, 1) of the band; None draws none.
-
-    Returns:
-      The matplotlib Axes.
 
     Example:
       >>> from matplotlib.figure import Figure

@@ -183,10 +183,7 @@ def draw_reliability(
             raise _checks.error("annotation", "None for several groups", annotation)
         return _draw_grid(curve, classes, class_names, title, ax)
     _check_no_grid(classes, class_names)
-    own = ax is None
-    if own:
-        ax = _axes.new_figure(5, 6.4).add_subplot()
-    _axes.check(ax)
+    ax, own = _series.axes(ax, 5, 6.4)
     strip = _draw_group(ax, curve, 0)
     strip.set_ylabel("Share", fontsize="small")
     _label(ax, curve)

@@ -275,9 +275,6 @@ def risk_coverage_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 1]}
@@ -393,10 +390,6 @@ def accuracy_confidence_diagram(
       >>> ax = um.accuracy_confidence_diagram([0, 1, 1], models, ax=Figure().subplots())
       >>> [text.get_text() for text in ax.get_legend().get_texts()]
       ['small', 'large']
-
-    References:
-      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
-      Uncertainty Estimation using Deep Ensembles.
     """
     arguments = _series.arguments_of(accuracy_confidence_curve, locals())
     curves = _series.each_model(accuracy_confidence_curve, **arguments)
@@ -438,18 +431,12 @@ def rejection_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
-    Returns:
-      The matplotlib Axes.
-
     Example:
       >>> from matplotlib.figure import Figure
       >>> data = {"probabilities": [0.1, 0.8, 0.4], "ood_probabilities": [0.5]}
       >>> ax = um.rejection_diagram([0, 1, 1], **data, ax=Figure().subplots())
       >>> ax.get_legend().get_texts()[0].get_text()
       'PRR = 1.000'
-
-    References:
-      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
     """
     arguments = _series.arguments_of(rejection_curve, locals())
     curves = _series.each_model(rejection_curve, **arguments)

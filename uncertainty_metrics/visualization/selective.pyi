@@ -328,6 +328,8 @@ def rejection_diagram(
       'PRR = 1.000'
 
     References:
-      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
+      Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
+      (2020), Ensemble Distribution Distillation.
     """
     ...

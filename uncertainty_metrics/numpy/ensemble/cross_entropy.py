@@ -97,15 +97,7 @@ def ensemble_cross_entropy(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation Using Deep Ensembles.
     """
-    examples, log_p = _label_log_probabilities(
-        labels,
-        logits,
-        probabilities,
-        aggregate,
-        ensemble_axis,
-        sample_weight,
-        ignore_index,
-    )
+    examples, log_p = _label_log_probabilities(**locals())
     top = log_p.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
@@ -146,15 +138,7 @@ def gibbs_cross_entropy(
       Masegosa (2020), Learning under Model Misspecification: Applications to
       Variational and Ensemble Methods.
     """
-    examples, log_p = _label_log_probabilities(
-        labels,
-        logits,
-        probabilities,
-        aggregate,
-        ensemble_axis,
-        sample_weight,
-        ignore_index,
-    )
+    examples, log_p = _label_log_probabilities(**locals())
     return scoring_rules.reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
 
 

@@ -200,7 +200,7 @@ def predictive_entropy(
     )
 
 
-@_arguments.of_members
+@_arguments.as_in(model_uncertainty)
 def expected_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -218,10 +218,6 @@ def expected_entropy(
       >>> entropies = um.expected_entropy(probabilities=[[[1, 0], [0.5, 0.5]]])
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.346574]
-
-    References:
-      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
-      Uncertainty in Bayesian Deep Learning.
     """
     return _scores(_expected_entropies, logits, probabilities, ensemble_axis)
 

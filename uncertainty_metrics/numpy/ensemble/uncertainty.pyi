@@ -152,6 +152,7 @@ def expected_entropy(
     References:
       Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
       Uncertainty in Bayesian Deep Learning.
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
     ...
 def mutual_information(

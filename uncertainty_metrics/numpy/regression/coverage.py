@@ -63,7 +63,7 @@ def compute_calibration_curve(
     return _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
 
 
-@_arguments.of_forecasts
+@_arguments.as_in(compute_calibration_curve)
 def expected_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -91,10 +91,6 @@ def expected_calibration_error(
       ... )
       >>> round(float(error), 6)
       0.051667
-
-    References:
-      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
-      Calibrated Regression.
     """
     arguments = predictions, uncertainties, targets, n_bins, mask
     return _levels.curve_error(

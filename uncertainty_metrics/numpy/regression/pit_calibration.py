@@ -180,10 +180,6 @@ def pit_calibration_error(
       >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
       >>> round(float(error), 6)
       0.145
-
-    References:
-      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
-      Calibrated Regression.
     """
     return _levels.curve_error(
         pit_calibration_curve(pit, n_bins, mask, sample_weight=sample_weight)
