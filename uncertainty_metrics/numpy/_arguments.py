@@ -1,4 +1,4 @@
-"""What functions say of the arguments that they share: see `_contract.documented`.
+"""What functions say of the arguments that they share: see `_documented.documented`.
 
 Of those of classifiers everywhere:
 
@@ -19,8 +19,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from uncertainty_metrics import _contract
-from uncertainty_metrics._contract import F
+from uncertainty_metrics import _documented
+from uncertainty_metrics._documented import F
 
 # Of examples with labels, as probabilities, logits or confidences.
 CLASSIFIER = {
@@ -83,18 +83,18 @@ PLOT = {
     "figsize": "width and height of the figure in inches.",
 }
 
-of_classifier = _contract.documented(CLASSIFIER)
-of_members = _contract.documented(MEMBERS, CLASSIFIER)
-of_forecasts = _contract.documented(FORECASTS)
+of_classifier = _documented.documented(CLASSIFIER)
+of_members = _documented.documented(MEMBERS, CLASSIFIER)
+of_forecasts = _documented.documented(FORECASTS)
 
 
 def as_in(function: Callable[..., Any]) -> Callable[[F], F]:
     """Completes a docstring by that of another function."""
-    return _contract.documented(function, CLASSIFIER)
+    return _documented.documented(function, CLASSIFIER)
 
 
 _plotted = functools.partial(
-    _contract.documented,
+    _documented.documented,
     PLOT,
     Returns="The matplotlib Axes.",
     Raises="ImportError: matplotlib is not installed.\n"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _scaling, _spec
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -195,6 +195,7 @@ class TemperatureScaling(_scaling.Scaling):
 
     _kind = "recalibration.TemperatureScaling"
 
+    @_arguments.of_classifier
     def fit(
         self,
         labels: ArrayLike,
@@ -206,10 +207,7 @@ class TemperatureScaling(_scaling.Scaling):
         """Finds the temperature; where that fails the one before stays.
 
         Args:
-          labels: integers in [0, K), shape [...].
           logits: shape [..., K], [..., 1] or [...]; -inf is an impossible class.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-          ignore_index: examples with this label are left out.
 
         Returns:
           The object itself.
@@ -323,6 +321,7 @@ def _calibrated_likelihood(
     return rows.mean(scores) / len(keys)
 
 
+@_arguments.of_classifier
 def calibrated_negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -351,7 +350,6 @@ def calibrated_negative_log_likelihood(
       seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
       sample_weight: finite and >= 0, broadcastable to the labels. An example of any
         weight is in one fold.
-      ignore_index: examples with this label are left out.
 
     Returns:
       The mean in nats, >= 0; inf where a label is impossible. Smaller is better. Where
@@ -362,7 +360,6 @@ def calibrated_negative_log_likelihood(
         largest logit of its row: the temperature would be 0.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
       >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
       >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)

@@ -296,6 +296,7 @@ class SemiparametricCalibrationError:
         return _crossfit.Fit(estimate, error, float(np.mean(w * gaps**2)) / unit)
 
 
+@_arguments.of_classifier
 def semiparametric_calibration_error(
     probs: ArrayLike,
     labels: ArrayLike,
@@ -364,7 +365,6 @@ def semiparametric_calibration_error(
         a cubic polynomial, with what is removed of it in equal ratios.
       seed: of the assignment to folds, all that `np.random.default_rng` takes. None
         draws anew in each call.
-      progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
@@ -376,7 +376,6 @@ def semiparametric_calibration_error(
       ImportError: `progress` is True and tqdm is not installed.
 
     Example:
-      >>> import uncertainty_metrics.numpy as um
       >>> rng = np.random.default_rng(0)
       >>> probs = rng.uniform(size=2000)
       >>> labels = rng.uniform(size=2000) < probs**2

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _scaling
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.regression import _forecasts
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class TemperatureScaling(_scaling.Scaling):
 
     _kind = "regression.TemperatureScaling"
 
+    @_arguments.of_forecasts
     def fit(
         self,
         predictions: ArrayLike,
@@ -62,13 +63,8 @@ class TemperatureScaling(_scaling.Scaling):
 
         Args:
           predictions: predicted means of held-out data, shape [n] or [n, 1].
-          uncertainties: predicted variances, > 0.
-          targets: observed values.
-          mask: True for the examples to include.
           max_iter: not needed; for code that was written for an iterative fit.
           lr: not needed, likewise.
-          sample_weight: finite and >= 0, broadcastable to the targets.
-          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
           The scaling itself.

@@ -1,0 +1,93 @@
+# As written by scripts/write_stubs.py.
+from typing import overload
+from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks, _scaling
+from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy.regression import _forecasts
+if TYPE_CHECKING:
+    from typing_extensions import Self
+__all__ = ["TemperatureScaling"]
+class TemperatureScaling(_scaling.Scaling):
+    """Recalibration of predicted variances by one factor, the temperature.
+
+      calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
+
+    T minimises the negative log-likelihood of the data it is fitted to, which must not
+    be those that the model was trained on. T > 1 says that the model was overconfident.
+
+    Attributes:
+      temperature: the fitted T, a float > 0; 1.0 before the fit.
+      is_fitted: whether there was a fit.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scaler = um.regression.TemperatureScaling()
+      >>> scaler = scaler.fit([0.0, 0.0], [1.0, 1.0], [1.0, 3.0])
+      >>> scaler.temperature
+      5.0
+      >>> scaler.transform([1.0, 2.0]).tolist()
+      [5.0, 10.0]
+
+    References:
+      Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
+      Laves, Ihler, Fast, Kahrs and Ortmaier (2020), Well-Calibrated Regression
+      Uncertainty in Medical Imaging with Deep Learning.
+    """
+
+    _kind = "regression.TemperatureScaling"
+
+    @_arguments.of_forecasts
+    def fit(
+        self,
+        predictions: ArrayLike,
+        uncertainties: ArrayLike | None = None,
+        targets: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        max_iter: int = 100,
+        lr: float = 0.1,
+        *,
+        sample_weight: ArrayLike | None = None,
+        stddevs: ArrayLike | None = None,
+    ) -> Self:
+        """Sets the temperature to the best one, in closed form.
+
+        Args:
+          predictions: predicted means of held-out data, shape [n] or [n, 1].
+          uncertainties: predicted variances, > 0.
+          targets: observed values.
+          mask: True for the examples to include.
+          max_iter: not needed; for code that was written for an iterative fit.
+          lr: not needed, likewise.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+        Returns:
+          The scaling itself.
+
+        Raises:
+          ValueError: an argument is not as described, or every prediction equals its
+            target. The temperature stays what it was.
+        """
+        ...
+
+    def transform(
+        self,
+        uncertainties: ArrayLike | None = None,
+        *,
+        stddevs: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """Multiplies variances by the temperature, standard deviations by its root.
+
+        Args:
+          uncertainties: predicted variances, > 0, of any shape.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+        Returns:
+          Float64 variances, or standard deviations, of that shape.
+
+        Raises:
+          ValueError: there was no fit, or an argument is not as described.
+        """
+        ...
