@@ -1,4 +1,4 @@
-"""What functions say of the arguments that they share: see `_documented.documented`.
+"""What functions say of the arguments that they share: see `_docstrings.completed`.
 
 Of those of classifiers everywhere:
 
@@ -19,8 +19,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from uncertainty_metrics import _documented
-from uncertainty_metrics._documented import F
+from uncertainty_metrics import _docstrings
+from uncertainty_metrics._docstrings import F
 
 # Of examples with labels, as probabilities, logits or confidences.
 CLASSIFIER = {
@@ -83,18 +83,18 @@ PLOT = {
     "figsize": "width and height of the figure in inches.",
 }
 
-of_classifier = _documented.documented(CLASSIFIER)
-of_members = _documented.documented(MEMBERS, CLASSIFIER)
-of_forecasts = _documented.documented(FORECASTS)
+of_classifier = _docstrings.completed(CLASSIFIER)
+of_members = _docstrings.completed(MEMBERS, CLASSIFIER)
+of_forecasts = _docstrings.completed(FORECASTS)
 
 
 def as_in(function: Callable[..., Any]) -> Callable[[F], F]:
     """Completes a docstring by that of another function."""
-    return _documented.documented(function, CLASSIFIER)
+    return _docstrings.completed(function, CLASSIFIER)
 
 
 _plotted = functools.partial(
-    _documented.documented,
+    _docstrings.completed,
     PLOT,
     Returns="The matplotlib Axes.",
     Raises="ImportError: matplotlib is not installed.\n"

@@ -18,7 +18,7 @@ _ORDER = ("Args", "Returns", "Attributes", "Raises", "Example", "References")
 _IMPORT = "import uncertainty_metrics.numpy as um"
 
 
-def documented(
+def completed(
     *tables: Mapping[str, str] | Callable[..., Any], **sections: str
 ) -> Callable[[F], F]:
     """Completes the docstring of a function, or of a class, by what others say, too.
