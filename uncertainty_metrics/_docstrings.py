@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import textwrap
 from collections import ChainMap
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ def completed(
     shared.maps.append({"Raises": f"  {_RAISES}"})
 
     def decorate(function: F) -> F:
-        if function.__doc__:  # Not under `python -OO`.
+        if sys.flags.optimize < 2:  # Else there are no docstrings.
             function.__doc__ = _completed(function, arguments, shared)
         return function
 

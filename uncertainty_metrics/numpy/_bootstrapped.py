@@ -40,31 +40,15 @@ from uncertainty_metrics.numpy.ensemble import (
 
 # They return a value for each example, some of them only for `aggregate=False`.
 _BY_EXAMPLE = (
-    distances.cosine_distance,
-    distances.cosine_similarity,
-    cross_entropy.ensemble_cross_entropy,
-    uncertainty.ensemble_disagreement,
-    uncertainty.expected_entropy,
-    cross_entropy.gibbs_cross_entropy,
-    distances.kl_divergence,
-    uncertainty.knowledge_uncertainty,
-    distances.logit_kl_divergence,
-    distances.lp_distance,
-    uncertainty.mean_member_uncertainty,
-    uncertainty.model_uncertainty,
-    uncertainty.mutual_information,
-    uncertainty.predictive_entropy,
-    uncertainty.variation_ratio,
+    *(
+        getattr(family, name)
+        for family in (distances, forecast_scores, uncertainty)
+        for name in family.__all__
+    ),
+    *(cross_entropy.ensemble_cross_entropy, cross_entropy.gibbs_cross_entropy),
     regression.probability_integral_transform,
-    regression.quantile_pit,
-    regression.sample_pit,
-    scoring_rules.brier_score,
-    forecast_scores.crps_normal_score,
-    forecast_scores.crps_score,
-    forecast_scores.energy_score,
-    forecast_scores.interval_score,
-    scoring_rules.negative_log_likelihood,
-    forecast_scores.pinball_loss,
+    *(regression.quantile_pit, regression.sample_pit),
+    *(scoring_rules.brier_score, scoring_rules.negative_log_likelihood),
 )
 _GENERAL = calibration.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
