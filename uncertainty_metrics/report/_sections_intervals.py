@@ -14,6 +14,7 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
+TOO_HIGH = " That of the ece is too high if the model is calibrated"
 # Fewer resamples where each takes longer, as there are more examples.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 _SEED = 0  # Every report draws alike.
@@ -31,21 +32,22 @@ def intervals(
     """
     data = _examples(data)
     size = len(data["labels"])
+    note = f"{TOO_HIGH}, as it may be." if may_be_calibrated else ""
+    found = _each_metric(functools.partial(bootstrap, **data), size, num_bins)
+    return section(found, size, note)
+
+
+def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
+    """Returns the section of these intervals, of so many examples."""
     verdict = (
-        f"{100 * INTERVAL_LEVEL:.0f}% intervals by the bootstrap: what other examples "
-        "of the same kind might have given."
+        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: what other examples of the "
+        f"same kind might have given.{note}"
     )
-    if may_be_calibrated:
-        verdict += (
-            " That of the ece is too high if the model is calibrated, as it may be."
-        )
-    if size == 1:
-        verdict = "One example alone has no intervals."
     return {
         "level": INTERVAL_LEVEL,
         "num_resamples": options(size)["num_resamples"],
-        "verdict": verdict,
-        "metrics": _each_metric(functools.partial(bootstrap, **data), size, num_bins),
+        "verdict": "One example alone has no intervals." if size == 1 else verdict,
+        "metrics": metrics,
     }
 
 

@@ -17,8 +17,10 @@ from uncertainty_metrics.numpy.regression import _forecasts, _levels
 from uncertainty_metrics.report._predictions import Regression, remembered
 from uncertainty_metrics.report._sections_intervals import (
     INTERVAL_LEVEL,
+    TOO_HIGH,
     options,
     row,
+    section,
 )
 from uncertainty_metrics.report._sections_rows import p_value, rows, verdict_on_chance
 
@@ -113,12 +115,7 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
         "pit": _pit(data, sample_size, num_bins),
         "scoring_rules": _scoring_rules(values),
         "sharpness": _sharpness(data),
-        "intervals": {
-            "level": INTERVAL_LEVEL,
-            "num_resamples": options(size)["num_resamples"],
-            "verdict": _verdict_of_intervals(size),
-            "metrics": bounds,
-        },
+        "intervals": section(bounds, size, f"{TOO_HIGH}."),
         "recalibration": _recalibration(data, values["temperature"], by_chance),
     }
 
@@ -185,17 +182,13 @@ def _pit(data: dict[str, Any], sample_size: float, num_bins: int) -> dict[str, A
     variance = _mean((pit - mean) ** 2, weights)
     distance = _distance_from_uniform(pit, weights)
     chance = min(_KOLMOGOROV / sample_size**0.5, 1.0)
-    numbers = f"their largest distance from it is {distance:.3f}"
-    if round(distance, 3) <= round(chance, 3):  # As they are shown.
-        verdict = (
-            "The PIT values may be uniform, as those of calibrated forecasts are: "
-            f"{numbers}, where chance alone gives up to about {chance:.3f}."
-        )
-    else:
-        verdict = (
-            "The PIT values are not uniform, as those of calibrated forecasts are: "
-            f"{numbers}, where chance alone gives up to about {chance:.3f}."
-        )
+    uniform = round(distance, 3) <= round(chance, 3)  # As they are shown.
+    verdict = (
+        f"The PIT values {'may be' if uniform else 'are not'} uniform, as those of "
+        "calibrated forecasts are: their largest distance from it is "
+        f"{distance:.3f}, where chance alone gives up to about {chance:.3f}."
+    )
+    if not uniform:
         # Two standard errors of the mean and of the variance of uniform values.
         if abs(mean - 0.5) > 2 * (1 / 12 / sample_size) ** 0.5:
             side = "high" if mean < 0.5 else "low"
@@ -302,16 +295,6 @@ def differences(
         return um.bootstrap_difference(metric, {"scores": scores}, of_second, **others)
 
     return _intervals(difference, forecasts_of(first), num_bins)
-
-
-def _verdict_of_intervals(size: int) -> str:
-    if size == 1:
-        return "One example alone has no intervals."
-    return (
-        f"{INTERVAL_LEVEL:.0%} intervals by the bootstrap: what other examples of the "
-        "same kind might have given. That of the ece is too high if the model is "
-        "calibrated."
-    )
 
 
 def _scoring_rules(values: dict[str, float]) -> dict[str, Any]:
