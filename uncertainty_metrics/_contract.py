@@ -1,6 +1,8 @@
-"""What a function on tensors takes over from its NumPy twin: everything but arithmetic.
+"""What is declared once, and taken over.
 
-Signature, defaults and prose are declared once, in the NumPy function.
+A function on tensors takes over everything but arithmetic from its NumPy twin:
+signature, defaults and prose. The docstring of a Keras class takes over what is said of
+arguments that many have.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -77,3 +79,43 @@ def adopt(
     function.__doc__ = docstring(declaration)
     function.__signature__ = inspect.signature(declaration)  # type: ignore[attr-defined]
     function.__declaration__ = declaration  # type: ignore[attr-defined]
+
+
+_SECTIONS = ("Args", "Attributes", "Raises", "Example", "References")
+_IMPORT = "  >>> import uncertainty_metrics as um\n"
+
+
+def class_docstring(text: str, shared: Mapping[str, str], raises: str) -> str:
+    """Returns the docstring of a class, completed by what it shares with others.
+
+    Args:
+      text: describes arguments of its own, and those it says more of.
+      shared: how all arguments are described elsewhere, in order; "" where nowhere.
+      raises: the section of this name, unless the class has its own.
+
+    Raises:
+      TypeError: an argument is described nowhere, or what is described is none.
+    """
+    head, *rest = re.split(
+        rf"^({'|'.join(_SECTIONS)}):\n", inspect.cleandoc(text) + "\n", flags=re.M
+    )
+    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    entries = r"^  (\w+): (.*\n(?:    .*\n)*)"
+    own = dict(re.findall(entries, sections.get("Args", ""), flags=re.MULTILINE))
+    described = {name: own.get(name) or prose for name, prose in shared.items()}
+    unknown = [*(own.keys() - shared), *(k for k, v in described.items() if not v)]
+    if unknown:
+        raise TypeError(f"Not an argument, or not described: {', '.join(unknown)}")
+    sections["Args"] = "".join(map(_entry, described.items()))
+    raised = dict(re.findall(entries, sections.get("Raises", ""), flags=re.MULTILINE))
+    raised.setdefault("ValueError", raises)
+    sections["Raises"] = "".join(map(_entry, raised.items()))
+    if "Example" in sections:
+        sections["Example"] = _IMPORT + sections["Example"]
+    listed = (f"{k}:\n{sections[k].rstrip()}" for k in _SECTIONS if k in sections)
+    return "\n\n".join([head.rstrip(), *listed])
+
+
+def _entry(described: tuple[str, str]) -> str:
+    said = re.sub(r"\s+", " ", ": ".join(described))
+    return textwrap.fill(said, 84, initial_indent="  ", subsequent_indent="    ") + "\n"

@@ -7,15 +7,33 @@ cell as equal: the exact metric of slightly rounded scores.
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base
-from uncertainty_metrics.tensorflow import _ranking, _sketch, _sums
+from uncertainty_metrics.keras import _base, _declared, _labels
+from uncertainty_metrics.numpy import detection as np_detection
+from uncertainty_metrics.numpy import selective as np_selective
+from uncertainty_metrics.tensorflow import _inputs, _ranking, _sketch, _sums
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 _DEFAULT_BITS = 8
+declared = functools.partial(
+    _declared.declared,
+    sketch_bits=_declared.SHARED["sketch_bits"]._replace(
+        prose="log2 of the cells per octave, 8 by default."
+    ),
+)
+
+
+def positive_share(name: str, value: Any) -> float:
+    """Returns the value as a float; raises ValueError unless it is in (0, 1]."""
+    return _checks.share(name, value, zero=False)
 
 
 def _num_cells(bits: int, real: bool) -> int:
@@ -47,22 +65,29 @@ def cell_sums(
 
 
 class RankingMetric(_base.SumsMetric):
-    """A metric that is read off a ranking."""
+    """A metric that is read off a ranking.
 
-    def __init__(
-        self,
-        real: bool,
-        ignore_index: int | None,
-        sketch_bits: int | None,
-        name: str | None,
-        dtype: Any,
-    ):
-        sketch_bits = _checks.sketch_bits(sketch_bits)
-        super().__init__(name=name, dtype=dtype)
-        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
-        self.sketch_bits = sketch_bits
-        self._bits = _DEFAULT_BITS if sketch_bits is None else sketch_bits
-        self._build_sums((2, _num_cells(self._bits, real) + 1))
+    Subclasses name the function whose value they stream in `_function`, and say in
+    `_value` how it is read off, for the options of their own.
+    """
+
+    _own: tuple[str, ...]
+    _function: str
+    _value: Callable[..., tf.Tensor]
+    ignore_index: int | None
+    sketch_bits: int | None
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super().__init__(name=name or self._function, dtype=dtype)
+        _declared.sets(self, options)
+        bits = self.sketch_bits
+        self._bits = _DEFAULT_BITS if bits is None else bits
+        self._build_sums((2, _num_cells(self._bits, self._is_real) + 1))
+
+    @property
+    def _is_real(self) -> bool:
+        """Whether scores may leave [0, 1]."""
+        raise NotImplementedError
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, tf.Tensor]:
         """Returns the ranking of the cells, and whether it can be trusted."""
@@ -75,16 +100,113 @@ class RankingMetric(_base.SumsMetric):
     def result(self) -> tf.Tensor:
         """Returns the value of all batches; 0.0 where there is none yet."""
         ranking, valid = self._read_ranking()
-        value = self._value(ranking)
+        levels = (getattr(self, name) for name in self._own)
+        value = self._value(ranking, *levels)
         return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "ignore_index": self.ignore_index,
-            "sketch_bits": self.sketch_bits,
-        }
+        return {**super().get_config(), **_declared.config(self)}
+
+
+def _selective_sums(
+    bits: int,
+    predictions: str,
+    ignore_index: int | None,
+    *data: tf.Tensor,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    examples = _labels.examples(predictions, ignore_index, *data)
+    batch = _ranking.ranked_decisions(examples)
+    return cell_sums(batch, bits, examples.from_logits)
+
+
+class SelectiveMetric(RankingMetric):
+    """A metric of a classifier that abstains where it is least confident."""
+
+    from_logits: bool
+    sparse_labels: bool | None
+
+    @property
+    def _is_real(self) -> bool:
+        return self.from_logits
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        predictions = "logits" if self.from_logits else "probabilities"
+        options = (predictions, self.ignore_index)
+        self._update(
+            _selective_sums,
+            (self._bits, *options),
+            rows.data,
+            lambda: rows.explain(np_selective.risk_coverage_curve, *options),
+            shape=rows.predictions.shape[1:],
+        )
+
+
+def _detection_sums(
+    bits: int,
+    ignore_index: int | None,
+    labels: tf.Tensor,
+    y_pred: tf.Tensor,
+    sample_weight: tf.Tensor | None,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    batch = _ranking.ranked(labels, y_pred, sample_weight, ignore_index)
+    return cell_sums(batch, bits, real=True)
+
+
+class DetectionMetric(RankingMetric):
+    """A metric of scores that should be larger for positive examples."""
+
+    @property
+    def _is_real(self) -> bool:
+        return True
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: 0 or 1 (positive), shape [...] or [..., 1].
+          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
+            P(positive) will do.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        mask = getattr(y_pred, "_keras_mask", None)
+        y_true = _inputs.as_tensor("y_true", y_true)
+        y_pred = _inputs.as_tensor("y_pred", y_pred)
+        with _labels.keras_names("scores"):
+            _checks.paired("scores", y_pred.shape, "labels", y_true.shape)
+        weights = _labels.flat_weights(sample_weight, mask, y_true)
+        labels, scores = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1, 1])
+
+        def explain() -> None:
+            with _labels.keras_names("scores"):
+                np_detection.auroc(
+                    labels,
+                    scores,
+                    sample_weight=weights,
+                    ignore_index=self.ignore_index,
+                )
+
+        options = (self._bits, self.ignore_index)
+        data = (labels, scores, weights)
+        self._update(_detection_sums, options, data, explain, shape=())

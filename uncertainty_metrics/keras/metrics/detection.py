@@ -2,85 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import tensorflow as tf
 
-from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _labels
-from uncertainty_metrics.keras.metrics import _ranking as state
-from uncertainty_metrics.numpy import detection as np_detection
-from uncertainty_metrics.tensorflow import _inputs, _ranking, _sums
+from uncertainty_metrics.keras._declared import Option
+from uncertainty_metrics.keras.metrics._ranking import (
+    DetectionMetric,
+    declared,
+    positive_share,
+)
+from uncertainty_metrics.tensorflow import _ranking
 
-if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
-
-
-def _detection_sums(
-    bits: int,
-    ignore_index: int | None,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
-) -> tuple[_sums.Sums, tf.Tensor]:
-    batch = _ranking.ranked(labels, y_pred, sample_weight, ignore_index)
-    return state.cell_sums(batch, bits, real=True)
+_COMMON = "ignore_index, name, dtype, *, sketch_bits"
 
 
-class _DetectionMetric(state.RankingMetric):
-    """A metric of scores that should be larger for positive examples."""
-
-    _function: str
-
-    def __init__(
-        self,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sketch_bits: int | None = None,
-    ):
-        super().__init__(True, ignore_index, sketch_bits, name or self._function, dtype)
-
-    @_base.adds_batch
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: 0 or 1 (positive), shape [...] or [..., 1].
-          y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(positive) will do.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        mask = getattr(y_pred, "_keras_mask", None)
-        y_true = _inputs.as_tensor("y_true", y_true)
-        y_pred = _inputs.as_tensor("y_pred", y_pred)
-        with _labels.keras_names("scores"):
-            _checks.paired("scores", y_pred.shape, "labels", y_true.shape)
-        weights = _labels.flat_weights(sample_weight, mask, y_true)
-        labels, scores = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1, 1])
-
-        def explain() -> None:
-            with _labels.keras_names("scores"):
-                np_detection.auroc(
-                    labels,
-                    scores,
-                    sample_weight=weights,
-                    ignore_index=self.ignore_index,
-                )
-
-        options = (self._bits, self.ignore_index)
-        data = (labels, scores, weights)
-        self._update(_detection_sums, options, data, explain, shape=())
-
-
-@_base.register
-class AUROC(_DetectionMetric):
+@declared(_COMMON)
+class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
     The definition is that of the function `auroc`: the probability that a positive
@@ -95,22 +31,13 @@ class AUROC(_DetectionMetric):
     less of an offset.
 
     Args:
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
       sketch_bits: log2 of the cells per octave, 8 by default. Memory is 32 bytes for
         each of the 1728 + 122 * 2^sketch_bits cells.
 
     Attributes:
       error_bound: what the result may differ at most from the exact one.
 
-    Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
-
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.AUROC()
       >>> metric.update_state([0, 1, 1], [-2.0, 5.0, -2.0])
       >>> metric.update_state([0], [3.0])
@@ -124,9 +51,7 @@ class AUROC(_DetectionMetric):
 
     _direction = "up"
     _function = "auroc"
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.roc_area(ranking)
+    _value = staticmethod(_ranking.roc_area)
 
     @property
     def error_bound(self) -> tf.Tensor:
@@ -135,8 +60,8 @@ class AUROC(_DetectionMetric):
         return _ranking.roc_area_within_groups(ranking)
 
 
-@_base.register
-class AUPR(_DetectionMetric):
+@declared(_COMMON)
+class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
     The definition is that of the function `aupr`; the state is that of `AUROC`. It is
@@ -146,17 +71,7 @@ class AUPR(_DetectionMetric):
 
     Which class is positive changes the value: `aupr` says what others call positive.
 
-    Args:
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AUROC`.
-
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.AUPR()
       >>> metric.update_state([0, 1, 1, 0], [-2.0, 5.0, 1.0, 3.0])
       >>> round(float(metric.result()), 6)
@@ -169,13 +84,11 @@ class AUPR(_DetectionMetric):
 
     _direction = "up"
     _function = "aupr"
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.average_precision(ranking)
+    _value = staticmethod(_ranking.average_precision)
 
 
-@_base.register
-class FPRAtTPR(_DetectionMetric):
+@declared(f"tpr, {_COMMON}", tpr=Option(float, 0.95, positive_share))
+class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 
     The definition is that of the function `fpr_at_tpr`, over all batches; the state is
@@ -189,16 +102,8 @@ class FPRAtTPR(_DetectionMetric):
 
     Args:
       tpr: in (0, 1].
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AUROC`.
 
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.FPRAtTPR(tpr=0.95)
       >>> metric.update_state([0, 1, 1, 0], [-2.0, 5.0, 1.0, 3.0])
       >>> float(metric.result())
@@ -211,23 +116,4 @@ class FPRAtTPR(_DetectionMetric):
 
     _direction = "down"
     _function = "fpr_at_tpr"
-
-    def __init__(
-        self,
-        tpr: float = 0.95,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sketch_bits: int | None = None,
-    ):
-        tpr = _checks.share("tpr", tpr, zero=False)
-        super().__init__(ignore_index, name, dtype, sketch_bits=sketch_bits)
-        self.tpr = tpr
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.miss_rate_at_hit_rate(ranking, self.tpr)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "tpr": self.tpr}
+    _value = staticmethod(_ranking.miss_rate_at_hit_rate)

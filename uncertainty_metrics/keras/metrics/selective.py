@@ -2,95 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _labels, _scorers
-from uncertainty_metrics.keras.metrics import _ranking as state
-from uncertainty_metrics.keras.metrics.scoring_rules import MeanScore
-from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.tensorflow import _ranking, _sums
+from uncertainty_metrics.keras import _scorers
+from uncertainty_metrics.keras._declared import Option
+from uncertainty_metrics.keras.metrics._ranking import (
+    SelectiveMetric,
+    declared,
+    positive_share,
+)
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.tensorflow import _ranking
 
-if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
-
-
-def _selective_sums(
-    bits: int,
-    predictions: str,
-    ignore_index: int | None,
-    *data: tf.Tensor,
-) -> tuple[_sums.Sums, tf.Tensor]:
-    examples = _labels.examples(predictions, ignore_index, *data)
-    batch = _ranking.ranked_decisions(examples)
-    return state.cell_sums(batch, bits, examples.from_logits)
+_COMMON = "from_logits, ignore_index, name, dtype, *, sparse_labels, sketch_bits"
 
 
-class _SelectiveMetric(state.RankingMetric):
-    """A metric of a classifier that abstains where it is least confident.
-
-    Subclasses name the function whose value they stream in `_function`.
-    """
-
-    _function: str
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sparse_labels: bool | None = None,
-        sketch_bits: int | None = None,
-    ):
-        _checks.boolean("from_logits", from_logits)
-        _checks.one_of("sparse_labels", sparse_labels, (None, True, False))
-        super().__init__(
-            from_logits, ignore_index, sketch_bits, name or self._function, dtype
-        )
-        self.from_logits = from_logits
-        self.sparse_labels = sparse_labels
-
-    @_base.adds_batch
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
-        predictions = "logits" if self.from_logits else "probabilities"
-        options = (predictions, self.ignore_index)
-        self._update(
-            _selective_sums,
-            (self._bits, *options),
-            rows.data,
-            lambda: rows.explain(np_selective.risk_coverage_curve, *options),
-            shape=rows.predictions.shape[1:],
-        )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {
-            **super().get_config(),
-            "from_logits": self.from_logits,
-            "sparse_labels": self.sparse_labels,
-        }
-
-
-@_base.register
-class AURC(_SelectiveMetric):
+@declared(_COMMON)
+class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
     The definition is that of `area_under_risk_coverage_curve`. The state has a fixed
@@ -107,22 +34,10 @@ class AURC(_SelectiveMetric):
     margin of the decision, which does not saturate at all.
 
     Args:
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False). By default
-        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave, 8 by default. Memory is 32 bytes for
         each of the 479 + 52 * 2^sketch_bits cells, about twice as many from logits.
 
-    Raises:
-      ValueError: an argument is not as described. `update_state` raises it for a batch
-        in eager execution and keeps its state; after such a batch in a compiled update
-        the result is NaN until the reset.
-
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.AURC()
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> metric.update_state([0], [[0.3, 0.7]])
@@ -136,32 +51,17 @@ class AURC(_SelectiveMetric):
 
     _direction = "down"
     _function = "area_under_risk_coverage_curve"
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.risk_coverage_area(ranking)
+    _value = staticmethod(_ranking.risk_coverage_area)
 
 
-@_base.register
-class ExcessAURC(_SelectiveMetric):
+@declared(_COMMON)
+class ExcessAURC(SelectiveMetric):
     """Excess area under the risk-coverage curve of all batches.
 
     The definition is that of `excess_aurc`, which says how it differs from the formula
     of Geifman et al.; state and precision are those of `AURC`.
 
-    Args:
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AURC`.
-
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.ExcessAURC()
       >>> metric.update_state([0, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
       >>> float(metric.result())  # The one that is wrong is the least confident.
@@ -174,32 +74,17 @@ class ExcessAURC(_SelectiveMetric):
 
     _direction = "down"
     _function = "excess_aurc"
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.excess_risk_coverage_area(ranking)
+    _value = staticmethod(_ranking.excess_risk_coverage_area)
 
 
-@_base.register
-class AUGRC(_SelectiveMetric):
+@declared(_COMMON)
+class AUGRC(SelectiveMetric):
     """Area under the generalized risk-coverage curve of all batches.
 
     The definition is that of `augrc`; the state is that of `AURC`. The value is exact
     within s / 8, of the largest share s of the examples that a cell holds.
 
-    Args:
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AURC`.
-
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.AUGRC()
       >>> metric.update_state([0, 1, 0, 1], [0.1, 0.8, 0.7, 0.6])
       >>> float(metric.result())
@@ -212,13 +97,11 @@ class AUGRC(_SelectiveMetric):
 
     _direction = "down"
     _function = "augrc"
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.generalized_risk_coverage_area(ranking)
+    _value = staticmethod(_ranking.generalized_risk_coverage_area)
 
 
-@_base.register
-class CoverageAtRisk(_SelectiveMetric):
+@declared(f"risk, {_COMMON}", risk=Option(float, 0.05, _checks.share))
+class CoverageAtRisk(SelectiveMetric):
     """Largest coverage whose risk is at most `risk`, of all batches.
 
     The definition is that of `coverage_at_risk`; the state is that of `AURC`. The
@@ -230,19 +113,8 @@ class CoverageAtRisk(_SelectiveMetric):
 
     Args:
       risk: in [0, 1].
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AURC`.
 
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.CoverageAtRisk(risk=0.05)
       >>> metric.update_state([0, 1, 0, 1], [0.1, 0.8, 0.7, 0.6])
       >>> float(metric.result())
@@ -255,39 +127,11 @@ class CoverageAtRisk(_SelectiveMetric):
 
     _direction = "up"
     _function = "coverage_at_risk"
-
-    def __init__(
-        self,
-        risk: float = 0.05,
-        from_logits: bool = False,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sparse_labels: bool | None = None,
-        sketch_bits: int | None = None,
-    ):
-        risk = _checks.share("risk", risk)
-        super().__init__(
-            from_logits,
-            ignore_index,
-            name,
-            dtype,
-            sparse_labels=sparse_labels,
-            sketch_bits=sketch_bits,
-        )
-        self.risk = risk
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.coverage_at_risk(ranking, self.risk)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "risk": self.risk}
+    _value = staticmethod(_ranking.coverage_at_risk)
 
 
-@_base.register
-class RiskAtCoverage(_SelectiveMetric):
+@declared(f"coverage, {_COMMON}", coverage=Option(float, 0.8, positive_share))
+class RiskAtCoverage(SelectiveMetric):
     """Risk at the smallest coverage that is at least `coverage`, of all batches.
 
     The definition is that of `risk_at_coverage`; the state is that of `AURC`. The
@@ -296,19 +140,8 @@ class RiskAtCoverage(_SelectiveMetric):
 
     Args:
       coverage: in (0, 1].
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AURC`.
 
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.RiskAtCoverage(coverage=0.75)
       >>> metric.update_state([0, 1, 0, 1], [0.1, 0.8, 0.7, 0.6])
       >>> round(float(metric.result()), 6)
@@ -321,39 +154,11 @@ class RiskAtCoverage(_SelectiveMetric):
 
     _direction = "down"
     _function = "risk_at_coverage"
-
-    def __init__(
-        self,
-        coverage: float = 0.8,
-        from_logits: bool = False,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sparse_labels: bool | None = None,
-        sketch_bits: int | None = None,
-    ):
-        coverage = _checks.share("coverage", coverage, zero=False)
-        super().__init__(
-            from_logits,
-            ignore_index,
-            name,
-            dtype,
-            sparse_labels=sparse_labels,
-            sketch_bits=sketch_bits,
-        )
-        self.coverage = coverage
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.risk_at_coverage(ranking, self.coverage)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "coverage": self.coverage}
+    _value = staticmethod(_ranking.risk_at_coverage)
 
 
-@_base.register
-class OracleCollaborativeAccuracy(_SelectiveMetric):
+@declared(f"fraction, {_COMMON}", fraction=Option(float, 0.01, _checks.share))
+class OracleCollaborativeAccuracy(SelectiveMetric):
     """Accuracy of all batches if an oracle decides the least confident `fraction`.
 
     The definition is that of `oracle_collaborative_accuracy`; the state is that of
@@ -363,19 +168,8 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
 
     Args:
       fraction: share of the examples that the oracle decides, in [0, 1].
-      from_logits: whether `y_pred` holds logits instead of probabilities.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-      sketch_bits: log2 of the cells per octave, 8 by default.
-
-    Raises:
-      ValueError: an argument is not as described; as for `AURC`.
 
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.OracleCollaborativeAccuracy(fraction=0.25)
       >>> metric.update_state([0, 1, 0, 0], [0.1, 0.8, 0.7, 0.6])
       >>> float(metric.result())  # The oracle decides the last; the third is wrong.
@@ -388,38 +182,10 @@ class OracleCollaborativeAccuracy(_SelectiveMetric):
 
     _direction = "up"
     _function = "oracle_collaborative_accuracy"
-
-    def __init__(
-        self,
-        fraction: float = 0.01,
-        from_logits: bool = False,
-        ignore_index: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-        *,
-        sparse_labels: bool | None = None,
-        sketch_bits: int | None = None,
-    ):
-        fraction = _checks.share("fraction", fraction)
-        super().__init__(
-            from_logits,
-            ignore_index,
-            name,
-            dtype,
-            sparse_labels=sparse_labels,
-            sketch_bits=sketch_bits,
-        )
-        self.fraction = fraction
-
-    def _value(self, ranking: _ranking.Ranking) -> tf.Tensor:
-        return _ranking.collaborative_accuracy(ranking, self.fraction)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "fraction": self.fraction}
+    _value = staticmethod(_ranking.collaborative_accuracy)
 
 
-@_base.register
+@declared("from_logits, ignore_index, name, dtype, *, sparse_labels", "accuracy")
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 
@@ -430,17 +196,8 @@ class Accuracy(MeanScore):
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities; for P(class
         1) the threshold is 0 or 1/2.
-      ignore_index: examples with this label are left out.
-      name: name of the metric.
-      dtype: "float64" for a float64 result; the state keeps its own type.
-      sparse_labels: whether labels are integers (True) or one-hot (False); by default
-        the shape says.
-
-    Raises:
-      ValueError: an argument is not as described; as for `BrierScore`.
 
     Example:
-      >>> import uncertainty_metrics as um
       >>> metric = um.Accuracy()
       >>> metric.update_state([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6])
       >>> float(metric.result())
@@ -448,19 +205,4 @@ class Accuracy(MeanScore):
     """
 
     _direction = "up"
-
-    def __init__(
-        self,
-        from_logits: bool = False,
-        ignore_index: int | None = None,
-        name: str | None = "accuracy",
-        dtype: Any = None,
-        *,
-        sparse_labels: bool | None = None,
-    ):
-        scorer = _scorers.Hits(
-            from_logits=from_logits,
-            ignore_index=ignore_index,
-            sparse_labels=sparse_labels,
-        )
-        super().__init__(scorer, name, dtype)
+    _scorer_type = _scorers.Hits

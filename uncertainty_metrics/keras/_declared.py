@@ -1,0 +1,246 @@
+"""How the public classes are declared: arguments that many have are written once.
+
+A class says which arguments it has, in which order. Its constructor, `get_config`, the
+checks and the docstring are made of the options of these names.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar, get_args
+
+from uncertainty_metrics import _checks, _contract
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, Norm
+from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras._scorers import ScaleTransform
+
+_REQUIRED = inspect.Parameter.empty
+_Class = TypeVar("_Class", bound=type)
+
+
+class Option(NamedTuple):
+    """An argument of constructors.
+
+    Attributes:
+      kind: its type.
+      default: by default it is required.
+      check: called with name and value, returns the value or raises ValueError; by
+        default others check it.
+      prose: how docstrings describe it, unless they do it themselves.
+    """
+
+    kind: Any
+    default: Any = _REQUIRED
+    check: Callable[[str, Any], Any] | None = None
+    prose: str = ""
+
+
+def flag(prose: str = "") -> Option:
+    """Returns an option that is False by default."""
+    return Option(bool, False, _boolean, prose)
+
+
+def _boolean(name: str, value: Any) -> Any:
+    _checks.boolean(name, value)
+    return value
+
+
+def one_of(options: Any) -> Option:
+    """Returns an option that is required, and one of those of a `Literal`."""
+
+    def check(name: str, value: Any) -> Any:
+        _checks.one_of(name, value, get_args(options))
+        return value
+
+    return Option(options, check=check)
+
+
+def _or_none(name: str, value: Any) -> Any:
+    return None if value is None else _checks.positive_integer(name, value)
+
+
+def _ternary(name: str, value: Any) -> Any:
+    _checks.one_of(name, value, (None, True, False))
+    return value
+
+
+SHARED = {
+    "binning_scheme": Option(
+        BinningScheme, prose='"even" (equal width) or "adaptive" (equal mass).'
+    ),
+    "max_prob": Option(
+        bool,
+        prose="whether a score is the probability of the decision label (True) or of "
+        "every class (False).",
+    ),
+    "class_conditional": Option(
+        bool, prose="whether every class is a group of its own."
+    ),
+    "norm": Option(Norm, prose='"l1", "l2" or "max".'),
+    "num_bins": Option(int, DEFAULT_NUM_BINS, prose="number of bins."),
+    "threshold": Option(
+        float, 0.0, prose="scores at or below it are dropped; 0.0 drops none."
+    ),
+    "num_classes": Option(
+        int | None,
+        None,
+        _or_none,
+        "number of classes K; by default that of the first batch.",
+    ),
+    "from_logits": flag("whether `y_pred` holds logits instead of probabilities."),
+    "ignore_index": Option(
+        int | None,
+        None,
+        _checks.ignored_label,
+        "examples with this label are left out.",
+    ),
+    "name": Option(str | None, None, prose="name of the metric."),
+    "dtype": Option(
+        Any, None, prose='"float64" for a float64 result; the state keeps its own type.'
+    ),
+    "positive_class": Option(
+        bool, False, prose="for two classes, score P(class 1) against `label == 1`."
+    ),
+    "sparse_labels": Option(
+        bool | None,
+        None,
+        _ternary,
+        "whether labels are integers (True) or one-hot (False). By default the shape "
+        "says: `y_true` of the shape of `y_pred` [..., K] is one-hot.",
+    ),
+    "sketch_bits": Option(
+        int | None,
+        None,
+        lambda name, value: _checks.sketch_bits(value),
+        "log2 of the cells per octave for adaptive bins.",
+    ),
+    "ensemble_axis": Option(int, 1, prose="axis of the members in `y_pred`."),
+    "scale_transform": Option(
+        ScaleTransform,
+        "softplus",
+        prose="how the scale parameter x becomes the standard deviation: "
+        '"softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the '
+        'root of x >= 0; or "log_variance", e^(x / 2).',
+    ),
+    "reduction": Option(
+        _base.Reduction,
+        "sum_over_batch_size",
+        prose='"sum_over_batch_size", "sum" or "none".',
+    ),
+}
+_OF_LOSSES = {
+    "name": "name of the loss.",
+    "dtype": 'of the arithmetic; "float64" keeps float64 predictions under Keras 3.',
+    "ignore_index": "examples with this label are left out, of the mean as well.",
+}
+_RAISED = (
+    "an argument is not as described. `update_state` raises it for a batch in eager "
+    "execution and keeps its state; after such a batch in a compiled update the result "
+    "is NaN until the reset."
+)
+_RAISED_BY_LOSSES = (
+    "an argument is not as described; for labels and predictions in eager execution."
+)
+
+
+def declared(
+    parameters: str,
+    name: str | None = None,
+    register: Callable[[Any], Any] = _base.register,
+    **own: Option,
+) -> Callable[[_Class], _Class]:
+    """Declares a metric or a loss, and registers it for saving.
+
+    Its constructor checks the arguments and passes them to `_set_up`, by name.
+
+    Args:
+      parameters: the names of its arguments, as in a signature; those after a `*` are
+        passed by name alone.
+      name: default of the argument `name`.
+      register: registers the class.
+      **own: options that others do not have, or have with another default.
+    """
+    positional, _, named = parameters.replace(" ", "").partition("*")
+    listed = {
+        inspect.Parameter.POSITIONAL_OR_KEYWORD: filter(None, positional.split(",")),
+        inspect.Parameter.KEYWORD_ONLY: filter(None, named.split(",")),
+    }
+    shared = {**SHARED, "name": SHARED["name"]._replace(default=name)}
+
+    def declare(made: _Class) -> _Class:
+        options, signature = {}, []
+        for kind, names in listed.items():
+            for key in names:
+                option = options[key] = own.get(key) or shared[key]
+                parameter = inspect.Parameter(key, kind, default=option.default)
+                signature.append(parameter)
+        is_loss = issubclass(made, _base.Loss)
+        prose = {
+            key: option.prose or shared.get(key, option).prose
+            for key, option in options.items()
+        }
+        if is_loss:
+            prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
+        made.__doc__ = _contract.class_docstring(
+            made.__doc__ or "", prose, _RAISED_BY_LOSSES if is_loss else _RAISED
+        )
+        made._options = options  # type: ignore[attr-defined]
+        made._own = tuple(key for key in own if key not in shared)  # type: ignore[attr-defined]
+        made.__init__ = _constructor(made, options, signature)  # type: ignore[misc]
+        return register(made)
+
+    return declare
+
+
+def _constructor(
+    made: type, options: dict[str, Option], signature: list[inspect.Parameter]
+) -> FunctionType:
+    """Returns an `__init__` of this signature, which calls `_set_up`."""
+
+    def set_up(self: Any, **arguments: Any) -> None:
+        for name, (_, _, check, _) in options.items():
+            if check is not None:
+                arguments[name] = check(name, arguments[name])
+        self._set_up(**arguments)
+
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    written = [itself.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    names = {"_set_up": set_up}
+    for parameter in signature:
+        if parameter.default is not _REQUIRED:
+            names[f"_{parameter.name}"] = parameter.default
+            parameter = parameter.replace(default=_Name(f"_{parameter.name}"))
+        written.append(parameter)
+    passed = ", ".join(f"{name}={name}" for name in options)
+    # As `dataclasses` do: errors of calls are those of any function.
+    code = f"def __init__{inspect.Signature(written)}: _set_up(self, {passed})"
+    exec(code, names)
+    constructor: Any = names["__init__"]
+    constructor.__qualname__ = f"{made.__qualname__}.__init__"
+    constructor.__module__ = made.__module__
+    kinds = {name: option.kind for name, option in options.items()}
+    constructor.__annotations__ = {**kinds, "return": None}
+    return constructor
+
+
+class _Name(str):
+    __repr__ = str.__str__
+
+
+def config(made: Any, **found: Any) -> dict[str, Any]:
+    """Returns the values of the options of a metric, its attributes or those found,
+    but those that Keras knows.
+    """
+    return {
+        name: found[name] if name in found else getattr(made, name)
+        for name in made._options
+        if name not in ("name", "dtype")
+    }
+
+
+def sets(made: Any, arguments: dict[str, Any]) -> None:
+    """Makes options attributes of a metric."""
+    for name, value in arguments.items():
+        setattr(made, name, value)

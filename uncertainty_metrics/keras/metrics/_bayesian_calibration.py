@@ -1,0 +1,103 @@
+"""The posterior of the streaming calibration error."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
+from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
+from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
+from uncertainty_metrics.tensorflow import _posterior
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def _checked_levels(q: ArrayLike) -> np.ndarray:
+    levels = np_inputs.as_array("q", q).astype(np.float64)
+    if levels.size == 0 or not np.all((levels >= 0) & (levels <= 1)):
+        raise _checks.error("q", "one or more numbers in [0, 1]", repr(q))
+    return levels
+
+
+def _quantiles(samples: tf.Tensor, levels: np.ndarray) -> tf.Tensor:
+    """Interpolates between the order statistics, as `np.quantile` does."""
+    position = levels * (samples.shape[0] - 1)
+    below = np.floor(position)
+    ordered = tf.sort(samples)
+    low = tf.gather(ordered, below.astype(np.int32))
+    high = tf.gather(ordered, np.ceil(position).astype(np.int32))
+    return low + (high - low) * tf.constant(position - below, samples.dtype)
+
+
+def checked_seed(name: str, value: Any) -> int:
+    """Returns the value as an int; raises ValueError unless it is an integer."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _checks.error(name, "an integer", repr(value)) from None
+
+
+class PosteriorMetric(CalibrationMetric):
+    """A metric of the posterior of the calibration error."""
+
+    prior_alpha: float | None
+    num_ece_samples: int
+    seed: int
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        spec = np_bayesian.spec_of(options.pop("num_bins"))
+        given = options.pop("prior_alpha")
+        self._prior = np_bayesian.checked_prior(given, spec.num_bins)
+        self.prior_alpha = None if given is None else self._prior
+        super()._set_up(name, dtype, sketch_bits=None, **vars(spec), **options)
+
+    def _draw(self, num_samples: int, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns draws of the posterior and whether there are examples."""
+        statistics, valid = self._read_statistics(self._result_dtype)
+        samples = _posterior.draw(statistics, valid, self._prior, num_samples, seed)
+        return samples, tf.reduce_any(statistics.counts > 0) | ~valid
+
+    def result(self) -> tf.Tensor:
+        """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
+        samples, some = self._draw(self.num_ece_samples, self.seed)
+        mean = tf.reduce_mean(samples)
+        return tf.where(some, mean, tf.zeros_like(mean))
+
+    def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> tf.Tensor:
+        """Draws from the posterior; before the first batch, from the prior.
+
+        Args:
+          n: number of draws.
+          seed: an integer or a pair of them; None draws anew in every call.
+
+        Returns:
+          Draws [n] in [0, 1], NaN after a batch that was not valid.
+        """
+        n = _checks.positive_integer("n", n)
+        return self._draw(n, seed)[0]
+
+    def quantiles(
+        self, q: ArrayLike, n: int | None = None, seed: Any = None
+    ) -> tf.Tensor:
+        """Quantiles of the posterior; before the first batch, of the prior.
+
+        Args:
+          q: levels in [0, 1], any shape.
+          n: number of draws; by default `num_ece_samples`.
+          seed: of the draws; by default that of the metric, so that these are the
+            quantiles of the draws of which `result` is the mean.
+
+        Returns:
+          Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
+        """
+        levels = _checked_levels(q)
+        n = self.num_ece_samples if n is None else _checks.positive_integer("n", n)
+        samples, _ = self._draw(n, self.seed if seed is None else seed)
+        return _quantiles(samples, levels)

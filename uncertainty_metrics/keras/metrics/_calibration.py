@@ -1,0 +1,311 @@
+"""The state of streaming calibration errors."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Literal
+
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import (
+    PRESETS,
+    CalibrationSpec,
+)
+from uncertainty_metrics.keras import _base, _declared, _labels
+from uncertainty_metrics.numpy import _binning as np_binning
+from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.tensorflow import _binning, _inputs, _sketch, _sums
+from uncertainty_metrics.tensorflow._binning import BinStatistics
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+Task = Literal["binary", "multiclass"]
+# The arguments that calibration errors share.
+COMMON = (
+    "num_bins, threshold, num_classes, from_logits, ignore_index, name, dtype, *, "
+    "positive_class, sparse_labels, sketch_bits"
+)
+
+
+def _with_totals(
+    sums: _sums.Sums, weights: tf.Tensor | None, n: tf.Tensor
+) -> _sums.Sums:
+    """Appends a cell: the examples of positive weight as its counts, and their weight
+    as its outcomes.
+    """
+    if weights is None:
+        n = tf.cast(n, tf.int64)
+        nothing = tf.zeros_like(n)
+        return sums._replace(
+            units=_sums.append_cell(sums.units, n, nothing, nothing, n)
+        )
+    weights = tf.cast(weights, tf.float32)
+    live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
+    hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
+    nothing = tf.zeros_like(hi)
+    return sums._replace(
+        hi=_sums.append_cell(sums.hi, live, nothing, hi),
+        lo=_sums.append_cell(sums.lo, nothing, nothing, lo),
+    )
+
+
+def _batch_sums(
+    spec: CalibrationSpec,
+    sketch_bits: int | None,
+    predictions: str,
+    ignore_index: int | None,
+    totals: bool,
+    *data: tf.Tensor,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the sums of a batch over all cells, and whether the batch was valid."""
+    examples = _labels.examples(predictions, ignore_index, *data)
+    scored = _binning.score(examples, spec)
+    num_groups = spec.num_groups(examples.num_classes)
+    if sketch_bits is None:
+        cells = spec.num_bins
+        index = _binning.even_index(scored.scores, cells)
+    else:
+        cells = _sketch.num_cells(sketch_bits)
+        index = _sketch.index(scored.scores, sketch_bits)
+    sums = _binning.cell_sums(scored, index, cells, num_groups, spec, tf.float32)
+    if totals:
+        sums = _with_totals(sums, examples.weights, tf.size(examples.labels))
+    return sums, scored.valid
+
+
+def _explain(spec: CalibrationSpec, *data: Any, **options: Any) -> None:
+    """Raises the ValueError that says what is wrong with values known to be wrong."""
+    # The NumPy twin knows the same rules and names the value.
+    np_binning.checked(np_inputs.examples(*data, **options), spec)
+    raise ValueError(_inputs.OUT_OF_RANGE)
+
+
+class CalibrationMetric(_base.SumsMetric):
+    """A metric of the statistics of bins.
+
+    Subclasses name the function whose value they stream in `_function`.
+    """
+
+    _function: str
+    # Whether a last cell of the state counts the examples, which weights do not tell.
+    _totals = False
+    spec: CalibrationSpec
+    num_classes: int | None
+    from_logits: bool
+    ignore_index: int | None
+    sparse_labels: bool | None
+    sketch_bits: int | None
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        preset = PRESETS.get(self._function)
+        if preset is not None and options["threshold"] is None:
+            options["threshold"] = preset.threshold
+        preset = preset or PRESETS["expected_calibration_error"]
+        self.spec = preset.replaced(options)
+        super().__init__(name=name or self._function, dtype=dtype)
+        for option in options.keys() - vars(self.spec).keys():
+            setattr(self, option, options[option])
+        self._classes = self.num_classes
+        if self.num_classes is not None or self.spec.num_groups(2) == 1:
+            self._build(self.num_classes or 2)  # One group, whatever the number.
+
+    def _bits(self, num_groups: int) -> int | None:
+        """Returns the resolution of the sketch, None where bins are even."""
+        if self.spec.binning_scheme == "even":
+            return None
+        if self.sketch_bits is not None:
+            return self.sketch_bits
+        return _sketch.default_bits(num_groups)
+
+    def _build(self, num_classes: int) -> None:
+        """Makes the state, for a number of classes where it depends on that."""
+        self._num_groups = self.spec.num_groups(num_classes)
+        bits = self._bits(self._num_groups)
+        cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
+        self._build_sums((3, self._num_groups * cells + self._totals), scores=True)
+        if self._num_groups > 1:
+            self._classes = num_classes
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        _labels.check_classes("y_pred", rows.classes, self._classes)
+        options = (
+            self.spec,
+            self._bits(self.spec.num_groups(rows.classes)),
+            "logits" if self.from_logits else "probabilities",
+            self.ignore_index,
+            self._totals,
+        )
+        self._update(
+            _batch_sums,
+            options,
+            rows.data,
+            lambda: self._reject(rows),
+            shape=rows.predictions.shape[1:],
+            classes=rows.classes,
+        )
+
+    def _reject(self, rows: _labels.ClassRows) -> None:
+        """Raises the ValueError that says what is wrong with a batch."""
+        predictions = "logits" if self.from_logits else "probabilities"
+        twin = functools.partial(_explain, self.spec)
+        rows.explain(twin, predictions, self.ignore_index)
+
+    def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
+        sums, valid = self._read_sums()
+        return self._statistics(sums, dtype), valid
+
+    def _statistics(self, sums: _sums.Sums, dtype: tf.DType) -> BinStatistics:
+        if self._totals:
+            sums = _sums.of_cells(sums, slice(-1))
+        bits = self._bits(self._num_groups)
+        if bits is None:
+            return _binning.even_statistics(
+                _sums.totals(sums, dtype), self._num_groups, self.spec.num_bins
+            )
+        return _sketch.adaptive_statistics(
+            sums, self._num_groups, self.spec.num_bins, bits, dtype
+        )
+
+    def result(self) -> tf.Tensor:
+        """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
+        dtype = self._result_dtype
+        if self._has_sums:
+            sums, valid = self._read_sums()
+            error = self._error(sums, dtype)
+        else:
+            error, valid = tf.zeros([], dtype), self._read_valid()
+        return tf.where(valid, error, tf.constant(float("nan"), dtype))
+
+    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+        return _binning.calibration_error(self._statistics(sums, dtype), self.spec.norm)
+
+    @property
+    def bin_statistics(self) -> BinStatistics | None:
+        """The statistics of all batches in float64, [groups, bins]; NaN after a batch
+        that was not valid, None before the number of classes is known.
+        """
+        return self._all_statistics() if self._has_sums else None
+
+    def _all_statistics(self) -> BinStatistics:
+        """Returns `bin_statistics` where there is a state."""
+        statistics, valid = self._read_statistics(tf.float64)
+        return _inputs.nan_where_wrong(valid, statistics)
+
+    def _per_bin(self, name: str) -> tf.Tensor | None:
+        statistics = self.bin_statistics
+        if statistics is None:
+            return None
+        values = getattr(statistics, name)
+        return values[0] if self._num_groups == 1 else values
+
+    @property
+    def counts(self) -> tf.Tensor | None:
+        """Total weight in each bin; None before the first batch."""
+        return self._per_bin("counts")
+
+    @property
+    def confidences(self) -> tf.Tensor | None:
+        """Mean score of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("confidences")
+
+    @property
+    def accuracies(self) -> tf.Tensor | None:
+        """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("accuracies")
+
+    @property
+    def correct_sums(self) -> tf.Tensor | None:
+        """Weighted sum of the outcomes in each bin; None before the first batch."""
+        return self._per_bin("outcome_sums")
+
+    @property
+    def prob_sums(self) -> tf.Tensor | None:
+        """Weighted sum of the scores in each bin; None before the first batch."""
+        return self._per_bin("score_sums")
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        own = _declared.config(self, **vars(self.spec))
+        return {**super().get_config(), **own}
+
+
+class TaskMetric(CalibrationMetric):
+    """A calibration error of the decision's probability, of a task."""
+
+    validate_args: bool
+
+    def _set_up(
+        self, task: Task, adaptive: bool, num_classes: Any, **options: Any
+    ) -> None:
+        if task == "multiclass":
+            if isinstance(num_classes, bool) or not isinstance(num_classes, int):
+                raise TypeError(
+                    '`num_classes` must be an integer for task="multiclass". Received: '
+                    f"{num_classes!r}"
+                )
+            num_classes = _checks.positive_integer("num_classes", num_classes)
+        elif num_classes not in (None, 2):
+            raise _checks.error(
+                "num_classes", 'None or 2 for task="binary"', num_classes
+            )
+        self.task, self.adaptive = task, adaptive
+        options["binning_scheme"] = "adaptive" if adaptive else "even"
+        num_classes = 2 if task == "binary" else num_classes
+        super()._set_up(num_classes=num_classes, **options)
+
+    def _reject(self, rows: _labels.ClassRows) -> None:
+        if self.validate_args:
+            super()._reject(rows)
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: where to draw; by default a new figure.
+
+        Returns:
+          The Axes.
+        """
+        from uncertainty_metrics.visualization import reliability
+
+        curve = reliability.curve_from_statistics(self._all_statistics())
+        name = {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[self.spec.norm]
+        annotation = f"{name} = {float(self.result()):.3f}"
+        return reliability.draw_reliability(curve, annotation=annotation, ax=ax)
+
+
+class DebiasedMetric(CalibrationMetric):
+    """A calibration error in the l2 norm less its bias."""
+
+    _totals = True
+    squared: bool
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super()._set_up(name, dtype, norm="l2", **options)
+
+    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+        last = _sums.totals(_sums.of_cells(sums, slice(-1, None)), dtype)
+        examples, _, weight = tf.unstack(last[:, 0])
+        unit = tf.maximum(tf.math.divide_no_nan(examples, weight), 1)
+        return _binning.debiased_error(
+            self._statistics(sums, dtype), self.squared, unit
+        )

@@ -1,0 +1,231 @@
+"""What is scored of each example, of the predictions of all members."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base, _labels, _scorers
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.numpy.ensemble import (
+    _predictions,
+    cross_entropy,
+    uncertainty,
+)
+from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.tensorflow.ensemble import _members
+from uncertainty_metrics.tensorflow.ensemble._members import Members
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+
+@dataclasses.dataclass(frozen=True)
+class UncertaintyScorer:
+    """A value that asks for no label; `_scorers` says what a scorer is."""
+
+    compiled: ClassVar[bool] = True
+    from_logits: bool = False
+
+    def __post_init__(self) -> None:
+        _checks.boolean("from_logits", self.from_logits)
+
+    def flatten(
+        self, y_true: tf.Tensor, y_pred: tf.Tensor
+    ) -> tuple[_scorers.Batch, tf.Tensor]:
+        """Returns the batch, and meaningless labels in the shape of its scores."""
+        rows, shape = self._rows(y_pred)
+        labels = tf.zeros(shape, tf.int32)
+        given, expected = y_true.shape[:1], labels.shape[:1]
+        if given.rank == 1 and not given.is_compatible_with(expected):
+            raise _checks.error(
+                "y_true",
+                f"of as many examples as y_pred, {[*expected, 1][0]}",
+                f"shape {list(y_true.shape)}",
+            )
+        return _scorers.Batch(tf.reshape(labels, [-1]), rows), labels
+
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+        del batch, live
+        return tf.constant(False)
+
+    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+        rows, _ = self._rows(y_pred)
+        with _labels.keras_names(self._name):
+            self._explain(np.asarray(rows)[np.asarray(live)])
+
+    @property
+    def _name(self) -> str:
+        return "logits" if self.from_logits else "probabilities"
+
+    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns predictions [N, ...] and the shape of the scores."""
+        raise NotImplementedError
+
+    def _explain(self, rows: np.ndarray) -> None:
+        """Raises for what is wrong with predictions [N, ...]."""
+        raise NotImplementedError
+
+
+@dataclasses.dataclass(frozen=True)
+class MembersScorer(UncertaintyScorer):
+    """A value that is read off `Members`."""
+
+    function: ClassVar[str]
+    value: ClassVar[Callable[..., tf.Tensor]]
+    ensemble_axis: int | None = 1
+
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
+        members = Members(batch.predictions, self.from_logits)
+        return _scorers.ExampleScores(type(self).value(members), members.right)
+
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+        return Members(batch.predictions, self.from_logits).mistaken(live)
+
+    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        if self.ensemble_axis is None:
+            _predictions.check_shape("y_pred", y_pred.shape)
+            predictions = y_pred[..., None, :]
+        else:
+            predictions = _members.members_before_classes(
+                "y_pred", y_pred, self.ensemble_axis
+            )
+        return _members.flat_members(predictions), tf.shape(predictions)[:-2]
+
+    def _explain(self, rows: np.ndarray) -> None:
+        getattr(uncertainty, self.function)(**{self._name: rows})
+
+
+class TotalEntropy(MembersScorer):
+    function = "predictive_entropy"
+    value = staticmethod(_members.total_entropies)
+
+
+class ExpectedEntropy(MembersScorer):
+    function = "expected_entropy"
+    value = staticmethod(_members.expected_entropies)
+
+
+class Information(MembersScorer):
+    function = "mutual_information"
+    value = staticmethod(_members.mutual_information)
+
+
+class Disagreement(MembersScorer):
+    function = "ensemble_disagreement"
+    value = staticmethod(_members.disagreements)
+
+
+class MemberUncertainty(MembersScorer):
+    function = "mean_member_uncertainty"
+    value = staticmethod(_members.member_uncertainties)
+
+
+class VariationRatio(MembersScorer):
+    function = "variation_ratio"
+    value = staticmethod(_members.variation_ratios)
+
+
+@dataclasses.dataclass(frozen=True)
+class Knowledge(UncertaintyScorer):
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
+        values = tf.cast(batch.predictions, _inputs.sum_dtype(batch.predictions))
+        parts, right = _members.dirichlet_parts(values, self.from_logits)
+        return _scorers.ExampleScores(parts[0], right)
+
+    @property
+    def _name(self) -> str:
+        return "logits" if self.from_logits else "alphas"
+
+    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        _predictions.check_shape("y_pred", y_pred.shape, size=2)
+        return tf.reshape(y_pred, [-1, y_pred.shape[-1]]), tf.shape(y_pred)[:-1]
+
+    def _explain(self, rows: np.ndarray) -> None:
+        uncertainty.knowledge_uncertainty(**{self._name: rows})
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossEntropyScorer(_scorers.ClassScorer):
+    """A score of the label, under the predictions of all members."""
+
+    function: ClassVar[str]
+    value: ClassVar[Callable[..., tf.Tensor]]
+    ensemble_axis: int = 1
+
+    def flatten(
+        self, y_true: tf.Tensor, y_pred: tf.Tensor
+    ) -> tuple[_scorers.Batch, tf.Tensor]:
+        """Returns the batch, and the labels in the shape of its scores."""
+        predictions = _members.members_before_classes(
+            "y_pred", y_pred, self.ensemble_axis
+        )
+        batch, labels = super().flatten(y_true, predictions[..., 0, :])
+        return _scorers.Batch(batch.labels, _members.flat_members(predictions)), labels
+
+    def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
+        members = Members(batch.predictions, self.from_logits)
+        # What the labels must be does not depend on the member.
+        examples = _inputs.examples(
+            batch.labels,
+            **{self._predictions: batch.predictions[:, 0]},
+            ignore_index=self.ignore_index,
+        )
+        kept = None if examples.weights is None else examples.weights > 0
+        return _scorers.ExampleScores(
+            type(self).value(members, examples.labels),
+            members.right & examples.right & examples.usable,
+            kept,
+        )
+
+    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+        return super().mistaken(
+            batch._replace(predictions=batch.predictions[:, 0]), live
+        )
+
+    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+        batch, labels = self.flatten(y_true, y_pred)
+        _labels.check_one_hot(y_true, labels)
+        with _labels.keras_names(self._predictions):
+            getattr(cross_entropy, self.function)(
+                batch.labels,
+                **{self._predictions: batch.predictions},
+                sample_weight=np.reshape(live, [-1]),
+                ignore_index=self.ignore_index,
+            )
+
+
+class EnsembleCrossEntropy(CrossEntropyScorer):
+    function = "ensemble_cross_entropy"
+    value = staticmethod(_members.ensemble_likelihoods)
+
+
+class GibbsCrossEntropy(CrossEntropyScorer):
+    function = "gibbs_cross_entropy"
+    value = staticmethod(_members.gibbs_likelihoods)
+
+
+class UncertaintyMetric(MeanScore):
+    """A metric of the predictions alone."""
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        y_true = 0 if y_true is None else y_true
+        self._update_by(self._scorer, y_true, y_pred, sample_weight)

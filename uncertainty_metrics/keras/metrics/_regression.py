@@ -1,0 +1,88 @@
+"""The state of streaming calibration of predicted means and scales.
+
+`y_true` holds real targets, shape [...] or [..., 1]. `y_pred` holds mean and scale
+parameter [..., 2], which `scale_transform` makes a standard deviation, as the losses
+do; or is a TFP distribution of scalar events, of the shape of the targets or of batch
+shape [], or what a TFP layer returns.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.keras import _base, _regression_scorers
+from uncertainty_metrics.keras.metrics._scores import MeanScore, ScoreMetric
+from uncertainty_metrics.tensorflow import _inputs, _search, _sums
+from uncertainty_metrics.tensorflow.regression import _levels
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+
+class ForecastMetric(ScoreMetric):
+    """A metric that takes distributions as well."""
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        scorer = self._scorer
+        if _inputs.is_distribution(y_pred):
+            y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
+            scorer = scorer.given()
+        self._update_by(scorer, y_true, y_pred, sample_weight)
+
+
+class MeanForecast(ForecastMetric, MeanScore):
+    """The mean of a score."""
+
+
+def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+    """Returns the weight of the scores between the limits, [1, limits + 1]."""
+    if scores.shape.rank > 1:  # The two ends of intervals.
+        ends = tf.unstack(scores)
+        masses = _levels.ring_masses(ends, np.array(scorer.limits), weights)
+        return _sums.Sums(None, masses[None], tf.zeros_like(masses)[None])
+    limits = tf.constant(scorer.limits, scores.dtype)
+    cell = _search.search_sorted(limits, scores, "left")
+    hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
+    return _sums.Sums(None, hi, lo)
+
+
+class CoverageMetric(ForecastMetric):
+    """A metric of the share of the targets in their intervals.
+
+    The state is the weight between the limits of neighbouring intervals.
+    """
+
+    _reduce = staticmethod(_cell_sums)
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super()._set_up(name, dtype, **options)
+        self._build_sums((1, len(self._scorer.levels) + 1))
+
+    def result(self) -> tf.Tensor:
+        """Returns the value of all batches; 0.0 before the first."""
+        sums, valid = self._read_sums()
+        (mass,) = tf.unstack(_sums.totals(sums, self._result_dtype))
+        total = tf.reduce_sum(mass)
+        value = self._value(tf.cumsum(mass)[:-1] / total)
+        value = tf.where(total > 0, value, tf.zeros_like(value))
+        return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
+
+    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
+        """Returns the metric, of the coverage of each level [L]."""
+        raise NotImplementedError

@@ -1,0 +1,233 @@
+"""The state of streaming scoring rules.
+
+All but the decomposition are weighted means of the score of each example; the state is
+a sum and a weight, whose rounding errors are kept, so that neither drifts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.keras import _base, _declared, _labels, _scorers
+from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _sums
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+_Reduce = Callable[[Any, tf.Tensor, tf.Tensor], _sums.Sums]
+
+
+def _mean_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+    """Returns the weight and the weighted sum of the scores."""
+    del scorer
+    hi, lo = _sums.total_pair(tf.stack([weights, scores * weights], axis=1))
+    return _sums.Sums(None, hi, lo)
+
+
+def _batch_sums(
+    reduce: _Reduce, scorer: Any, batch: _scorers.Batch, weights: tf.Tensor | None
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the sums of the scores and their weights, and if all was right."""
+    scores, right, kept = scorer.scores(batch)
+    usable = tf.constant(True)
+    if weights is None:
+        weights = tf.ones_like(right, scores.dtype)
+    else:
+        usable = tf.reduce_all((weights >= 0) & (weights < float("inf")))
+        weights = tf.cast(weights, scores.dtype)
+    if kept is not None:
+        weights = tf.where(kept, weights, tf.zeros_like(weights))
+    live = weights > 0
+    valid = usable & ~scorer.mistaken(batch, live) & tf.reduce_all(right | ~live)
+    scores = tf.where(right & live, scores, tf.zeros_like(scores))
+    return reduce(scorer, scores, weights), valid
+
+
+def _decomposition_sums(
+    predictions: str,
+    ignore_index: int | None,
+    *data: tf.Tensor,
+) -> tuple[_sums.Sums, tf.Tensor]:
+    """Returns the sums of `decomposition_sums`, and if all was right."""
+    examples = _labels.examples(predictions, ignore_index, *data)
+    hi, lo, valid, _ = _classifier_scores.decomposition_sums(examples)
+    return _sums.Sums(None, hi, lo), valid
+
+
+class ScoreMetric(_base.SumsMetric):
+    """A metric made of a scorer, whose options are arguments of the constructor.
+
+    Subclasses name its type, say in `_reduce` what is summed of the scores, and make
+    the state.
+    """
+
+    _reduce: _Reduce
+    _scorer_type: Callable[..., Any]
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        self._scorer = scorer = self._scorer_type(**options)
+        super().__init__(name=name or getattr(scorer, "function", None), dtype=dtype)
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        self._update_by(self._scorer, y_true, y_pred, sample_weight)
+
+    def _update_by(
+        self,
+        scorer: Any,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None,
+    ) -> None:
+        mask = getattr(y_pred, "_keras_mask", None)
+        y_true = _inputs.as_tensor("y_true", y_true)
+        y_pred = _inputs.as_tensor("y_pred", y_pred)
+        batch, labels = scorer.flatten(y_true, y_pred)
+        weights = _labels.flat_weights(sample_weight, mask, labels)
+
+        def explain() -> None:
+            _labels.check_weights(weights)
+            live = np.ones(batch.labels.shape, bool) if weights is None else weights > 0
+            scorer.explain(y_true, y_pred, live)
+
+        self._update(
+            _batch_sums,
+            (self._reduce, scorer),
+            (batch, weights),
+            explain,
+            shape=batch.predictions.shape[1:],
+            compiled=scorer.compiled,
+        )
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        return {**super().get_config(), **dataclasses.asdict(self._scorer)}
+
+
+class MeanScore(ScoreMetric, _base.MeanMetric):
+    """The mean of the scores."""
+
+    _reduce = staticmethod(_mean_sums)
+
+
+class NormalScore(MeanScore):
+    """The mean of a score of Normal forecasts: parameters, or TFP distributions."""
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real labels, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        normal = _scorers.as_normal(y_pred)
+        scorer = self._scorer
+        if normal is not None:
+            scorer = self._scorer_type("identity")
+            y_pred = tf.stack(normal, axis=-1)
+        self._update_by(scorer, y_true, y_pred, sample_weight)
+
+
+class DecompositionMetric(_base.SumsMetric):
+    """The parts of the Brier score, of exact sums."""
+
+    # What lowers the score is better; the uncertainty is that of the labels alone.
+    num_classes: int | None
+    from_logits: bool
+    ignore_index: int | None
+    exact: bool
+    sparse_labels: bool | None
+    _directions: ClassVar[dict[str, str]] = {
+        "resolution": "up",
+        "reliability": "down",
+        "within_bin_variance": "down",
+        "within_bin_covariance": "up",
+    }
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super().__init__(name=name, dtype=dtype)
+        _base.name_parts(self, self._directions)
+        _declared.sets(self, options)
+        if self.num_classes is not None:
+            self._build(self.num_classes)
+
+    @property
+    def _direction(self) -> str:
+        return _base.part_direction(self)
+
+    def _build(self, num_classes: int) -> None:
+        self._build_sums((2 * num_classes + 2, num_classes))
+        self._classes = num_classes
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        _labels.check_classes("y_pred", rows.classes, self._classes)
+        predictions = "logits" if self.from_logits else "probabilities"
+        options = (predictions, self.ignore_index)
+        self._update(
+            _decomposition_sums,
+            options,
+            rows.data,
+            lambda: rows.explain(np_rules.brier_decomposition, *options),
+            shape=rows.predictions.shape[1:],
+            classes=rows.classes,
+        )
+
+    def result(self) -> dict[str, tf.Tensor]:
+        """Returns the parts by name; all 0.0 before the first batch."""
+        dtype = self._result_dtype
+        if not self._has_sums:
+            totals, valid = tf.zeros([4, 1], dtype), self._read_valid()
+        else:
+            sums, valid = self._read_sums()
+            totals = _sums.totals(sums, dtype)
+        vertices = tf.eye(totals.shape[1], dtype=tf.bool)
+        parts = _classifier_scores.decomposition_parts(totals, vertices)[self.exact]
+        nan = tf.constant(float("nan"), dtype)
+        return {
+            name: tf.where(valid, part, nan) for name, part in parts._asdict().items()
+        }
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        own = {"name": str(self.name), **_declared.config(self)}
+        return {**super().get_config(), **own}
