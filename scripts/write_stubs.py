@@ -1,4 +1,5 @@
-"""Writes the stubs of the functions on tensors, which their NumPy twins declare.
+"""Writes the stubs of the functions on tensors, which their NumPy twins declare, and of
+the Keras classes, which have constructors and docstrings made for them.
 
 An editor completes and shows what stands there, type checkers and mkdocs read it; the
 tables of public names get what modules list in `__all__`. Run it from a checkout after
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import json
 import pathlib
 import re
@@ -23,9 +25,10 @@ sys.path.insert(0, str(ROOT))
 from scripts import completed_stubs, stubs  # noqa: E402
 from uncertainty_metrics import _spec, _statistics  # noqa: E402
 from uncertainty_metrics._spec import REQUIRED  # noqa: E402
+from uncertainty_metrics.keras import _base  # noqa: E402
 from uncertainty_metrics.tensorflow import _binning  # noqa: E402
 
-ROOM = "uncertainty_metrics/tensorflow"
+ROOMS = ("tensorflow", "keras")
 HEADER = """\
 # As written by scripts/write_stubs.py.
 from typing import Any, Literal, overload
@@ -35,6 +38,20 @@ import tensorflow as tf
 
 from uncertainty_metrics.tensorflow._typing import TensorLike
 """
+HEADER_OF_CLASSES = """\
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+"""
+# Where types of the members of classes come from.
+HOMES = {
+    "ArrayLike": "numpy.typing",
+    "BinStatistics": "uncertainty_metrics.tensorflow._binning",
+    "TensorLike": "uncertainty_metrics.tensorflow._typing",
+}
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
 
@@ -80,8 +97,82 @@ def _function(name: str, function: Any) -> str:
     return "".join(f"\n@overload\n{text(form)}" for form in forms)
 
 
+def _declared(base: type) -> set[type]:
+    """Returns the declared classes among a class and those that derive from it."""
+    own = {base} if "_options" in vars(base) else set()
+    return own.union(*map(_declared, base.__subclasses__()))
+
+
+def _of_classes(classes: list[type]) -> str:
+    """Returns the stub of a module of declared classes."""
+    text = "".join(map(_class, classes))
+    homes = {base.__name__: base.__module__ for c in classes for base in c.__bases__}
+    homes = {k: v for k, v in homes.items() if v != classes[0].__module__}
+    homes |= {
+        name: home
+        for name, home in HOMES.items()
+        if re.search(rf"(:|->) .*\b{name}\b", text)
+    }
+    lines = (f"from {home} import {name}\n" for name, home in homes.items())
+    return f"{HEADER_OF_CLASSES}\n{''.join(sorted(lines))}{text}"
+
+
+def _class(made: Any) -> str:
+    """Returns a class with its members, and those of bases that are its alone."""
+    others = _declared(_base.SumsMetric) | _declared(_base.Loss)
+    others -= _declared(made)
+    shared = {base for other in others for base in other.__mro__}
+    members = {}
+    if hasattr(made, "update_state") and not others & {*made.__mro__}:
+        members["update_state"] = made.update_state
+    for owner in reversed([c for c in made.__mro__ if c not in shared]):
+        members |= {k: v for k, v in vars(owner).items() if not k.startswith("_")}
+    members.pop("get_config", None)
+    body = [f'"""{inspect.getdoc(made)}\n"""\n', _method(made.__init__)]
+    for value in members.values():
+        if isinstance(value, property):
+            body.append(f"@property\n{_method(value.fget)}")
+        elif inspect.isfunction(value):
+            body.append(_method(value))
+    bases = ", ".join(base.__name__ for base in made.__bases__)
+    indented = textwrap.indent("\n".join(body), "    ")
+    return f"\nclass {made.__name__}({bases}):\n{indented}"
+
+
+def _method(function: Any) -> str:
+    def written(annotation: Any) -> str:
+        if not isinstance(annotation, str):
+            annotation = inspect.formatannotation(annotation)
+        return annotation.replace("collections.abc.", "").replace("'", '"')
+
+    signature = inspect.signature(function)
+    parameters = []
+    for parameter in signature.parameters.values():
+        text = parameter.name
+        if parameter.annotation is not parameter.empty:
+            text += f": {written(parameter.annotation)}"
+        if parameter.default is not parameter.empty:
+            text += f" = {parameter.default!r}".replace("'", '"')
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
+            parameters.append("*")
+        parameters.append(text)
+    listed = "".join(f"    {parameter},\n" for parameter in parameters)
+    returned = written(signature.return_annotation)
+    head = f"def {function.__name__}(\n{listed}) -> {returned}:"
+    if not function.__doc__:
+        return f"{head} ...\n"
+    prose = inspect.getdoc(function) or ""
+    prose += "\n" if "\n" in prose else ""
+    body = textwrap.indent(f'"""{prose}"""\n...\n', "    ")
+    return f"{head}\n{body}"
+
+
 def render(module: ModuleType) -> str | None:
     """Returns the text of the stub of a module, None where it needs none."""
+    declared = _declared(_base.SumsMetric) | _declared(_base.Loss)
+    made = [c for c in vars(module).values() if inspect.isclass(c) and c in declared]
+    if classes := [c for c in made if c.__module__ == module.__name__]:
+        return _of_classes(classes)
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
     # An alias after what it names.
     public = dict(sorted(public.items(), key=lambda item: item[0] != item[1].__name__))
@@ -106,7 +197,8 @@ def render(module: ModuleType) -> str | None:
 def outdated() -> dict[pathlib.Path, str]:
     """Returns the text of each stub that differs from the one on disk."""
     found = {}
-    for path in sorted((ROOT / ROOM).rglob("*.py")):
+    modules = (ROOT.glob(f"uncertainty_metrics/{room}/**/*.py") for room in ROOMS)
+    for path in sorted(itertools.chain(*modules)):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         text = render(importlib.import_module(name.removesuffix(".__init__")))
         stub = path.with_suffix(".pyi")

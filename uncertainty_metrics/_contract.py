@@ -85,21 +85,27 @@ _SECTIONS = ("Args", "Attributes", "Raises", "Example", "References")
 _IMPORT = "  >>> import uncertainty_metrics as um\n"
 
 
-def class_docstring(text: str, shared: Mapping[str, str], raises: str) -> str:
+def class_docstring(
+    text: str,
+    shared: Mapping[str, str],
+    raises: str,
+    function: Callable[..., Any] | None,
+) -> str:
     """Returns the docstring of a class, completed by what it shares with others.
 
     Args:
       text: describes arguments of its own, and those it says more of.
       shared: how all arguments are described elsewhere, in order; "" where nowhere.
-      raises: the section of this name, unless the class has its own.
+      raises: when a ValueError is raised, unless the class says it.
+      function: has the references, unless the class has its own.
 
     Raises:
       TypeError: an argument is described nowhere, or what is described is none.
     """
-    head, *rest = re.split(
-        rf"^({'|'.join(_SECTIONS)}):\n", inspect.cleandoc(text) + "\n", flags=re.M
-    )
-    sections = dict(zip(rest[::2], rest[1::2], strict=True))
+    head, sections = _sections(text)
+    _, of_function = _sections(getattr(function, "__doc__", None) or "")
+    if "References" in of_function:
+        sections.setdefault("References", of_function["References"])
     entries = r"^  (\w+): (.*\n(?:    .*\n)*)"
     own = dict(re.findall(entries, sections.get("Args", ""), flags=re.MULTILINE))
     described = {name: own.get(name) or prose for name, prose in shared.items()}
@@ -114,6 +120,14 @@ def class_docstring(text: str, shared: Mapping[str, str], raises: str) -> str:
         sections["Example"] = _IMPORT + sections["Example"]
     listed = (f"{k}:\n{sections[k].rstrip()}" for k in _SECTIONS if k in sections)
     return "\n\n".join([head.rstrip(), *listed])
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Returns what is before the sections of a docstring, and these."""
+    names = "|".join(_SECTIONS)
+    text = inspect.cleandoc(text) + "\n"
+    head, *rest = re.split(rf"^({names}):\n", text, flags=re.MULTILINE)
+    return head, dict(zip(rest[::2], rest[1::2], strict=True))
 
 
 def _entry(described: tuple[str, str]) -> str:

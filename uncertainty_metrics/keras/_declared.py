@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar, get_args
 
+import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks, _contract
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, Norm
 from uncertainty_metrics.keras import _base
@@ -149,6 +150,7 @@ def declared(
     parameters: str,
     name: str | None = None,
     register: Callable[[Any], Any] = _base.register,
+    functions: ModuleType = um_np,
     **own: Option,
 ) -> Callable[[_Class], _Class]:
     """Declares a metric or a loss, and registers it for saving.
@@ -160,6 +162,8 @@ def declared(
         passed by name alone.
       name: default of the argument `name`.
       register: registers the class.
+      functions: has the function of its `_function`, or of its name, whose references
+        it takes over.
       **own: options that others do not have, or have with another default.
     """
     positional, _, named = parameters.replace(" ", "").partition("*")
@@ -183,8 +187,12 @@ def declared(
         }
         if is_loss:
             prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
+        function = getattr(made, "_function", name)
         made.__doc__ = _contract.class_docstring(
-            made.__doc__ or "", prose, _RAISED_BY_LOSSES if is_loss else _RAISED
+            made.__doc__ or "",
+            prose,
+            _RAISED_BY_LOSSES if is_loss else _RAISED,
+            getattr(functions, str(function), None),
         )
         made._options = options  # type: ignore[attr-defined]
         made._own = tuple(key for key in own if key not in shared)  # type: ignore[attr-defined]
@@ -229,18 +237,20 @@ class _Name(str):
     __repr__ = str.__str__
 
 
-def config(made: Any, **found: Any) -> dict[str, Any]:
-    """Returns the values of the options of a metric, its attributes or those found,
-    but those that Keras knows.
-    """
-    return {
-        name: found[name] if name in found else getattr(made, name)
-        for name in made._options
-        if name not in ("name", "dtype")
-    }
+class Metric(_base.SumsMetric):
+    """A metric whose options are attributes."""
 
+    _options: dict[str, Option]
+    _own: tuple[str, ...]
+    # The function whose value it streams, which is its name by default.
+    _function: str | None = None
 
-def sets(made: Any, arguments: dict[str, Any]) -> None:
-    """Makes options attributes of a metric."""
-    for name, value in arguments.items():
-        setattr(made, name, value)
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super().__init__(name=name or self._function, dtype=dtype)
+        for option, value in options.items():
+            setattr(self, option, value)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        own = self._options.keys() - {"name", "dtype"}
+        return {**super().get_config(), **{name: getattr(self, name) for name in own}}

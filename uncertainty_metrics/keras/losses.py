@@ -44,6 +44,7 @@ class BrierLoss(ScoringLoss):
 
       In a training loop of your own:
 
+      >>> import tensorflow as tf
       >>> tf.keras.utils.set_random_seed(0)
       >>> model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(3)])
       >>> optimizer = tf.keras.optimizers.SGD(0.5)
@@ -58,11 +59,9 @@ class BrierLoss(ScoringLoss):
       >>> losses = [step() for _ in range(50)]
       >>> losses[-1] < -0.8 < losses[0]
       True
-
-    References:
-      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
     """
 
+    _function = "brier_score"
     _scorer_type = _scorers.Brier
 
 
@@ -82,12 +81,9 @@ class CRPSNormalLoss(NormalLoss):
       >>> loss = um.CRPSNormalLoss(scale_transform="identity")
       >>> round(float(loss([0.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])), 4)
       1.1168
-
-    References:
-      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
-      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
 
+    _function = "crps_normal_score"
     _scorer_type = _scorers.NormalCRPS
 
 
@@ -135,12 +131,9 @@ class CRPSSampleLoss(ScoringLoss):
       >>> loss = um.CRPSSampleLoss(estimator="nrg")
       >>> float(loss([0.0], [[-1.0, 1.0]]))
       0.5
-
-    References:
-      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
     """
 
+    _function = "crps_score"
     _scorer_type = _scorers.TrainedSampleCRPS
 
 
@@ -162,9 +155,6 @@ class PinballLoss(ScoringLoss):
       >>> loss = um.PinballLoss([0.5, 0.75])
       >>> float(loss([1.0], [[0.0, 3.0]]))
       0.5
-
-    References:
-      Koenker and Bassett (1978), Regression Quantiles.
     """
 
     _scorer_type = _scorers.MeanPinball
@@ -185,10 +175,7 @@ class IntervalLoss(ScoringLoss):
       >>> loss = um.IntervalLoss(alpha=0.1)
       >>> float(loss([0.5, 3.0], [[0.0, 1.0], [0.0, 1.0]]))
       21.0
-
-    References:
-      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation.
     """
 
+    _function = "interval_score"
     _scorer_type = _scorers.Interval

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Literal
 
 import tensorflow as tf
@@ -12,7 +11,8 @@ from uncertainty_metrics._spec import (
     PRESETS,
     CalibrationSpec,
 )
-from uncertainty_metrics.keras import _base, _declared, _labels
+from uncertainty_metrics.keras import _labels
+from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.tensorflow import _binning, _inputs, _sketch, _sums
@@ -21,7 +21,6 @@ from uncertainty_metrics.tensorflow._binning import BinStatistics
 if TYPE_CHECKING:
     import matplotlib.axes
 
-    from uncertainty_metrics.tensorflow._typing import TensorLike
 
 Task = Literal["binary", "multiclass"]
 # The arguments that calibration errors share.
@@ -56,9 +55,9 @@ def _with_totals(
 def _batch_sums(
     spec: CalibrationSpec,
     sketch_bits: int | None,
+    totals: bool,
     predictions: str,
     ignore_index: int | None,
-    totals: bool,
     *data: tf.Tensor,
 ) -> tuple[_sums.Sums, tf.Tensor]:
     """Returns the sums of a batch over all cells, and whether the batch was valid."""
@@ -77,38 +76,23 @@ def _batch_sums(
     return sums, scored.valid
 
 
-def _explain(spec: CalibrationSpec, *data: Any, **options: Any) -> None:
-    """Raises the ValueError that says what is wrong with values known to be wrong."""
-    # The NumPy twin knows the same rules and names the value.
-    np_binning.checked(np_inputs.examples(*data, **options), spec)
-    raise ValueError(_inputs.OUT_OF_RANGE)
+class CalibrationMetric(ClassMetric):
+    """A metric of the statistics of bins."""
 
-
-class CalibrationMetric(_base.SumsMetric):
-    """A metric of the statistics of bins.
-
-    Subclasses name the function whose value they stream in `_function`.
-    """
-
-    _function: str
+    _batch_sums = staticmethod(_batch_sums)
     # Whether a last cell of the state counts the examples, which weights do not tell.
     _totals = False
     spec: CalibrationSpec
     num_classes: int | None
-    from_logits: bool
-    ignore_index: int | None
-    sparse_labels: bool | None
     sketch_bits: int | None
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        preset = PRESETS.get(self._function)
+        preset = PRESETS.get(self._function or "")
         if preset is not None and options["threshold"] is None:
             options["threshold"] = preset.threshold
         preset = preset or PRESETS["expected_calibration_error"]
         self.spec = preset.replaced(options)
-        super().__init__(name=name or self._function, dtype=dtype)
-        for option in options.keys() - vars(self.spec).keys():
-            setattr(self, option, options[option])
+        super()._set_up(name, dtype, **{**options, **vars(self.spec)})
         self._classes = self.num_classes
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group, whatever the number.
@@ -130,44 +114,14 @@ class CalibrationMetric(_base.SumsMetric):
         if self._num_groups > 1:
             self._classes = num_classes
 
-    @_base.adds_batch
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
+    def _before(self, classes: int) -> tuple[Any, ...]:
+        bits = self._bits(self.spec.num_groups(classes))
+        return self.spec, bits, self._totals
 
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
-        _labels.check_classes("y_pred", rows.classes, self._classes)
-        options = (
-            self.spec,
-            self._bits(self.spec.num_groups(rows.classes)),
-            "logits" if self.from_logits else "probabilities",
-            self.ignore_index,
-            self._totals,
-        )
-        self._update(
-            _batch_sums,
-            options,
-            rows.data,
-            lambda: self._reject(rows),
-            shape=rows.predictions.shape[1:],
-            classes=rows.classes,
-        )
-
-    def _reject(self, rows: _labels.ClassRows) -> None:
-        """Raises the ValueError that says what is wrong with a batch."""
-        predictions = "logits" if self.from_logits else "probabilities"
-        twin = functools.partial(_explain, self.spec)
-        rows.explain(twin, predictions, self.ignore_index)
+    def _explain(self, *data: Any, **options: Any) -> None:
+        # The NumPy twin knows the same rules and names the value.
+        np_binning.checked(np_inputs.examples(*data, **options), self.spec)
+        raise ValueError(_inputs.OUT_OF_RANGE)
 
     def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
         sums, valid = self._read_sums()
@@ -242,39 +196,33 @@ class CalibrationMetric(_base.SumsMetric):
         """Weighted sum of the scores in each bin; None before the first batch."""
         return self._per_bin("score_sums")
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        own = _declared.config(self, **vars(self.spec))
-        return {**super().get_config(), **own}
-
 
 class TaskMetric(CalibrationMetric):
     """A calibration error of the decision's probability, of a task."""
 
     validate_args: bool
 
-    def _set_up(
-        self, task: Task, adaptive: bool, num_classes: Any, **options: Any
-    ) -> None:
-        if task == "multiclass":
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        num_classes = options["num_classes"]
+        if options["task"] == "multiclass":
             if isinstance(num_classes, bool) or not isinstance(num_classes, int):
                 raise TypeError(
                     '`num_classes` must be an integer for task="multiclass". Received: '
                     f"{num_classes!r}"
                 )
-            num_classes = _checks.positive_integer("num_classes", num_classes)
+            _checks.positive_integer("num_classes", num_classes)
         elif num_classes not in (None, 2):
             raise _checks.error(
                 "num_classes", 'None or 2 for task="binary"', num_classes
             )
-        self.task, self.adaptive = task, adaptive
-        options["binning_scheme"] = "adaptive" if adaptive else "even"
-        num_classes = 2 if task == "binary" else num_classes
-        super()._set_up(num_classes=num_classes, **options)
+        else:
+            options["num_classes"] = 2
+        scheme = "adaptive" if options["adaptive"] else "even"
+        super()._set_up(name, dtype, binning_scheme=scheme, **options)
 
-    def _reject(self, rows: _labels.ClassRows) -> None:
+    def _reject(self, rows: _labels.ClassRows, options: tuple[Any, ...]) -> None:
         if self.validate_args:
-            super()._reject(rows)
+            super()._reject(rows, options)
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draws the reliability diagram of all batches so far.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import tensorflow as tf
@@ -23,6 +23,8 @@ from uncertainty_metrics.tensorflow.ensemble._members import Members
 
 if TYPE_CHECKING:
     from uncertainty_metrics.tensorflow._typing import TensorLike
+
+_Scorer = TypeVar("_Scorer")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,36 +103,6 @@ class MembersScorer(UncertaintyScorer):
         getattr(uncertainty, self.function)(**{self._name: rows})
 
 
-class TotalEntropy(MembersScorer):
-    function = "predictive_entropy"
-    value = staticmethod(_members.total_entropies)
-
-
-class ExpectedEntropy(MembersScorer):
-    function = "expected_entropy"
-    value = staticmethod(_members.expected_entropies)
-
-
-class Information(MembersScorer):
-    function = "mutual_information"
-    value = staticmethod(_members.mutual_information)
-
-
-class Disagreement(MembersScorer):
-    function = "ensemble_disagreement"
-    value = staticmethod(_members.disagreements)
-
-
-class MemberUncertainty(MembersScorer):
-    function = "mean_member_uncertainty"
-    value = staticmethod(_members.member_uncertainties)
-
-
-class VariationRatio(MembersScorer):
-    function = "variation_ratio"
-    value = staticmethod(_members.variation_ratios)
-
-
 @dataclasses.dataclass(frozen=True)
 class Knowledge(UncertaintyScorer):
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
@@ -200,14 +172,9 @@ class CrossEntropyScorer(_scorers.ClassScorer):
             )
 
 
-class EnsembleCrossEntropy(CrossEntropyScorer):
-    function = "ensemble_cross_entropy"
-    value = staticmethod(_members.ensemble_likelihoods)
-
-
-class GibbsCrossEntropy(CrossEntropyScorer):
-    function = "gibbs_cross_entropy"
-    value = staticmethod(_members.gibbs_likelihoods)
+def scorer(kind: type[_Scorer], function: str, value: Any) -> type[_Scorer]:
+    """Returns the scorer of a function, whose values of members are these."""
+    return type(function, (kind,), {"function": function, "value": staticmethod(value)})
 
 
 class UncertaintyMetric(MeanScore):

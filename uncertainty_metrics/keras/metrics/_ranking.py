@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _labels
+from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.tensorflow import _inputs, _ranking, _sketch, _sums
@@ -64,22 +65,18 @@ def cell_sums(
     return _sums.Sums(None, hi, lo), batch.valid
 
 
-class RankingMetric(_base.SumsMetric):
+class RankingMetric(_declared.Metric):
     """A metric that is read off a ranking.
 
-    Subclasses name the function whose value they stream in `_function`, and say in
-    `_value` how it is read off, for the options of their own.
+    Subclasses say in `_value` how, for the options of their own.
     """
 
-    _own: tuple[str, ...]
-    _function: str
     _value: Callable[..., tf.Tensor]
     ignore_index: int | None
     sketch_bits: int | None
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super().__init__(name=name or self._function, dtype=dtype)
-        _declared.sets(self, options)
+        super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
         self._bits = _DEFAULT_BITS if bits is None else bits
         self._build_sums((2, _num_cells(self._bits, self._is_real) + 1))
@@ -104,10 +101,6 @@ class RankingMetric(_base.SumsMetric):
         value = self._value(ranking, *levels)
         return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), **_declared.config(self)}
-
 
 def _selective_sums(
     bits: int,
@@ -120,41 +113,18 @@ def _selective_sums(
     return cell_sums(batch, bits, examples.from_logits)
 
 
-class SelectiveMetric(RankingMetric):
+class SelectiveMetric(RankingMetric, ClassMetric):
     """A metric of a classifier that abstains where it is least confident."""
 
-    from_logits: bool
-    sparse_labels: bool | None
+    _batch_sums = staticmethod(_selective_sums)
+    _explain = staticmethod(np_selective.risk_coverage_curve)
 
     @property
     def _is_real(self) -> bool:
         return self.from_logits
 
-    @_base.adds_batch
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
-        predictions = "logits" if self.from_logits else "probabilities"
-        options = (predictions, self.ignore_index)
-        self._update(
-            _selective_sums,
-            (self._bits, *options),
-            rows.data,
-            lambda: rows.explain(np_selective.risk_coverage_curve, *options),
-            shape=rows.predictions.shape[1:],
-        )
+    def _before(self, classes: int) -> tuple[Any, ...]:
+        return (self._bits,)
 
 
 def _detection_sums(

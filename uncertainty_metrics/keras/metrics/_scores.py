@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.keras import _base, _declared, _labels, _scorers
+from uncertainty_metrics.keras import _base, _labels, _scorers
+from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _sums
 
@@ -153,15 +154,14 @@ class NormalScore(MeanScore):
         self._update_by(scorer, y_true, y_pred, sample_weight)
 
 
-class DecompositionMetric(_base.SumsMetric):
+class DecompositionMetric(ClassMetric):
     """The parts of the Brier score, of exact sums."""
 
     # What lowers the score is better; the uncertainty is that of the labels alone.
+    _batch_sums = staticmethod(_decomposition_sums)
+    _explain = staticmethod(np_rules.brier_decomposition)
     num_classes: int | None
-    from_logits: bool
-    ignore_index: int | None
     exact: bool
-    sparse_labels: bool | None
     _directions: ClassVar[dict[str, str]] = {
         "resolution": "up",
         "reliability": "down",
@@ -170,9 +170,8 @@ class DecompositionMetric(_base.SumsMetric):
     }
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
-        super().__init__(name=name, dtype=dtype)
+        super()._set_up(name, dtype, **options)
         _base.name_parts(self, self._directions)
-        _declared.sets(self, options)
         if self.num_classes is not None:
             self._build(self.num_classes)
 
@@ -183,34 +182,6 @@ class DecompositionMetric(_base.SumsMetric):
     def _build(self, num_classes: int) -> None:
         self._build_sums((2 * num_classes + 2, num_classes))
         self._classes = num_classes
-
-    @_base.adds_batch
-    def update_state(
-        self,
-        y_true: TensorLike,
-        y_pred: TensorLike,
-        sample_weight: TensorLike | None = None,
-    ) -> None:
-        """Adds a batch.
-
-        Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
-          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
-            class 1 of two.
-          sample_weight: finite and >= 0, broadcastable to the labels.
-        """
-        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
-        _labels.check_classes("y_pred", rows.classes, self._classes)
-        predictions = "logits" if self.from_logits else "probabilities"
-        options = (predictions, self.ignore_index)
-        self._update(
-            _decomposition_sums,
-            options,
-            rows.data,
-            lambda: rows.explain(np_rules.brier_decomposition, *options),
-            shape=rows.predictions.shape[1:],
-            classes=rows.classes,
-        )
 
     def result(self) -> dict[str, tf.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
@@ -229,5 +200,4 @@ class DecompositionMetric(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        own = {"name": str(self.name), **_declared.config(self)}
-        return {**super().get_config(), **own}
+        return {**super().get_config(), "name": str(self.name)}

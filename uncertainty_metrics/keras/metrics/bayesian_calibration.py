@@ -46,10 +46,6 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
       >>> low, high = metric.quantiles([0.01, 0.99])
       >>> bool(0.3 < low < 0.4 < high < 0.5)
       True
-
-    References:
-      Perks (1947), Some Observations on Inverse Probability Including a New
-      Indifference Rule, for the prior.
     """
 
     _function = "bayesian_expected_calibration_error"

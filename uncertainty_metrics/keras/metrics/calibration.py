@@ -53,9 +53,6 @@ class GeneralCalibrationError(CalibrationMetric):
       0.133333
       >>> (metric.accuracies - metric.confidences).numpy().round(6).tolist()
       [0.0, -0.133333]
-
-    References:
-      Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
     _direction = "down"

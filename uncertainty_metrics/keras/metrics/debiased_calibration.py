@@ -33,9 +33,6 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
       >>> metric.update_state([1] * 3 + [0] * 2, [0.9] * 5)
       >>> round(float(metric.result()), 6)
       0.129099
-
-    References:
-      Kumar, Liang and Ma (2019), Verified Uncertainty Calibration.
     """
 
     _function = "debiased_calibration_error"

@@ -43,10 +43,6 @@ class AUROC(DetectionMetric):
       >>> metric.update_state([0], [3.0])
       >>> float(metric.result())
       0.625
-
-    References:
-      Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
-      Operating Characteristic (ROC) Curve.
     """
 
     _direction = "up"
@@ -76,10 +72,6 @@ class AUPR(DetectionMetric):
       >>> metric.update_state([0, 1, 1, 0], [-2.0, 5.0, 1.0, 3.0])
       >>> round(float(metric.result()), 6)
       0.833333
-
-    References:
-      Davis and Goadrich (2006), The Relationship Between Precision-Recall and ROC
-      Curves.
     """
 
     _direction = "up"

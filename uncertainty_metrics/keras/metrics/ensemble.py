@@ -9,9 +9,15 @@ from __future__ import annotations
 import functools
 
 from uncertainty_metrics.keras._declared import Option, declared
-from uncertainty_metrics.keras.metrics import _ensemble
-from uncertainty_metrics.keras.metrics._ensemble import UncertaintyMetric
+from uncertainty_metrics.keras.metrics._ensemble import (
+    CrossEntropyScorer,
+    Knowledge,
+    MembersScorer,
+    UncertaintyMetric,
+    scorer,
+)
 from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.tensorflow.ensemble import _members
 
 _of_members = functools.partial(
     declared,
@@ -43,7 +49,8 @@ class PredictiveEntropy(UncertaintyMetric):
       Uncertainty in Bayesian Deep Learning.
     """
 
-    _scorer_type = _ensemble.TotalEntropy
+    _function = "predictive_entropy"
+    _scorer_type = scorer(MembersScorer, _function, _members.total_entropies)
 
 
 @_of_members()
@@ -58,13 +65,10 @@ class ExpectedEntropy(UncertaintyMetric):
       >>> metric.update_state(None, [[[1.0, 0.0], [0.5, 0.5]]])
       >>> round(float(metric.result()), 6)
       0.346574
-
-    References:
-      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
-      Uncertainty in Bayesian Deep Learning.
     """
 
-    _scorer_type = _ensemble.ExpectedEntropy
+    _function = "expected_entropy"
+    _scorer_type = scorer(MembersScorer, _function, _members.expected_entropies)
 
 
 @_of_members()
@@ -87,7 +91,8 @@ class MutualInformation(UncertaintyMetric):
       Uncertainty in Bayesian Deep Learning.
     """
 
-    _scorer_type = _ensemble.Information
+    _function = "mutual_information"
+    _scorer_type = scorer(MembersScorer, _function, _members.mutual_information)
 
 
 @_of_members()
@@ -103,12 +108,10 @@ class EnsembleDisagreement(UncertaintyMetric):
       >>> metric.update_state(None, [[[0.9, 0.1], [0.4, 0.6]]])
       >>> float(metric.result())
       0.5
-
-    References:
-      Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
     """
 
-    _scorer_type = _ensemble.Disagreement
+    _function = "ensemble_disagreement"
+    _scorer_type = scorer(MembersScorer, _function, _members.disagreements)
 
 
 @_of_members()
@@ -123,13 +126,10 @@ class MeanMemberUncertainty(UncertaintyMetric):
       >>> metric.update_state(None, [[[0.75, 0.25], [0.5, 0.5]]])
       >>> float(metric.result())
       0.375
-
-    References:
-      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
-      Out-of-Distribution Examples in Neural Networks, for the confidence.
     """
 
-    _scorer_type = _ensemble.MemberUncertainty
+    _function = "mean_member_uncertainty"
+    _scorer_type = scorer(MembersScorer, _function, _members.member_uncertainties)
 
 
 @_of_members()
@@ -146,12 +146,10 @@ class VariationRatio(UncertaintyMetric):
       >>> metric.update_state(None, [votes])
       >>> float(metric.result())
       0.25
-
-    References:
-      Freeman (1965), Elementary Applied Statistics.
     """
 
-    _scorer_type = _ensemble.VariationRatio
+    _function = "variation_ratio"
+    _scorer_type = scorer(MembersScorer, _function, _members.variation_ratios)
 
 
 @declared("from_logits, name, dtype", "knowledge_uncertainty")
@@ -169,12 +167,9 @@ class KnowledgeUncertainty(UncertaintyMetric):
       >>> metric.update_state(None, [[1.0, 1.0]])
       >>> round(float(metric.result()), 6)
       0.193147
-
-    References:
-      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
 
-    _scorer_type = _ensemble.Knowledge
+    _scorer_type = Knowledge
 
 
 @declared(_OF_LABELS)
@@ -193,14 +188,11 @@ class EnsembleCrossEntropy(MeanScore):
       >>> metric.update_state([0], [[[0.9, 0.1], [0.1, 0.9]]])
       >>> round(float(metric.result()), 6)
       0.693147
-
-    References:
-      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
-      Uncertainty Estimation using Deep Ensembles.
     """
 
     _direction = "down"
-    _scorer_type = _ensemble.EnsembleCrossEntropy
+    _function = "ensemble_cross_entropy"
+    _scorer_type = scorer(CrossEntropyScorer, _function, _members.ensemble_likelihoods)
 
 
 @declared(_OF_LABELS)
@@ -219,11 +211,8 @@ class GibbsCrossEntropy(MeanScore):
       >>> metric.update_state([0], [[[0.5, 0.5], [1.0, 0.0]]])
       >>> round(float(metric.result()), 6)
       0.346574
-
-    References:
-      Masegosa (2020), Learning under Model Misspecification: Applications to
-      Variational and Ensemble Methods.
     """
 
     _direction = "down"
-    _scorer_type = _ensemble.GibbsCrossEntropy
+    _function = "gibbs_cross_entropy"
+    _scorer_type = scorer(CrossEntropyScorer, _function, _members.gibbs_likelihoods)

@@ -27,10 +27,6 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.15
-
-    References:
-      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
-      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
 
     _function = "expected_calibration_error"
@@ -50,10 +46,6 @@ class MaximumCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.2
-
-    References:
-      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
-      Binning.
     """
 
     _function = "maximum_calibration_error"
@@ -73,9 +65,6 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.158114
-
-    References:
-      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
     """
 
     _function = "root_mean_squared_calibration_error"
@@ -95,9 +84,6 @@ class StaticCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.15
-
-    References:
-      Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
     _function = "static_calibration_error"
@@ -117,9 +103,6 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.15
-
-    References:
-      Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
     _function = "adaptive_calibration_error"
@@ -142,9 +125,6 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> round(float(metric.result()), 6)
       0.15
-
-    References:
-      Nixon et al. (2019), Measuring Calibration in Deep Learning.
     """
 
     _function = "thresholded_adaptive_calibration_error"

@@ -6,6 +6,7 @@ import functools
 
 import tensorflow as tf
 
+import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.keras import _base, _declared, _regression_scorers
 from uncertainty_metrics.keras._declared import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
@@ -22,6 +23,7 @@ _SCALE = _declared.SHARED["scale_transform"]
 declared = functools.partial(
     _declared.declared,
     register=_register,
+    functions=um_np.regression,
     scale_transform=_SCALE._replace(prose=_SCALE.prose.replace(">= 0", "> 0")),
 )
 
@@ -53,10 +55,6 @@ class ExpectedCalibrationError(CoverageMetric):
       >>> metric.update_state([1.0], [[0.0, 4.0]])
       >>> round(float(metric.result()), 6)
       0.051667
-
-    References:
-      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
-      Calibrated Regression.
     """
 
     _direction = "down"
@@ -86,10 +84,6 @@ class IntervalCoverage(CoverageMetric):
       >>> metric.update_state([1.9, 2.0], [[0.0, 1.0], [0.0, 1.0]])
       >>> float(metric.result())
       0.5
-
-    References:
-      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
-      Network-Based Prediction Intervals and New Advances.
     """
 
     _scorer_type = _regression_scorers.Coverage
@@ -117,10 +111,6 @@ class IntervalWidth(MeanForecast):
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> round(float(metric.result()), 5)
       5.87989
-
-    References:
-      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
-      Network-Based Prediction Intervals and New Advances.
     """
 
     _direction = "down"
@@ -139,10 +129,6 @@ class Sharpness(MeanForecast):
       >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
       >>> float(metric.result())
       1.5
-
-    References:
-      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
     """
 
     _direction = "down"
@@ -164,9 +150,6 @@ class NegativeLogLikelihood(MeanForecast):
       >>> metric.update_state([1.0], [[0.0, 0.0]])
       >>> round(float(metric.result()), 6)
       1.418939
-
-    References:
-      Good (1952), Rational Decisions.
     """
 
     _direction = "down"

@@ -46,9 +46,6 @@ class BrierScore(MeanScore):
       >>> metric.update_state([1], [[0.4, 0.6]])
       >>> round(float(metric.result()), 6)
       -0.83
-
-    References:
-      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
     """
 
     _direction = "down"
@@ -70,9 +67,6 @@ class NegativeLogLikelihood(MeanScore):
       >>> metric.update_state([0, 1], [[1000.0, 0.0], [0.0, 0.0]])
       >>> round(float(metric.result()), 6)
       0.346574
-
-    References:
-      Good (1952), Rational Decisions.
     """
 
     _direction = "down"
@@ -94,13 +88,10 @@ class CRPSNormal(NormalScore):
       >>> metric.update_state([0.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])
       >>> round(float(metric.result()), 4)
       1.1168
-
-    References:
-      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
-      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
     """
 
     _direction = "down"
+    _function = "crps_normal_score"
     _scorer_type = _scorers.NormalCRPS
 
 
@@ -122,13 +113,10 @@ class CRPSSamples(MeanScore):
       >>> metric.update_state([0.0], [[-1.0, 1.0]])
       >>> float(metric.result())
       0.5
-
-    References:
-      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
     """
 
     _direction = "down"
+    _function = "crps_score"
     _scorer_type = _scorers.SampleCRPS
 
 
@@ -149,12 +137,10 @@ class Pinball(MeanScore):
       >>> metric.update_state([1.0], [[0.0, 3.0]])
       >>> float(metric.result())
       0.5
-
-    References:
-      Koenker and Bassett (1978), Regression Quantiles.
     """
 
     _direction = "down"
+    _function = "pinball_loss"
     _scorer_type = _scorers.MeanPinball
 
 
@@ -174,10 +160,6 @@ class IntervalScore(MeanScore):
       >>> metric.update_state([0.5, 3.0], [[0.0, 1.0], [0.0, 1.0]])
       >>> float(metric.result())
       21.0
-
-    References:
-      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation.
     """
 
     _direction = "down"

@@ -43,10 +43,6 @@ class AURC(SelectiveMetric):
       >>> metric.update_state([0], [[0.3, 0.7]])
       >>> round(float(metric.result()), 6)
       0.111111
-
-    References:
-      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
-      Neural Classifiers.
     """
 
     _direction = "down"
@@ -66,10 +62,6 @@ class ExcessAURC(SelectiveMetric):
       >>> metric.update_state([0, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]])
       >>> float(metric.result())  # The one that is wrong is the least confident.
       0.0
-
-    References:
-      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
-      Neural Classifiers.
     """
 
     _direction = "down"
@@ -89,10 +81,6 @@ class AUGRC(SelectiveMetric):
       >>> metric.update_state([0, 1, 0, 1], [0.1, 0.8, 0.7, 0.6])
       >>> float(metric.result())
       0.09375
-
-    References:
-      Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
-      Classification Systems.
     """
 
     _direction = "down"
@@ -174,10 +162,6 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
       >>> metric.update_state([0, 1, 0, 0], [0.1, 0.8, 0.7, 0.6])
       >>> float(metric.result())  # The oracle decides the last; the third is wrong.
       0.75
-
-    References:
-      Kivlichan et al. (2021), Measuring and Improving Model-Moderator Collaboration
-      using Uncertainty Estimation.
     """
 
     _direction = "up"

@@ -1,0 +1,62 @@
+"""What metrics of labels and class probabilities share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from uncertainty_metrics.keras import _base, _labels
+from uncertainty_metrics.keras._declared import Metric
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.tensorflow._typing import TensorLike
+
+
+class ClassMetric(Metric):
+    """A metric of labels and class probabilities.
+
+    Subclasses say in `_batch_sums` what is summed, and in `_explain`, a NumPy function,
+    what may be wrong.
+    """
+
+    _batch_sums: _base.BatchSums
+    _explain: Callable[..., object]
+    from_logits: bool
+    ignore_index: int | None
+    sparse_labels: bool | None
+
+    def _before(self, classes: int) -> tuple[Any, ...]:
+        """Returns the first arguments of `_batch_sums`, for a number of classes."""
+        del classes
+        return ()
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        _labels.check_classes("y_pred", rows.classes, self._classes)
+        options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
+        self._update(
+            self._batch_sums,
+            (*self._before(rows.classes), *options),
+            rows.data,
+            lambda: self._reject(rows, options),
+            shape=rows.predictions.shape[1:],
+            classes=rows.classes,
+        )
+
+    def _reject(self, rows: _labels.ClassRows, options: tuple[Any, ...]) -> None:
+        """Raises the ValueError that says what is wrong with a batch."""
+        rows.explain(self._explain, *options)

@@ -1,0 +1,113 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from numpy.typing import ArrayLike
+from uncertainty_metrics.keras.metrics._bayesian_calibration import PosteriorMetric
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
+
+class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError):
+    """Posterior of the expected calibration error (ECE) of all batches.
+
+    The posterior is that of the function `bayesian_expected_calibration_error`, the
+    state and its precision those of `ExpectedCalibrationError`. `result` is the mean of
+    the posterior, `sample` draws from it and `quantiles` summarizes it.
+
+    Keras reads the result after every batch, at the cost of `num_ece_samples` draws:
+    some milliseconds for 500 of them. Fewer will do for the mean, whose standard error
+    is the deviation of the posterior over the root of their number.
+
+    Args:
+      num_bins: number of bins.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
+        positive; by default 1 / (2 `num_bins`).
+      num_ece_samples: number of draws behind `result`.
+      seed: integer seed of those draws: the same state has the same result, which XLA,
+        with draws of its own, gives within their noise.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.BayesianExpectedCalibrationError(num_bins=10)
+      >>> for _ in range(4):
+      ...     metric.update_state([0, 1] * 250, [[0.9, 0.1]] * 500)
+      >>> bool(0.35 < metric.result() < 0.45)  # The ECE is 0.4.
+      True
+      >>> low, high = metric.quantiles([0.01, 0.99])
+      >>> bool(0.3 < low < 0.4 < high < 0.5)
+      True
+
+    References:
+      Perks (1947), Some Observations on Inverse Probability Including a New
+      Indifference Rule, for the prior.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        prior_alpha: float | None = None,
+        num_ece_samples: int = 500,
+        seed: int = 0,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def result(
+        self,
+    ) -> tf.Tensor:
+        """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
+        ...
+
+    def sample(
+        self,
+        n: int = 500,
+        seed: Any = None,
+    ) -> tf.Tensor:
+        """Draws from the posterior; before the first batch, from the prior.
+
+        Args:
+          n: number of draws.
+          seed: an integer or a pair of them; None draws anew in every call.
+
+        Returns:
+          Draws [n] in [0, 1], NaN after a batch that was not valid.
+        """
+        ...
+
+    def quantiles(
+        self,
+        q: ArrayLike,
+        n: int | None = None,
+        seed: Any = None,
+    ) -> tf.Tensor:
+        """Quantiles of the posterior; before the first batch, of the prior.
+
+        Args:
+          q: levels in [0, 1], any shape.
+          n: number of draws; by default `num_ece_samples`.
+          seed: of the draws; by default that of the metric, so that these are the
+            quantiles of the draws of which `result` is the mean.
+
+        Returns:
+          Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
+        """
+        ...

@@ -1,0 +1,73 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._calibration import DebiasedMetric
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
+
+class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
+    """Calibration error, in the l2 norm, less its bias, of all batches.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `debiased_calibration_error`. Weights are numbers of examples; where
+    the positive ones are less than 1 on average over all batches, they are scaled to an
+    average of 1.
+
+    Args:
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      max_prob: whether a score is the probability of the decision label (True) or of
+        every class (False).
+      class_conditional: whether every class is a group of its own.
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0 drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      squared: whether the result is the squared error, which may be negative.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.DebiasedCalibrationError()
+      >>> metric.update_state([1] * 4 + [0], [0.9] * 5)
+      >>> metric.update_state([1] * 3 + [0] * 2, [0.9] * 5)
+      >>> round(float(metric.result()), 6)
+      0.129099
+
+    References:
+      Kumar, Liang and Ma (2019), Verified Uncertainty Calibration. Broecker (2012),
+      Estimating Reliability and Resolution of Probability Forecasts through
+      Decomposition of the Empirical Score.
+    """
+
+    def __init__(
+        self,
+        binning_scheme: Literal["even", "adaptive"] = "adaptive",
+        max_prob: bool = True,
+        class_conditional: bool = False,
+        num_bins: int = 15,
+        threshold: float = 0.0,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        squared: bool = False,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...

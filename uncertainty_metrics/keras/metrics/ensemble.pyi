@@ -1,0 +1,507 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._ensemble import UncertaintyMetric
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.tensorflow._typing import TensorLike
+
+class PredictiveEntropy(UncertaintyMetric):
+    """Entropy of the mean of the members, mean of all batches, in nats.
+
+    The definition is that of the function `predictive_entropy`: the total uncertainty.
+    `y_pred` holds probabilities or logits [N, M, K] of M members (or the axes of images
+    between); `ensemble_axis=None` is for a single model, [..., K].
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`; None if there is none.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.PredictiveEntropy()
+      >>> metric.update_state(None, [[[1.0, 0.0], [0.0, 1.0]]])
+      >>> round(float(metric.result()), 6)
+      0.693147
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class ExpectedEntropy(UncertaintyMetric):
+    """Mean entropy of the members, mean of all batches, in nats.
+
+    The definition is that of the function `expected_entropy`: the expected data
+    uncertainty. `y_pred` holds probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.ExpectedEntropy()
+      >>> metric.update_state(None, [[[1.0, 0.0], [0.5, 0.5]]])
+      >>> round(float(metric.result()), 6)
+      0.346574
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class MutualInformation(UncertaintyMetric):
+    """Mutual information of label and member, mean of all batches, in nats.
+
+    The definition is that of the function `mutual_information`: the entropy of the mean
+    less the mean of the entropies, which is what the members disagree on. `y_pred`
+    holds probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.MutualInformation()
+      >>> metric.update_state(None, [[[1.0, 0.0], [0.0, 1.0]]])
+      >>> metric.update_state(None, [[[0.5, 0.5], [0.5, 0.5]]])
+      >>> round(float(metric.result()), 6)
+      0.346574
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class EnsembleDisagreement(UncertaintyMetric):
+    """Share of the pairs of members that decide differently, mean of all batches.
+
+    The definition is that of the function `ensemble_disagreement`. `y_pred` holds
+    probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.EnsembleDisagreement()
+      >>> metric.update_state(None, [[[0.9, 0.1], [0.6, 0.4]]])
+      >>> metric.update_state(None, [[[0.9, 0.1], [0.4, 0.6]]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class MeanMemberUncertainty(UncertaintyMetric):
+    """One less the mean confidence of the members, mean of all batches.
+
+    The definition is that of the function `mean_member_uncertainty`. `y_pred` holds
+    probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.MeanMemberUncertainty()
+      >>> metric.update_state(None, [[[0.75, 0.25], [0.5, 0.5]]])
+      >>> float(metric.result())
+      0.375
+
+    References:
+      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
+      Out-of-Distribution Examples in Neural Networks.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class VariationRatio(UncertaintyMetric):
+    """Share of the members that do not vote with the most, mean of all batches.
+
+    The definition is that of the function `variation_ratio`, which says how that of
+    torch-uncertainty differs. `y_pred` holds probabilities or logits [N, M, K] of M
+    members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.VariationRatio()
+      >>> votes = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+      >>> metric.update_state(None, [votes])
+      >>> float(metric.result())
+      0.25
+
+    References:
+      Freeman (1965), Elementary Applied Statistics.
+      Gal (2016), Uncertainty in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int | None = 1,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class KnowledgeUncertainty(UncertaintyMetric):
+    """Mutual information of label and Dirichlet parameters, mean of all batches.
+
+    The definition is that of the function `knowledge_uncertainty`, whose first value it
+    is, in nats. `y_pred` holds the concentrations alpha [..., K], or their logarithms.
+
+    Args:
+      from_logits: whether `y_pred` holds logits, alpha = exp(logits).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.KnowledgeUncertainty()
+      >>> metric.update_state(None, [[1.0, 1.0]])
+      >>> round(float(metric.result()), 6)
+      0.193147
+
+    References:
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
+      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        name: str | None = "knowledge_uncertainty",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike | None,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: anything of as many examples as `y_pred`, or None: it is not used.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the examples.
+        """
+        ...
+
+class EnsembleCrossEntropy(MeanScore):
+    """Negative log-likelihood of the mean of the members, mean of all batches, in nats.
+
+    The definition is that of the function `ensemble_cross_entropy`. Members are on axis
+    1: pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+
+    `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
+    rows; of labels that are distributions the largest counts. `y_pred` holds
+    probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.EnsembleCrossEntropy()
+      >>> metric.update_state([0], [[[0.9, 0.1], [0.1, 0.9]]])
+      >>> round(float(metric.result()), 6)
+      0.693147
+
+    References:
+      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
+      Uncertainty Estimation Using Deep Ensembles.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int = 1,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class GibbsCrossEntropy(MeanScore):
+    """Mean negative log-likelihood of the members, mean of all batches, in nats.
+
+    The definition is that of the function `gibbs_cross_entropy`. Members are on axis 1:
+    pass `ensemble_axis=0` for [M, N, K], or the value is WRONG where N = M.
+
+    `y_true` holds integers in [0, K), shape [N] or [N, 1] (or more axes), or one-hot
+    rows; of labels that are distributions the largest counts. `y_pred` holds
+    probabilities or logits [N, M, K] of M members.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      ensemble_axis: axis of the members in `y_pred`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.GibbsCrossEntropy()
+      >>> metric.update_state([0], [[[0.5, 0.5], [1.0, 0.0]]])
+      >>> round(float(metric.result()), 6)
+      0.346574
+
+    References:
+      Masegosa (2020), Learning under Model Misspecification: Applications to
+      Variational and Ensemble Methods.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        ensemble_axis: int = 1,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...

@@ -1,0 +1,322 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
+
+class ExpectedCalibrationError(GeneralCalibrationError):
+    """Expected calibration error (ECE) of all batches.
+
+    Even bins of the decision's probability, l1 norm.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `expected_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.ExpectedCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class MaximumCalibrationError(GeneralCalibrationError):
+    """Maximum calibration error (MCE) of all batches.
+
+    Even bins of the decision's probability, the largest gap.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `maximum_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.MaximumCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class RootMeanSquaredCalibrationError(GeneralCalibrationError):
+    """Root mean squared calibration error (RMSCE) of all batches.
+
+    Adaptive bins of the decision's probability, l2 norm.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `root_mean_squared_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.RootMeanSquaredCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.158114
+
+    References:
+      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class StaticCalibrationError(GeneralCalibrationError):
+    """Static calibration error (SCE) of all batches.
+
+    Even bins of every class's probability, l1 norm, mean over the classes.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `static_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.StaticCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class AdaptiveCalibrationError(GeneralCalibrationError):
+    """Adaptive calibration error (ACE) of all batches.
+
+    Adaptive bins of every class's probability, l1 norm, mean over the classes.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `adaptive_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; 0.0, the default, drops none.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.AdaptiveCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
+    """Thresholded adaptive calibration error (TACE) of all batches.
+
+    ACE of the scores above `threshold`, by default 0.01.
+
+    State and precision are those of `GeneralCalibrationError`, the definition that of
+    the function `thresholded_adaptive_calibration_error`.
+
+    Args:
+      num_bins: number of bins.
+      threshold: scores at or below it are dropped; by default 0.01.
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave for adaptive bins.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.ThresholdedAdaptiveCalibrationError(num_bins=5)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> round(float(metric.result()), 6)
+      0.15
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        num_bins: int = 15,
+        threshold: float | None = None,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...

@@ -1,0 +1,342 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._regression import CoverageMetric
+from uncertainty_metrics.keras.metrics._regression import MeanForecast
+from uncertainty_metrics.tensorflow._typing import TensorLike
+
+class ExpectedCalibrationError(CoverageMetric):
+    """Expected calibration error of regression, of all batches.
+
+      ECE = mean over p of |coverage of central intervals of level p - p|
+
+    over `n_bins` levels from 0.1 to 0.99: `um.regression.expected_calibration_error`.
+    `y_true` holds real targets, shape [...] or [..., 1]; `y_pred` mean and scale
+    parameter [..., 2], which `scale_transform` makes the standard deviation, or it is a
+    TFP distribution, whose CDF tells which intervals hold the target; where that of a
+    discrete one jumps, they hold a share of it. Smaller is better.
+
+    Args:
+      n_bins: number of levels.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.ExpectedCalibrationError(
+      ...     n_bins=3, scale_transform="variance"
+      ... )
+      >>> metric.update_state([1.0], [[0.0, 1.0]])
+      >>> metric.update_state([1.0], [[0.0, 4.0]])
+      >>> round(float(metric.result()), 6)
+      0.051667
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+
+    def __init__(
+        self,
+        n_bins: int = 10,
+        name: str | None = "expected_calibration_error",
+        dtype: Any = None,
+        *,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+class IntervalCoverage(CoverageMetric):
+    """Share of the targets in their central intervals, of all batches.
+
+    `um.regression.interval_coverage`; targets and predictions are those of
+    `ExpectedCalibrationError`. The closer to the level, the better.
+
+    Args:
+      level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.IntervalCoverage(0.95, scale_transform="identity")
+      >>> metric.update_state([1.9, 2.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_coverage",
+        dtype: Any = None,
+        *,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+class IntervalWidth(MeanForecast):
+    """Mean width of the central intervals, of all batches.
+
+    `um.regression.interval_width`; predictions are those of `ExpectedCalibrationError`,
+    of distributions with a `quantile`. In the unit of the targets; smaller is sharper.
+
+    Args:
+      level: probability of the intervals, in (0, 1).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.IntervalWidth(0.95, scale_transform="variance")
+      >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
+      >>> round(float(metric.result()), 5)
+      5.87989
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+
+    def __init__(
+        self,
+        level: float = 0.95,
+        name: str | None = "interval_width",
+        dtype: Any = None,
+        *,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+class Sharpness(MeanForecast):
+    """Sharpness: the mean predicted standard deviation of all batches.
+
+    `um.regression.sharpness`; predictions are those of `ExpectedCalibrationError`. In
+    the unit of the targets; smaller is sharper.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.Sharpness(scale_transform="variance")
+      >>> metric.update_state([0.0, 0.0], [[0.0, 1.0], [0.0, 4.0]])
+      >>> float(metric.result())
+      1.5
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness.
+    """
+
+    def __init__(
+        self,
+        name: str | None = "sharpness",
+        dtype: Any = None,
+        *,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+class NegativeLogLikelihood(MeanForecast):
+    """Negative log-likelihood of the targets, mean of all batches, in nats.
+
+      NLL = mean of 1/2 (log(2 pi variance) + (y - mean)^2 / variance)
+
+    `um.regression.negative_log_likelihood`; for a distribution the mean of its
+    `-log_prob`. Targets and predictions are those of `ExpectedCalibrationError`.
+    Smaller is better.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x > 0; "variance", the root of
+        x > 0; or "log_variance", e^(x / 2).
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.NegativeLogLikelihood(scale_transform="exp")
+      >>> metric.update_state([1.0], [[0.0, 0.0]])
+      >>> round(float(metric.result()), 6)
+      1.418939
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+
+    def __init__(
+        self,
+        name: str | None = "negative_log_likelihood",
+        dtype: Any = None,
+        *,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+class RootMeanSquaredError(MeanForecast):
+    """Root mean squared error of the predicted means of all batches.
+
+    `um.regression.root_mean_squared_error`; targets and predictions are those of
+    `ExpectedCalibrationError`, of which the scales are not looked at. In the unit of
+    the targets; smaller is better.
+
+    Args:
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.regression.RootMeanSquaredError()
+      >>> metric.update_state([1.0, 7.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      5.0
+    """
+
+    def __init__(
+        self,
+        name: str | None = "root_mean_squared_error",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real targets, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP distribution.
+          sample_weight: finite and >= 0, broadcastable to the targets.
+        """
+        ...
+
+    def result(
+        self,
+    ) -> tf.Tensor:
+        """Returns the root of the mean over all batches; 0.0 before the first."""
+        ...

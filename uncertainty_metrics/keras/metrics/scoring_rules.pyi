@@ -1,0 +1,403 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._scores import DecompositionMetric
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.keras.metrics._scores import NormalScore
+from uncertainty_metrics.tensorflow._typing import TensorLike
+
+class BrierScore(MeanScore):
+    """Brier score of all batches: the mean of `sum_k p_k^2 - 2 p_y`.
+
+    `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over
+    the classes [..., K] (one-hot, smoothed or mixed labels), under which the score is
+    averaged. `y_pred` holds probabilities or logits [..., K]; or [...] or [..., 1] for
+    class 1 of two.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      zero_based: whether to add 1, so that 0 is perfect and the range [0, 2].
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.BrierScore()
+      >>> metric.update_state([0], [[0.9, 0.1]])
+      >>> metric.update_state([1], [[0.4, 0.6]])
+      >>> round(float(metric.result()), 6)
+      -0.83
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "brier_score",
+        dtype: Any = None,
+        *,
+        zero_based: bool = False,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class NegativeLogLikelihood(MeanScore):
+    """Negative log-likelihood of all batches: the mean of `-log p_y`, in nats.
+
+    Labels and predictions are those of `BrierScore`. Unlike Keras's cross-entropy it
+    clips nothing: a label of probability 0 makes the result infinite.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.NegativeLogLikelihood(from_logits=True)
+      >>> metric.update_state([0, 1], [[1000.0, 0.0], [0.0, 0.0]])
+      >>> round(float(metric.result()), 6)
+      0.346574
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "negative_log_likelihood",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class CRPSNormal(NormalScore):
+    """Continuous ranked probability score of Normal forecasts, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]. `y_pred` holds mean and scale
+    parameter [..., 2], or is a TFP Normal, whose scale is taken as it is.
+
+    Args:
+      scale_transform: how the scale parameter x becomes the standard deviation:
+        "softplus", log(1 + e^x); "exp", e^x; "identity", x >= 0; "variance", the root
+        of x >= 0; or "log_variance", e^(x / 2).
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      TypeError: `y_pred` is a distribution, but not a Normal one.
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.CRPSNormal(scale_transform="identity")
+      >>> metric.update_state([0.0, 3.0], [[0.0, 1.0], [1.0, 0.0]])
+      >>> round(float(metric.result()), 4)
+      1.1168
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+
+    def __init__(
+        self,
+        scale_transform: Literal["softplus", "exp", "identity", "variance", "log_variance"] = "softplus",
+        name: str | None = "crps_normal",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: Any,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: real labels, shape [...] or [..., 1].
+          y_pred: mean and scale parameter, shape [..., 2], or a TFP Normal.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class CRPSSamples(MeanScore):
+    """Continuous ranked probability score of samples, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` m samples of each
+    forecast, shape [..., m].
+
+    Args:
+      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll": see
+        `crps_score`.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.CRPSSamples(estimator="nrg")
+      >>> metric.update_state([0.0], [[-1.0, 1.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+    """
+
+    def __init__(
+        self,
+        estimator: Literal["fair", "nrg", "roll"] = "fair",
+        name: str | None = "crps_samples",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class Pinball(MeanScore):
+    """Pinball (quantile) loss, mean over quantiles and batches: see `pinball_loss`.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` a prediction for each
+    quantile, shape [..., Q] (the last axis may be absent for one).
+
+    Args:
+      quantiles: levels in (0, 1), a sequence of Q, or a number.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.Pinball([0.5, 0.75])
+      >>> metric.update_state([1.0], [[0.0, 3.0]])
+      >>> float(metric.result())
+      0.5
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+
+    def __init__(
+        self,
+        quantiles: float | Sequence[float],
+        name: str | None = "pinball",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class IntervalScore(MeanScore):
+    """Interval (Winkler) score of central intervals, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
+    bounds, shape [..., 2]. Bounds that cross are scored as the quantiles they stand
+    for: see `interval_score`.
+
+    Args:
+      alpha: in (0, 1); 0.1 for 90% intervals.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.IntervalScore(alpha=0.1)
+      >>> metric.update_state([0.5, 3.0], [[0.0, 1.0], [0.0, 1.0]])
+      >>> float(metric.result())
+      21.0
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+
+    def __init__(
+        self,
+        alpha: float,
+        name: str | None = "interval_score",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class BrierDecomposition(DecompositionMetric):
+    """The parts of the Brier score of all batches, a dict.
+
+    `brier_decomposition`, or `brier_decomposition_exact`, of all examples since the
+    last reset, read off sums of 2K(K + 1) cells: not an approximation, and not for more
+    than thousands of classes. Labels and predictions are those of `BrierScore`; of
+    labels that are distributions the largest counts.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      exact: whether the five parts of `brier_decomposition_exact` are the result,
+        instead of the three of `brier_decomposition`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.BrierDecomposition()
+      >>> metric.update_state([0, 1], [[0.8, 0.2], [0.8, 0.2]])
+      >>> metric.update_state([1, 1], [[0.3, 0.7], [0.3, 0.7]])
+      >>> {name: round(float(part), 5) for name, part in metric.result().items()}
+      {'uncertainty': -0.625, 'resolution': 0.125, 'reliability': 0.18}
+
+    References:
+      Murphy (1973), A New Vector Partition of the Probability Score. Stephenson, Coelho
+      and Jolliffe (2008), Two Extra Components in the Brier Score Decomposition.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "brier_decomposition",
+        dtype: Any = None,
+        *,
+        exact: bool = False,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
+            class 1 of two.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+    def result(
+        self,
+    ) -> dict[str, tf.Tensor]:
+        """Returns the parts by name; all 0.0 before the first batch."""
+        ...
