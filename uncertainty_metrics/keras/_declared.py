@@ -187,7 +187,7 @@ def declared(
         }
         if is_loss:
             prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
-        function = getattr(made, "_function", name)
+        function = getattr(made, "_function", None) or name
         made.__doc__ = _contract.class_docstring(
             made.__doc__ or "",
             prose,
@@ -252,5 +252,5 @@ class Metric(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        own = self._options.keys() - {"name", "dtype"}
+        own = (name for name in self._options if name not in ("name", "dtype"))
         return {**super().get_config(), **{name: getattr(self, name) for name in own}}
