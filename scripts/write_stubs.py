@@ -22,7 +22,13 @@ from typing import Any, Literal, get_args, get_origin
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts import completed_stubs, stubs  # noqa: E402
+from scripts import stubs  # noqa: E402
+
+if __name__ == "__main__":  # Before the package reads the tables.
+    for table, names in stubs.filled().items():
+        table.write_text(names, encoding="utf-8")
+
+from scripts import completed_stubs  # noqa: E402
 from uncertainty_metrics import _spec, _statistics  # noqa: E402
 from uncertainty_metrics._spec import REQUIRED  # noqa: E402
 from uncertainty_metrics.keras import _base  # noqa: E402
