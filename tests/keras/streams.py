@@ -1,11 +1,13 @@
-"""Every streaming metric of the package, with its options and data for it."""
+"""Every streaming metric of the package, its options, its data and how it is read."""
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
@@ -26,7 +28,71 @@ STREAMS = {
     row.metric: Stream(row.metric, row.metric_cases[0][0], row.lattice)
     for row in reversed(catalogue.METRICS)
 }
-every_stream = pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
+
+
+# Which metrics are run. Of those that are alike, one is enough for what does not depend
+# on the rest; the exhaustive run has them all.
+
+
+def kernel(row):
+    """Returns what metrics share that score examples in the same way."""
+    return row.kernel or row.metric
+
+
+def kind(row):
+    """Returns what metrics share that keep and read their state in the same way."""
+    classes = operator.attrgetter(row.metric)(um).__mro__
+    owners = (
+        next(each for each in classes if method in vars(each))
+        for method in ("update_state", "result")
+    )
+    return (*owners, row.kernel if "bins" in kernel(row) else None)
+
+
+def first_alike(rows, alike):
+    """Yields rows with the marks of tests that have one of those alike by default."""
+    seen = set()
+    # The presets come before the class that has all their options.
+    for row in sorted(rows, key=lambda row: row.metric == "GeneralCalibrationError"):
+        yield row, [pytest.mark.exhaustive] if alike(row) in seen else []
+        seen.add(alike(row))
+
+
+def rows_with_options(rows, alike=id):
+    """Parametrizes over rows and their first options."""
+    params = [
+        pytest.param(
+            *(row, row.metric_cases[0][0]), id=f"{row.metric}-{row.name}", marks=marks
+        )
+        for row, marks in first_alike(rows, alike)
+    ]
+    return pytest.mark.parametrize(("row", "options"), params)
+
+
+every_row = rows_with_options(catalogue.METRICS)
+every_kernel = rows_with_options(catalogue.METRICS, kernel)
+every_kind = rows_with_options(catalogue.METRICS, kind)
+every_classifier = rows_with_options(catalogue.CLASS_METRICS, kind)
+every_stream = pytest.mark.parametrize(
+    "stream",
+    [
+        pytest.param(STREAMS[row.metric], id=row.metric, marks=marks)
+        for row, marks in first_alike(
+            {row.metric: row for row in catalogue.METRICS}.values(), kind
+        )
+    ],
+)
+
+
+# How they are made, fed and read.
+
+
+def make_for_graph(row, options, **more):
+    """Makes a metric whose state has its shape from the start, and few cells."""
+    takes = inspect.signature(type(row.made(options))).parameters
+    shape = {"num_classes": 3, **catalogue.FEW_CELLS}
+    known = {name: shape[name] for name in shape if name in takes}
+    return row.made({**known, **options}, **more)
 
 
 def parts(data, count):
@@ -43,3 +109,27 @@ def plain(result):
     if isinstance(result, Mapping):
         return {name: plain(part) for name, part in result.items()}
     return np.asarray(result).tolist()
+
+
+def in_order(result):
+    return list(result.values()) if isinstance(result, dict) else result
+
+
+def value(result):
+    """Returns a result, a scalar or a dict, as a flat array."""
+    return np.array([float(part) for part in tf.nest.flatten(in_order(result), True)])
+
+
+def read(metric):
+    return value(metric.result())
+
+
+def assert_close(row, result, expected, atol=3e-7):
+    np.testing.assert_allclose(result, expected, rtol=0, atol=atol * row.scale)
+
+
+def feed(metric, data, batches=3, weighted=False, update=None):
+    """Updates the metric and returns its value."""
+    for batch in parts(data, batches):
+        (update or metric.update_state)(*batch[: 2 + weighted])
+    return read(metric)

@@ -28,7 +28,6 @@ def function(data, weighted=False, **options):
     )
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize("weighted", [1, 0.01], ids=["heavy", "light"])
 def test_weights_are_scaled_over_all_batches(weighted, rng):
     data = catalogue.lattice(rng)

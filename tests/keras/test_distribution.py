@@ -150,7 +150,7 @@ def check(logs, expected):
         assert_equal(found, wanted)
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @every_group
 def test_evaluate(group, strategy, rng):
     data = data_of(group, rng)
@@ -194,29 +194,18 @@ def test_fit_and_validate(strategy, rng):
         assert_equal(logs, {f"val_{k}": v for k, v in validation[-1].items()})
 
 
-@pytest.mark.parametrize(
-    "options", [{"steps_per_execution": 2}, {"run_eagerly": True}], ids=str
-)
-def test_other_ways_to_step(options, strategy, rng):
+@pytest.mark.parametrize("how", ["steps_per_execution", "run_eagerly", "outside"])
+def test_other_ways_to_step(how, strategy, rng):
     data = data_of("few", rng)
     expected = on_one_machine("few", data)
+    metrics = metrics_of("few") if how == "outside" else None  # The scope.
+    options = {"steps_per_execution": {how: 2}, "run_eagerly": {how: True}}
     with strategy.scope():
-        model = compiled("few", data, **options)
+        model = compiled("few", data, metrics, **options.get(how, {}))
     seen = Logs()
     logs = model.evaluate(dataset(data), verbose=0, return_dict=True, callbacks=[seen])
     assert_equal(logs, expected[-1])
-    check(seen.test, expected[1:] if "steps_per_execution" in options else expected)
-
-
-def test_a_metric_made_outside_the_scope(strategy, rng):
-    data = data_of("few", rng)
-    expected = on_one_machine("few", data)
-    metrics = metrics_of("few")
-    with strategy.scope():
-        model = identity([3])
-    model.compile("sgd", constant_loss, weighted_metrics=metrics)
-    logs = model.evaluate(dataset(data), verbose=0, return_dict=True)
-    assert_equal(logs, expected[-1])
+    check(seen.test, expected[1:] if how == "steps_per_execution" else expected)
 
 
 class Custom(keras.Model):
@@ -264,6 +253,7 @@ def policy(request):
     keras.mixed_precision.set_global_policy(before)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("policy", "group"),
     [("mixed_float16", "few"), ("mixed_bfloat16", "samples")],
@@ -332,7 +322,6 @@ LOSSES = {
     "PinballLoss": ({"quantiles": [0.1, 0.25, 0.5, 0.75, 0.9]}, samples),
     "IntervalLoss": ({"alpha": 0.2}, means_and_variances),
 }
-every_loss = pytest.mark.parametrize("name", LOSSES)
 
 
 def loss_and_data(name, rng, n, **more):
@@ -352,7 +341,8 @@ def fitted(strategy, loss, data, rate=0.5):
     return model.get_weights()[0], history["loss"][0]
 
 
-@every_loss
+@pytest.mark.first(2)
+@pytest.mark.parametrize("name", LOSSES)
 def test_training_moves_the_weights_as_on_one_machine(name, strategy, rng):
     loss, data = loss_and_data(name, rng, 2 * BATCH)
     weights, value = fitted(strategy, loss, data)
@@ -382,7 +372,7 @@ def test_unequal_shares_count_as_with_the_losses_of_keras(strategy, rng):
     np.testing.assert_allclose(ours, step("mse", 0.75), rtol=2e-6, atol=2e-6)
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("name", "reduction"), [*zip(LOSSES, 3 * ("none", "sum"), strict=True)]
 )

@@ -9,6 +9,7 @@ import pytest
 
 import uncertainty_metrics as um
 from tests import catalogue
+from tests.keras.streams import every_kind
 
 pytestmark = pytest.mark.keras
 
@@ -98,12 +99,7 @@ def check(make, change, tries, rng):
 
 
 @pytest.mark.tensors
-@pytest.mark.parametrize(
-    ("row", "options"),
-    [(row, row.metric_cases[0][0]) for row in catalogue.METRICS],
-    ids=[f"{row.metric}-{row.name}" for row in catalogue.METRICS],
-)
-@pytest.mark.first(12)
+@every_kind
 def test_interrupted_update_changes_all_or_nothing(row, options, rng):
     data = row.lattice(rng, 8)
 

@@ -33,7 +33,6 @@ def stream(metric, *arrays, batch=5000):
     return float(metric.result())
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize("name", SELECTIVE)
 @pytest.mark.parametrize("sharpness", [1.0, 20.0])
 def test_selective_metrics_are_close_to_exact(name, sharpness, rng):
@@ -71,7 +70,6 @@ def detection_data(kind, rng, n=20000):
     return labels, scores.astype(np.float32)
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize("name", DETECTION)
 @pytest.mark.parametrize(
     "kind",
@@ -130,7 +128,6 @@ def largest_share(cells, weights):
     return np.max(np.bincount(cells, weights)) / np.sum(weights)
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_selective_metrics_are_within_their_bounds(kind, rng):
     n = 400
@@ -186,7 +183,6 @@ def test_the_order_within_a_cell_is_lost():
     assert fine == pytest.approx(exact, abs=0.01)
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_detection_metrics_are_within_their_bounds(kind, rng):
     n = 400

@@ -6,30 +6,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.keras import test_catalogue as harness
+from tests.keras import streams
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 DOUBLINGS = 24
 
 
-# One of each way to add up weights.
-WEIGHTED = (
-    *("ExpectedCalibrationError", "StaticCalibrationError", "BrierDecomposition"),
-    *("AdaptiveCalibrationError", "AURC", "AUROC", "BrierScore", "CRPSNormal"),
-)
-
-
-@harness.every_kernel
+@streams.every_kind
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_thousand_million_examples(row, options, weighted, rng):
-    if weighted and row.metric not in WEIGHTED:
-        pytest.skip("adds up as the metrics of WEIGHTED do")
     data = row.lattice(rng, n=100)
     weights = np.float32(0.1) * rng.integers(1, 40, 100).astype(np.float32)
     weights = weights if weighted else np.ones(100, np.float32)
     batch = [data.labels, data.predictions] + [weights] * weighted
-    metric = harness.make_for_graph(row, options)
+    metric = streams.make_for_graph(row, options)
     metric.update_state(*batch)
     for _ in range(DOUBLINGS):
         metric.merge_state([metric])
@@ -46,21 +37,21 @@ def test_a_thousand_million_examples(row, options, weighted, rng):
     assert times * len(weights) > 10**9
     data = dataclasses.replace(data, weights=weights.astype(np.float64) * times)
     expected = row.expected(row.metric_cases[0][1], data, True)
-    result = harness.value(harness.in_order(metric.result()))
+    result = streams.read(metric)
     np.testing.assert_allclose(result, expected, rtol=1e-6, atol=1e-6 * row.scale)
     if not weighted:
         state = metric.get_state()
         assert not np.any(state.arrays["hi"][0])
-        once = harness.make_for_graph(row, options)
+        once = streams.make_for_graph(row, options)
         once.update_state(*batch)
         counts = once.get_state().arrays["units"][0]
         np.testing.assert_array_equal(state.arrays["units"][0], counts * times)
 
 
-@harness.every_kernel
+@streams.every_kind
 def test_counts_up_to_two_to_the_53(row, options, rng):
     data = row.lattice(rng, n=41)
-    metric, once = (harness.make_for_graph(row, options) for _ in range(2))
+    metric, once = (streams.make_for_graph(row, options) for _ in range(2))
     once.update_state(data.labels, data.predictions)
     counts = once.get_state().arrays["units"][0]
     doublings = 53 - int(counts.max()).bit_length()
@@ -73,7 +64,7 @@ def test_counts_up_to_two_to_the_53(row, options, rng):
     assert found.max() > 2**52
     data = dataclasses.replace(data, weights=np.full(41, 2.0**doublings))
     expected = row.expected(row.metric_cases[0][1], data, True)
-    harness.assert_close(row, harness.read(metric), expected, atol=1e-6)
+    streams.assert_close(row, streams.read(metric), expected, atol=1e-6)
     metric.merge_state([metric])  # More than can be told from their neighbours.
     with pytest.warns(RuntimeWarning, match=r"more than 2\^53 examples"):
-        assert np.all(np.isnan(harness.read(metric)))
+        assert np.all(np.isnan(streams.read(metric)))

@@ -12,21 +12,21 @@ keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_decomposition_of_batches_is_that_of_the_whole(exact, rng):
+def test_decomposition_of_many_batches_in_float64(rng):
     forecasts = rng.dirichlet(np.full(5, 0.3), 3000)
     labels = np.array([rng.choice(5, p=p) for p in forecasts])
     weights = rng.uniform(size=3000)
-    metric = um.BrierDecomposition(exact=exact, dtype="float64")
-    for part in np.array_split(np.arange(3000), 37):
-        metric.update_state(labels[part], forecasts[part], weights[part])
-    name = "brier_decomposition_exact" if exact else "brier_decomposition"
-    expected = getattr(um_np, name)(
-        labels, probabilities=forecasts, sample_weight=weights
-    )
-    result = {name: float(part) for name, part in metric.result().items()}
-    assert list(result) == list(expected._fields)
-    np.testing.assert_allclose(list(result.values()), expected, atol=1e-12)
+    for exact, function in (
+        (False, um_np.brier_decomposition),
+        (True, um_np.brier_decomposition_exact),
+    ):
+        metric = um.BrierDecomposition(exact=exact, dtype="float64")
+        for part in np.array_split(np.arange(3000), 37):
+            metric.update_state(labels[part], forecasts[part], weights[part])
+        expected = function(labels, forecasts, sample_weight=weights)
+        result = {name: float(part) for name, part in metric.result().items()}
+        assert list(result) == list(expected._fields)
+        np.testing.assert_allclose(list(result.values()), expected, atol=1e-12)
 
 
 def test_decomposition_of_other_classes_raises():
@@ -44,7 +44,6 @@ def test_decomposition_of_other_classes_raises():
         fresh.merge_state([third])
 
 
-@pytest.mark.tensors
 @pytest.mark.parametrize(
     "name",
     [
@@ -66,7 +65,7 @@ def test_a_last_axis_that_only_the_graph_sees(name, rng):
         ],
     )
     update(y_true, y_pred)
-    np.testing.assert_allclose(compiled.result(), metric.result(), rtol=1e-12)
+    np.testing.assert_allclose(compiled.result(), metric.result(), rtol=1e-7)
     if name != "CRPSSamples":
         for wrong in (np.repeat(y_pred, 2, axis=1), y_pred[:, :1]):
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[\?,\d\]"):
@@ -181,26 +180,10 @@ def test_normal_distributions(rng):
         um.CRPSNormal().update_state(labels, tfd.Laplace(mean, scale))
 
 
-def test_scale_transforms(rng):
-    from scipy import special
-
-    y, x = rng.normal(size=9), rng.normal(size=[9, 2])
-    for transform, scale in (
-        ("softplus", special.softplus(x[:, 1])),
-        ("exp", np.exp(x[:, 1])),
-        ("identity", np.abs(x[:, 1])),
-        ("variance", np.sqrt(np.abs(x[:, 1]))),
-        ("log_variance", np.exp(x[:, 1] / 2)),
-    ):
-        given = np.abs(x) if transform in ("identity", "variance") else x
-        metric = um.CRPSNormal(transform)
-        metric.update_state(y, given)
-        expected = um_np.crps_normal_score(y, given[:, 0], scale).mean()
-        np.testing.assert_allclose(metric.result(), expected, rtol=1e-6)
-    with pytest.raises(ValueError, match=r"`y_pred` must be scales >= 0.*-1.0"):
-        um.CRPSNormal("identity").update_state([0.0], [[0.0, -1.0]])
-    with pytest.raises(ValueError, match=r"`y_pred` must be variances >= 0.*-1.0"):
-        um.CRPSNormal("variance").update_state([0.0], [[0.0, -1.0]])
+def test_scales_that_are_none():
+    for transform, word in (("identity", "scales"), ("variance", "variances")):
+        with pytest.raises(ValueError, match=rf"`y_pred` must be {word} >= 0.*-1.0"):
+            um.CRPSNormal(transform).update_state([0.0], [[0.0, -1.0]])
 
 
 def test_one_quantile_needs_no_axis(rng):

@@ -162,7 +162,6 @@ def test_sums_of_unknown_classes_raise(rng):
             function()
 
 
-@pytest.mark.tensors
 @every_stream
 def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     batches = parts(stream.data(rng), 4)
@@ -176,6 +175,10 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     merged = fed(stream, batches[0])  # It adds to what there is.
     merged.merge_state([metrics[1], *states[2:]])
     assert_alike(merged.get_state(), total)
+    before = merged.get_state()
+    with pytest.raises(ValueError, match="same metric and options"):
+        merged.merge_state([metrics[2], tf.keras.metrics.Mean()])
+    assert merged.get_state() == before
 
 
 def test_a_state_is_a_copy_that_cannot_change(rng):

@@ -116,8 +116,9 @@ def mirrored(seed):
     arrays = data(seed)
     with strategy.scope():
         made = metrics()
+    batches = strategy.experimental_distribute_dataset(dataset(arrays))
 
-    @tf.function
+    @tf.function(input_signature=[batches.element_spec])  # One trace for all shares.
     def step(batch):
         strategy.run(lambda batch: update(made, batch), args=(batch,))
 
@@ -126,7 +127,7 @@ def mirrored(seed):
         return strategy.run(lambda: read(made))
 
     shares = []
-    for batch in strategy.experimental_distribute_dataset(dataset(arrays)):
+    for batch in batches:
         step(batch)
         (local,) = strategy.experimental_local_results(batch["weights"])
         shares.append(len(local))
