@@ -39,14 +39,21 @@ def kernel(row):
     return row.kernel or row.metric
 
 
+def owner(row, method):
+    """Returns the class that has the method of the metric."""
+    classes = operator.attrgetter(row.metric)(um).__mro__
+    return next(each for each in classes if method in vars(each))
+
+
+def reader(row):
+    """Returns what metrics share that read their arguments in the same way."""
+    return owner(row, "update_state")
+
+
 def kind(row):
     """Returns what metrics share that keep and read their state in the same way."""
-    classes = operator.attrgetter(row.metric)(um).__mro__
-    owners = (
-        next(each for each in classes if method in vars(each))
-        for method in ("update_state", "result")
-    )
-    return (*owners, row.kernel if "bins" in kernel(row) else None)
+    bins = row.kernel if "bins" in kernel(row) else None
+    return reader(row), owner(row, "result"), bins
 
 
 def first_alike(rows, alike):
@@ -72,7 +79,8 @@ def rows_with_options(rows, alike=id):
 every_row = rows_with_options(catalogue.METRICS)
 every_kernel = rows_with_options(catalogue.METRICS, kernel)
 every_kind = rows_with_options(catalogue.METRICS, kind)
-every_classifier = rows_with_options(catalogue.CLASS_METRICS, kind)
+every_reader = rows_with_options(catalogue.METRICS, reader)
+every_classifier = rows_with_options(catalogue.CLASS_METRICS, reader)
 every_stream = pytest.mark.parametrize(
     "stream",
     [

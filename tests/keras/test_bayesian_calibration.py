@@ -126,6 +126,7 @@ def test_a_bad_batch_in_a_graph_makes_the_samples_nan():
         assert np.all(np.isnan(values))
 
 
+@pytest.mark.exhaustive
 def test_in_a_model_compiled_by_xla(rng):
     features, labels = rng.normal(size=[64, 4]), rng.integers(0, 3, 64)
     model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3, "softmax")])

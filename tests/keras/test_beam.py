@@ -49,6 +49,7 @@ def assert_equal(found, expected):
 
 
 @keras_3_only
+@pytest.mark.first(5)
 @every_stream
 def test_shards_give_the_value_of_the_whole(stream, rng):
     data = stream.data(rng)

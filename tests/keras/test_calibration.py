@@ -12,6 +12,7 @@ keras = tf.keras
 pytestmark = pytest.mark.keras
 
 
+@pytest.mark.tensors
 def test_calls_as_they_are_printed(rng):
     labels = rng.integers(0, 3, 50)
     members = rng.dirichlet(np.ones(3), [4, 50]).astype(np.float32)
@@ -41,6 +42,7 @@ def test_calls_as_they_are_printed(rng):
                 call(ensemble, labels)
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("name", ["ExpectedCalibrationError", "StaticCalibrationError"])
 def test_sums_of_bins(name, rng):
     classes, bins = 3, 4
@@ -65,6 +67,7 @@ def test_sums_of_bins(name, rng):
     assert um.StaticCalibrationError().prob_sums is None
 
 
+@pytest.mark.tensors
 def test_calibration_error_checks_its_task():
     with pytest.raises(TypeError, match="num_classes"):
         um.CalibrationError("multiclass")
@@ -81,6 +84,7 @@ def test_calibration_error_checks_its_task():
         metric.update_state([0, 1], np.full([2, 3], 1 / 3))
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("norm", ["l1", "l2", "max"])
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_calibration_error_keeps_its_convention(norm, adaptive, rng):
@@ -98,12 +102,14 @@ def test_calibration_error_keeps_its_convention(norm, adaptive, rng):
         assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.tensors
 def test_unvalidated_arguments_give_nan():
     metric = um.CalibrationError("binary", validate_args=False)
     metric.update_state([0, 7], [0.2, 0.3])
     assert np.isnan(metric.result())
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_plot_draws_the_state(adaptive, rng):
     from matplotlib import figure
@@ -125,6 +131,7 @@ def test_plot_draws_the_state(adaptive, rng):
     assert f"MCE = {float(metric.result()):.3f}" in texts
 
 
+@pytest.mark.tensors
 def test_shapes_of_binary_predictions(rng):
     p = rng.uniform(size=[6, 5]).astype(np.float32)
     labels = rng.integers(0, 2, [6, 5])
@@ -144,6 +151,7 @@ def test_shapes_of_binary_predictions(rng):
         assert float(metric.result()) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.tensors
 def test_unknown_shapes_ask_for_the_option():
     @tf.function(
         input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, 3])]
@@ -164,6 +172,7 @@ def test_predictions_of_another_number_of_classes_raise(rng):
         metric.update_state([0, 1], np.full([2, 4], 1 / 4))
 
 
+@pytest.mark.tensors
 def test_positive_class_needs_two(rng):
     metric = um.ExpectedCalibrationError(positive_class=True)
     with pytest.raises(ValueError, match="positive_class"):
@@ -216,6 +225,7 @@ def test_validation_during_fit_starts_afresh_every_epoch(rng):
     np.testing.assert_allclose(history["val_ece"], expected, atol=1e-6)
 
 
+@pytest.mark.tensors
 def test_wrong_one_hot_rows_are_not_ignored():
     metric = um.ExpectedCalibrationError(ignore_index=-1)
     with pytest.raises(ValueError, match="one-hot"):
@@ -224,6 +234,7 @@ def test_wrong_one_hot_rows_are_not_ignored():
     np.testing.assert_allclose(metric.result(), 0.25)
 
 
+@pytest.mark.tensors
 def test_options_may_be_numbers_of_numpy(rng):
     labels, probabilities = rng.integers(0, 3, 50), rng.dirichlet(np.ones(3), 50)
     for name, options in {

@@ -99,6 +99,7 @@ def test_validation_of_every_epoch(data, tmp_path):
     assert np.any(drawn[0] != drawn[2])
 
 
+@pytest.mark.tensors
 def test_diagram_is_that_of_the_predictions(data, tmp_path, monkeypatch):
     curves = {}
     draw = reliability.draw_reliability
@@ -128,6 +129,7 @@ def test_diagram_is_that_of_the_predictions(data, tmp_path, monkeypatch):
             )
 
 
+@pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
 def test_epochs_without_validation_are_those_of_training(data, tmp_path):
     model = new_model(ece(), steps_per_execution=3)
@@ -202,6 +204,7 @@ def test_several_outputs_have_the_names_of_keras(data, tmp_path):
         assert len(logs[f"calibration/{name}/diagram"]) == 1
 
 
+@pytest.mark.tensors
 def test_equal_names_are_told_apart():
     model = types.SimpleNamespace(metrics=[ece(), ece(), tf.keras.metrics.Mean()])
     found = callbacks._calibration_metrics(model)
@@ -209,6 +212,7 @@ def test_equal_names_are_told_apart():
     assert list(found.values()) == model.metrics[:2]
 
 
+@pytest.mark.tensors
 @pytest.mark.usefixtures("undrawn")
 def test_posterior_and_parts(data, tmp_path):
     posterior = um.BayesianExpectedCalibrationError(name="posterior", seed=1)
@@ -229,6 +233,7 @@ def test_posterior_and_parts(data, tmp_path):
     assert all(logs[tag][0] == value for tag, value in expected.items())
 
 
+@pytest.mark.tensors
 def test_states_and_pyplot_stay_as_they_are(data, tmp_path):
     metrics = [ece(), um.AdaptiveCalibrationError(num_classes=CLASSES)]
     model = new_model(*metrics)
@@ -248,6 +253,7 @@ def test_states_and_pyplot_stay_as_they_are(data, tmp_path):
     assert len(written(tmp_path)["calibration/ece/diagram"]) == 1
 
 
+@pytest.mark.tensors
 def test_no_classes_yet_and_an_invalid_batch(data, tmp_path):
     unknown, invalid = um.StaticCalibrationError(name="unknown"), ece("invalid")
     # A compiled update cannot raise.
@@ -292,6 +298,7 @@ def test_a_model_without_calibration_metrics_warns(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("missing", ["tensorboard", "matplotlib"])
 def test_missing_packages_name_their_extra(missing, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
@@ -301,6 +308,7 @@ def test_missing_packages_name_their_extra(missing, tmp_path, monkeypatch):
         module.ReliabilityDiagramCallback(tmp_path)
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("option", ["every", "max_images"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, None, True])
 def test_options_are_checked(option, value, tmp_path):

@@ -15,8 +15,8 @@ from tests import catalogue
 from tests.keras.streams import (
     assert_close,
     every_classifier,
-    every_kernel,
     every_kind,
+    every_reader,
     every_row,
     feed,
     first_alike,
@@ -39,19 +39,20 @@ every_case = pytest.mark.parametrize(
         for i, case in enumerate((row, *each) for each in row.metric_cases)
     ],
 )
-# By default the first of each kernel.
-every_compiled_case = pytest.mark.parametrize(
-    ("row", "options", "case"),
-    [
+
+
+def first_cases(alike):
+    """Parametrizes over all cases, by default the first of those alike."""
+    params = [
         pytest.param(
             *(row, *case),
             id=f"{row.metric}-{row.name}-{i}",
             marks=marks if i == 0 else pytest.mark.exhaustive,
         )
-        for row, marks in first_alike(catalogue.METRICS, kernel)
+        for row, marks in first_alike(catalogue.METRICS, alike)
         for i, case in enumerate(row.metric_cases)
-    ],
-)
+    ]
+    return pytest.mark.parametrize(("row", "options", "case"), params)
 
 
 @pytest.mark.tensors
@@ -63,7 +64,7 @@ def test_batches_equal_the_function_on_the_whole(row, options, case, rng):
 
 
 @pytest.mark.tensors
-@every_kernel
+@every_kind
 def test_batches_and_weights_of_any_kind(row, options, rng):
     data = row.lattice(rng)
     case = row.metric_cases[0][1]
@@ -106,7 +107,7 @@ def test_batches_and_weights_of_any_kind(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_compiled_case
+@first_cases(kind)
 def test_compiled_by_xla(row, options, case, rng):
     if row.random:
         pytest.skip("XLA draws other numbers")
@@ -125,7 +126,7 @@ def test_compiled_by_xla(row, options, case, rng):
 
 
 @pytest.mark.tensors
-@every_compiled_case
+@first_cases(kernel)
 def test_in_a_graph(row, options, case, rng):
     """One trace takes batches of any size, and bad ones, which make the result NaN."""
     data = row.lattice(rng)
@@ -170,7 +171,7 @@ def test_in_a_graph(row, options, case, rng):
 
 
 @pytest.mark.tensors
-@every_kind
+@every_reader
 def test_sizes_that_the_graph_knows_in_some_arguments(row, options, rng):
     data = row.lattice(rng, n=6)
     arrays = [data.labels, data.predictions.astype(np.float32), data.weights]
@@ -224,7 +225,7 @@ def test_labels_as_keras_users_pass_them(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_kind
+@every_reader
 def test_labels_with_a_last_axis_of_one_and_images(row, options, rng):
     data = row.lattice(rng)
     expected = row.expected(row.metric_cases[0][1], data)
@@ -260,7 +261,7 @@ def test_logits_ignored_labels_and_images(row, options, rng):
     assert_close(row, read(metric), expected, atol=1e-6)
 
 
-@every_kind
+@every_reader
 def test_masked_predictions_are_left_out(row, options, rng):
     data = row.lattice(rng)
     shape = [8, 5]
@@ -445,7 +446,7 @@ def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
         assert not np.any(read(metric))
 
 
-@every_kind
+@every_reader
 def test_mixed_precision_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
     metric = row.made(options, dtype="bfloat16")
@@ -459,7 +460,7 @@ def test_mixed_precision_keeps_the_state(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_kind
+@every_reader
 def test_bad_data_raises_and_keeps_the_state(row, options, rng):
     data = row.lattice(rng)
     metric, untouched = row.made(options), row.made(options)
@@ -507,7 +508,7 @@ def test_probabilities_are_no_logits(row, options, rng):
 
 
 @pytest.mark.tensors
-@every_kind
+@every_reader
 def test_whole_predictions_and_text(row, options, rng):
     data = row.lattice(rng)
     whole = data.predictions > 0.5

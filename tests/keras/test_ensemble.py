@@ -7,7 +7,7 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 
-pytestmark = pytest.mark.keras
+pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
 UNCERTAINTIES = {
     "PredictiveEntropy": um_np.predictive_entropy,
@@ -22,7 +22,15 @@ CROSS_ENTROPIES = {
     "GibbsCrossEntropy": um_np.gibbs_cross_entropy,
 }
 OF_MEMBERS = (*UNCERTAINTIES, *CROSS_ENTROPIES)
-every_metric_of_members = pytest.mark.parametrize("name", OF_MEMBERS)
+# By default one whose labels count, and one that has none.
+ALONE = ("MutualInformation", "GibbsCrossEntropy")
+every_metric_of_members = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ALONE else pytest.mark.exhaustive)
+        for name in OF_MEMBERS
+    ],
+)
 every_metric = pytest.mark.parametrize("name", [*OF_MEMBERS, "KnowledgeUncertainty"])
 
 
@@ -52,7 +60,6 @@ def assert_value(metric, value, rtol=1e-6):
     np.testing.assert_allclose(float(metric.result()), value, rtol=rtol)
 
 
-@pytest.mark.tensors
 @every_metric
 def test_logits_and_labels_that_are_not_used(name, rng):
     labels, predictions, weights, logits = make(name, rng)
@@ -67,7 +74,6 @@ def test_logits_and_labels_that_are_not_used(name, rng):
         metric.update_state(labels[:3], predictions)
 
 
-@pytest.mark.tensors
 @every_metric_of_members
 def test_members_on_other_axes(name, rng):
     labels, predictions, weights, _ = make(name, rng)
@@ -120,7 +126,6 @@ def test_labels_as_keras_users_pass_them(name, rng):
     assert_value(metric, np.inf)
 
 
-@pytest.mark.tensors
 def test_whole_concentrations():
     results = []
     for dtype in (np.float32, np.int64, bool):
@@ -130,7 +135,6 @@ def test_whole_concentrations():
     assert results == results[:1] * 3
 
 
-@pytest.mark.tensors
 @every_metric_of_members
 def test_probabilities_are_no_logits(name, rng):
     labels, predictions, _, logits = make(name, rng)

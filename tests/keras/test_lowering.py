@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
+from tests.keras.streams import every_kind
 
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -67,9 +68,6 @@ def parts(result):
 
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "numpy"]
-# Of each class the first row.
-METRICS = {row.metric: row for row in reversed(catalogue.METRICS)}
-every_metric = catalogue.first_of_kernel(reversed(METRICS.values()))
 
 
 def of_normal(function):
@@ -93,9 +91,8 @@ def test_functions(row, rng):
     check(lambda **tensors: parts(function(**tensors, **options)), **specs_of(arrays))
 
 
-@every_metric
-def test_metrics(row, rng):
-    options = row.metric_cases[0][0]
+@every_kind
+def test_metrics(row, options, rng):
     if "num_classes" in inspect.signature(type(row.made(options))).parameters:
         options = {"num_classes": K, **options}
     made = specs_of(vars(row.lattice(rng, N)))

@@ -129,6 +129,7 @@ def refuse(metric, *batches):
         update(*map(tf.constant, batch))
 
 
+@pytest.mark.tensors
 @every_stream
 def test_the_result_says_why_it_is_nan(stream, rng):
     metric = stream.make()
@@ -195,6 +196,7 @@ def test_every_epoch_says_it(run_eagerly):
         assert all("3 batches" in message for message in messages)
 
 
+@pytest.mark.tensors
 def test_a_metric_reads_a_model_as_its_loss_does(rng):
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(2)])
     model.compile(

@@ -91,9 +91,9 @@ def test_detection_metrics_are_close_to_exact(name, kind, rng):
         assert abs(float(metric.result()) - expected) <= float(metric.error_bound)
 
 
-BOUNDED = (
-    *("2", "3", "10", "100", "1000"),
-    *("near 0", "constant", "two-valued", "saturated", "uniform"),
+BOUNDED = (  # By default the first four.
+    *("3", "100", "constant", "saturated", "uniform"),
+    *("2", "10", "1000", "near 0", "two-valued"),
 )
 
 
@@ -128,6 +128,7 @@ def largest_share(cells, weights):
     return np.max(np.bincount(cells, weights)) / np.sum(weights)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_selective_metrics_are_within_their_bounds(kind, rng):
     n = 400
@@ -183,6 +184,7 @@ def test_the_order_within_a_cell_is_lost():
     assert fine == pytest.approx(exact, abs=0.01)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("kind", BOUNDED)
 def test_detection_metrics_are_within_their_bounds(kind, rng):
     n = 400

@@ -90,6 +90,7 @@ def check(metric, batches, value, rtol=1e-6):
         close(metric.result(), value, rtol)
 
 
+@pytest.mark.tensors
 @every_metric
 def test_one_example_and_other_axes(name, rng):
     y, y_pred = forecasts(rng)
@@ -98,6 +99,7 @@ def test_one_example_and_other_axes(name, rng):
         make(name).update_state(np.ones(3), np.ones([3, 3]))
 
 
+@pytest.mark.tensors
 @every_metric
 def test_other_precisions(name, rng):
     y, y_pred = forecasts(rng, dtype=np.float64)
@@ -118,6 +120,7 @@ VARIANCES = {
 
 
 # Every metric, and every transform.
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     ("name", "transform"),
     [
@@ -183,6 +186,7 @@ def test_what_was_saved_with_a_variance_transform(name, old, rng):
         metric.merge_state([dataclasses.replace(metric.get_state(), config=options)])
 
 
+@pytest.mark.tensors
 def test_wrong_options():
     with pytest.raises(ValueError, match="`n_bins` must be an integer of at least 1"):
         regression.ExpectedCalibrationError(n_bins=0)
@@ -191,6 +195,7 @@ def test_wrong_options():
             metric(level=95)
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize("name", ["ExpectedCalibrationError", "IntervalCoverage"])
 def test_counts_are_exact(name):
     metric = make(name)
@@ -216,6 +221,7 @@ def tfd():
     return distributions
 
 
+@pytest.mark.tensors
 @every_metric
 def test_normal_distributions(name, rng):
     y, y_pred = forecasts(rng, [6, 2])
@@ -232,6 +238,7 @@ def test_normal_distributions(name, rng):
     check(make(name), [(y, normal, weights)], value, 2e-6)
 
 
+@pytest.mark.tensors
 @every_metric
 def test_distributions_of_other_families(name, rng):
     loc, scale = np.float32(rng.normal(size=[2, 40]))
@@ -268,6 +275,7 @@ def test_distributions_of_other_families(name, rng):
         close(metric.result(), math.sqrt(np.mean(np.square(y))))
 
 
+@pytest.mark.tensors
 def test_discrete_distributions(rng):
     rates = np.float32(rng.uniform(1, 5, 30))
     y = rng.poisson(rates)
@@ -298,6 +306,7 @@ def test_discrete_distributions(rng):
             check(metric, batches, value, 3e-6)
 
 
+@pytest.mark.tensors
 def test_calibrated_discrete_distributions_are_calibrated(rng):
     # Most targets are 0, the middle of whose jump is in the interval of hardly a level.
     n = 20000
@@ -307,6 +316,7 @@ def test_calibrated_discrete_distributions_are_calibrated(rng):
     assert metric.result() < 5 * 0.5 / math.sqrt(n)
 
 
+@pytest.mark.tensors
 @every_metric
 def test_wrong_distributions(name):
     metric, normal = make(name), tfd().Normal

@@ -14,7 +14,9 @@ DOUBLINGS = 24
 
 
 @streams.every_kind
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "weighted", [pytest.param(False, marks=pytest.mark.exhaustive), True]
+)
 def test_a_thousand_million_examples(row, options, weighted, rng):
     data = row.lattice(rng, n=100)
     weights = np.float32(0.1) * rng.integers(1, 40, 100).astype(np.float32)

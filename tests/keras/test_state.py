@@ -243,6 +243,7 @@ def exact(state):
     return state.arrays["hi"].astype(np.longdouble) + state.arrays["lo"]
 
 
+@pytest.mark.tensors
 def test_pairs_add_as_one_number_of_48_bits(rng):
     hi = (rng.normal(size=[1000, 2]) * 10.0 ** rng.integers(-3, 6, [1000, 2])).astype(
         np.float32
@@ -263,6 +264,7 @@ def test_pairs_add_as_one_number_of_48_bits(rng):
         assert a + b == b + a
 
 
+@pytest.mark.tensors
 def test_integers_add_exactly_and_infinity_stays():
     total = pairs([0, 0], units=[2**53, 1]) + pairs([0, 0], units=[1, 2**60])
     assert total.arrays["units"].tolist() == [2**53 + 1, 2**60 + 1]
@@ -272,6 +274,7 @@ def test_integers_add_exactly_and_infinity_stays():
     assert pairs([largest, 0]) + pairs([largest, 0]) == pairs([np.inf, 0])
 
 
+@pytest.mark.tensors
 def test_sum_starts_with_nothing():
     state = pairs([1, 2])
     assert 0 + state == state + EMPTY == EMPTY + state == sum([state]) == state
@@ -283,6 +286,7 @@ def test_sum_starts_with_nothing():
             state + other
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -306,6 +310,7 @@ GOOD = pairs([1, 2]).arrays
 ONE, TWO = {"invalid": np.array(0)}, GOOD["hi"]
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     ("change", "word"),
     [
@@ -370,6 +375,7 @@ def archive(header, **arrays):
     return file
 
 
+@pytest.mark.tensors
 def test_the_file_is_as_documented(tmp_path):
     state = dataclasses.replace(pairs([2, -1]), config=HEADER["config"])
     assert MetricState.load(archive(HEADER, **state.arrays)) == state
@@ -391,6 +397,7 @@ def test_the_file_is_as_documented(tmp_path):
         }
 
 
+@pytest.mark.tensors
 def test_equal_states_make_equal_files(rng, tmp_path):
     state = filled(rng)
     config = dict(reversed(state.config.items()))
@@ -402,6 +409,7 @@ def test_equal_states_make_equal_files(rng, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+@pytest.mark.tensors
 @pytest.mark.parametrize(
     ("header", "change", "word"),
     [
@@ -428,6 +436,7 @@ def test_other_files_raise(header, change, word):
         MetricState.load(archive(header, **{**GOOD, **change}))
 
 
+@pytest.mark.tensors
 def test_files_of_something_else_raise(tmp_path, rng):
     file = io.BytesIO()
     np.save(file, np.zeros(3))
@@ -438,6 +447,7 @@ def test_files_of_something_else_raise(tmp_path, rng):
         MetricState.load(tmp_path / "absent")
 
 
+@pytest.mark.tensors
 def test_damaged_files_raise_or_hold_the_state(rng):
     state = filled(rng)
     file = io.BytesIO()
@@ -509,6 +519,7 @@ def test_options_take_no_more_memory_than_the_arrays(metric, config, classes, em
             metric.set_state(state)
 
 
+@pytest.mark.tensors
 def test_states_need_no_tensorflow(rng, tmp_path):
     state = filled(rng)
     state.save(tmp_path / "state")
@@ -566,6 +577,7 @@ def test_graphs_of_many_class_counts_are_not_kept():
     assert graph(11) is last
 
 
+@pytest.mark.tensors
 def test_an_interrupt_leaves_no_bound_behind():
     bounded = states.bounded_by(um.Accuracy().get_state())
     bounded.__enter__()

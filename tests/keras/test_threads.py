@@ -9,7 +9,7 @@ from tests.keras.streams import STREAMS, parts
 
 pytestmark = pytest.mark.keras
 
-THREADS, BATCHES, RUNS = 8, 3, 25
+THREADS, BATCHES, RUNS = 8, 3, 15
 # Their state is made by the first batch; the others make it when they are made.
 LAZY = (
     *("StaticCalibrationError", "AdaptiveCalibrationError", "BrierDecomposition"),
@@ -18,7 +18,7 @@ LAZY = (
 
 
 @pytest.mark.parametrize("name", [*LAZY, "ExpectedCalibrationError", "BrierScore"])
-@pytest.mark.first(3)
+@pytest.mark.first(2)
 def test_threads_share_a_fresh_metric(name, rng):
     stream = STREAMS[name]
     assert (name in LAZY) == (len(stream.make().get_state().arrays) == 1)
