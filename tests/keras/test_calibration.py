@@ -207,24 +207,6 @@ def test_a_sigmoid_model_and_one_hot_labels_in_compile(rng):
     assert logs["sce"] == pytest.approx(um_np.sce(classes, probabilities), abs=1e-6)
 
 
-def test_validation_during_fit_starts_afresh_every_epoch(rng):
-    features = rng.normal(size=[60, 3]).astype(np.float32)
-    labels = rng.integers(0, 3, 60)
-    inputs = keras.Input([3])
-    model = keras.Model(inputs, keras.layers.Dense(3, activation="softmax")(inputs))
-    model.compile(
-        keras.optimizers.SGD(0.0),
-        "sparse_categorical_crossentropy",
-        metrics=[um.ExpectedCalibrationError(name="ece")],
-    )
-    history = model.fit(
-        features, labels, epochs=3, validation_data=(features, labels), verbose=0
-    ).history
-    expected = um_np.ece(labels, model.predict(features, verbose=0))
-    np.testing.assert_allclose(history["ece"], expected, atol=1e-6)
-    np.testing.assert_allclose(history["val_ece"], expected, atol=1e-6)
-
-
 @pytest.mark.tensors
 def test_wrong_one_hot_rows_are_not_ignored():
     metric = um.ExpectedCalibrationError(ignore_index=-1)
