@@ -50,10 +50,14 @@ def reader(row):
     return owner(row, "update_state")
 
 
+def holder(row):
+    """Returns what metrics share that read their state in the same way."""
+    return owner(row, "result")
+
+
 def kind(row):
-    """Returns what metrics share that keep and read their state in the same way."""
-    bins = row.kernel if "bins" in kernel(row) else None
-    return reader(row), owner(row, "result"), bins
+    """Returns what metrics share in both."""
+    return reader(row), holder(row), row.kernel if "bins" in kernel(row) else None
 
 
 def first_alike(rows, alike):
@@ -79,6 +83,7 @@ def rows_with_options(rows, alike=id):
 every_row = rows_with_options(catalogue.METRICS)
 every_kernel = rows_with_options(catalogue.METRICS, kernel)
 every_kind = rows_with_options(catalogue.METRICS, kind)
+every_holder = rows_with_options(catalogue.METRICS, holder)
 every_reader = rows_with_options(catalogue.METRICS, reader)
 every_classifier = rows_with_options(catalogue.CLASS_METRICS, reader)
 every_stream = pytest.mark.parametrize(

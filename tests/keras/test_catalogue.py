@@ -20,6 +20,7 @@ from tests.keras.streams import (
     every_row,
     feed,
     first_alike,
+    holder,
     in_order,
     kernel,
     kind,
@@ -380,11 +381,11 @@ GROUPS = [
 
 
 def groups(of_all):
-    """Parametrizes over metrics of the same data, by default the first of each kind,
-    in the exhaustive run the first of each of `of_all`.
+    """Parametrizes over metrics of the same data, by default the first of each way to
+    read a state, in the exhaustive run the first of each of `of_all`.
     """
-    params = []
-    for name, each, marks in (("", kind, ()), ("-all", of_all, pytest.mark.exhaustive)):
+    params, exhaustive = [], pytest.mark.exhaustive
+    for name, each, marks in (("", holder, ()), ("-all", of_all, exhaustive)):
         firsts = [
             row for row, again in first_alike(catalogue.METRICS, each) if not again
         ]

@@ -124,7 +124,7 @@ def test_interrupted_first_update_makes_the_state_or_not(name, rng):
 
 @pytest.mark.parametrize("name", ["StaticCalibrationError", "BrierScore"])
 @pytest.mark.parametrize("change", ["reset", "set", "set first", "set none", "merge"])
-@pytest.mark.first(3)
+@pytest.mark.first(2)
 def test_interrupted_changes_of_the_state(name, change, rng):
     data = catalogue.lattice(rng, 8)
     weighted = getattr(um, name)()

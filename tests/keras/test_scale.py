@@ -50,7 +50,7 @@ def test_a_thousand_million_examples(row, options, weighted, rng):
         np.testing.assert_array_equal(state.arrays["units"][0], counts * times)
 
 
-@streams.every_kind
+@streams.every_holder
 def test_counts_up_to_two_to_the_53(row, options, rng):
     data = row.lattice(rng, n=41)
     metric, once = (streams.make_for_graph(row, options) for _ in range(2))
