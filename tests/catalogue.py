@@ -1381,12 +1381,3 @@ every_real_row = pytest.mark.parametrize("row", REAL_ROWS, ids=lambda row: row.n
 
 TWINS = tuple(row for row in CALLABLES if row.half is None)
 every_twin = pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
-
-
-def metric_cases():
-    """Returns (row, class options, function options, id) of every Keras class."""
-    return [
-        (row, *case, f"{row.metric}-{row.name}-{i}")
-        for row in METRICS
-        for i, case in enumerate(row.metric_cases)
-    ]

@@ -81,7 +81,6 @@ def rows_with_options(rows, alike=id):
 
 
 every_row = rows_with_options(catalogue.METRICS)
-every_kernel = rows_with_options(catalogue.METRICS, kernel)
 every_kind = rows_with_options(catalogue.METRICS, kind)
 every_holder = rows_with_options(catalogue.METRICS, holder)
 every_reader = rows_with_options(catalogue.METRICS, reader)

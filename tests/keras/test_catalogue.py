@@ -23,9 +23,10 @@ from tests.keras.streams import (
     holder,
     in_order,
     kernel,
-    kind,
     make_for_graph,
+    parts,
     read,
+    reader,
     value,
 )
 
@@ -108,7 +109,7 @@ def test_batches_and_weights_of_any_kind(row, options, rng):
 
 
 @pytest.mark.tensors
-@first_cases(kind)
+@first_cases(reader)
 def test_compiled_by_xla(row, options, case, rng):
     if row.random:
         pytest.skip("XLA draws other numbers")
@@ -116,11 +117,12 @@ def test_compiled_by_xla(row, options, case, rng):
     metric = make_for_graph(row, options)
 
     @tf.function(jit_compile=True)
-    def update(*batch):
+    def step(*batch):
         metric.update_state(*batch)
+        return metric.result()
 
-    feed(metric, data, 2, True, lambda *batch: update(*map(tf.constant, batch)))
-    result = tf.function(metric.result, jit_compile=True)()
+    for batch in parts(data, 2):
+        result = step(*map(tf.constant, batch))
     if isinstance(result, dict):  # A graph sorts the keys.
         result = {name: result[name] for name in metric.result()}
     assert_close(row, value(result), row.expected(case, data, True))
@@ -356,8 +358,8 @@ def check_evaluation(rows, jit_compile, rng, path=None):
         result = expected(row, labels, predictions, weights)
         if isinstance(result, dict):  # Keras 3 puts the parts themselves in the logs.
             found = logs.get(f"weighted{i}", logs)
-            for part, value in result.items():
-                assert_close(row, float(found[part]), float(value), atol=1e-6)
+            for name, part in result.items():
+                assert_close(row, float(found[name]), float(part), atol=1e-6)
         else:
             assert_close(row, logs[f"weighted{i}"], float(result), atol=1e-6)
     for i, row in scalars[::4]:
@@ -437,11 +439,11 @@ def test_two_replicas_give_the_value_of_one(rows, strategy, rng):
         return [tf.nest.flatten(in_order(metric.result())) for metric in metrics]
 
     inside = strategy.run(results)
-    for row, metric, parts in zip(rows, metrics, inside, strict=True):
+    for row, metric, numbers in zip(rows, metrics, inside, strict=True):
         expected = row.expected(row.metric_cases[0][1], data, True)
         assert_close(row, read(metric), expected)
-        parts = [strategy.experimental_local_results(part) for part in parts]
-        for of_replica in zip(*parts, strict=True):
+        local = map(strategy.experimental_local_results, numbers)
+        for of_replica in zip(*local, strict=True):
             assert_close(row, value(of_replica), expected)
         metric.reset_state()
         assert not np.any(read(metric))
