@@ -11,7 +11,6 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue, references
 from tests.catalogue import (
-    every_bad,
     every_case,
     every_row,
     every_twin,
@@ -71,7 +70,9 @@ def test_halves_agree_in_every_form_of_the_arguments(row, dtype, count, request)
     first = request.config.getoption("--seed") * 1000
     count = 1 if getattr(row, "slow", False) else count
     for seed in range(first, first + count):
-        problem = functions.check_good(row, seed, dtype, graph=seed % 10 == first % 10)
+        # By default of float64: those of float32 are compiled by XLA below.
+        graph = seed % 10 == first % 10 and (dtype == np.float64 or count > 10)
+        problem = functions.check_good(row, seed, dtype, graph=graph)
         assert problem is None, seed
 
 
@@ -154,15 +155,11 @@ def test_half_precision_bins_agree(row, case, rng):
         )
 
 
-def compiled(row, cases, arguments, jit_compile, weighted):
-    """Runs the function in a graph with a batch size unknown to it, or under XLA; once
-    for each case, all compiled at once.
-    """
-    names = ["labels", "probabilities"] + ["sample_weight"] * weighted
+def in_graph(row, cases, jit_compile=False, signature=None):
+    """Returns a function of tensors by name that runs all the cases in one graph."""
 
-    def function(*tensors):
-        data = dict(zip(names, tensors, strict=True))
-        results = [getattr(um, row.name)(**data, **case) for case in cases]
+    def function(tensors, options):
+        results = [row.find(um)(**tensors, **options, **case) for case in cases]
         return [
             [result.counts, result.confidences, result.accuracies]
             if hasattr(result, "counts")
@@ -170,58 +167,111 @@ def compiled(row, cases, arguments, jit_compile, weighted):
             for result in results
         ]
 
-    tensors = [tf.constant(arguments[name]) for name in names]
-    signature = None
-    if not jit_compile:
-        signature = [tf.TensorSpec([None, *t.shape[1:]], t.dtype) for t in tensors]
-    run = tf.function(function, jit_compile=jit_compile, input_signature=signature)
-    for result in run(*tensors):
+    run = tf.function(
+        function, [signature, {}] if signature else None, False, jit_compile
+    )
+    return lambda tensors, **options: run(tensors, options)
+
+
+def assert_equal_numpy(row, cases, results, arguments, atol=3e-7):
+    for case, result in zip(cases, results, strict=True):
         if isinstance(result, list):
             held = (result[0] > 0) | tf.math.is_nan(result[0])
-            yield np.concatenate([part[held].numpy() for part in result])
+            value = np.concatenate([part[held].numpy() for part in result])
         else:
-            yield row.array(result)
+            value = row.array(result)
+        assert_close(row, value, numpy_value(row, case, **arguments), atol)
 
 
-@every_row
-@pytest.mark.parametrize(
-    ("dtype", "weighted"),
-    [
-        (np.float32, True),
-        # `test_halves_agree_in_every_form_of_the_arguments` has graphs of float64 too.
-        pytest.param(np.float64, False, marks=pytest.mark.exhaustive),
-        pytest.param(np.float32, False, marks=pytest.mark.exhaustive),
-        pytest.param(np.float64, True, marks=pytest.mark.exhaustive),
-    ],
-)
-def test_graph_equals_numpy(row, dtype, weighted, rng):
-    arguments = row.data(rng, dtype=dtype).arguments(weighted)
-    results = compiled(row, row.cases, arguments, False, weighted)
-    for case, result in zip(row.cases, results, strict=True):
-        expected = numpy_value(row, case, **arguments)
-        assert_close(row, result, expected, atol=ATOL[dtype])
+def assert_nan(results):
+    assert all(np.isnan(part).all() for part in tf.nest.flatten(results))
+
+
+def bad_values(row, usual):
+    """Yields data with wrong values, and options: of labels, rows of probabilities and
+    weights that one graph takes, or of other arguments.
+    """
+    for bad in set(catalogue.VALUES) & set(row.bad_data()):
+        data, _ = catalogue.bad_data(bad)
+        options = {k: data.pop(k) for k in [*data] if isinstance(data[k], int)}
+        rows = np.shape(data.get("probabilities")) == (4, 3)
+        alike = rows and data["labels"].shape == (4,)
+        alike &= not options and "labels_predicted" not in data
+        if usual == (alike and data["labels"].dtype != np.uint64):
+            yield data, options
+
+
+FLOAT64 = pytest.param(np.float64, marks=pytest.mark.exhaustive)
 
 
 @first_of_kernel(catalogue.FUNCTIONS)
-def test_xla_equals_numpy(row, rng):
-    # One weighted case of each row: compiling is slow, and the graphs are the same.
+@pytest.mark.parametrize("dtype", [np.float32, FLOAT64])
+def test_graph_equals_numpy_and_is_nan_where_values_are_wrong(row, dtype, rng):
+    arguments = row.data(rng, dtype=dtype).arguments(True)
+    # Labels of a type that may hold wrong ones, batches of any size: one trace.
+    types = dict(zip(arguments, ([None], [None, 3], [None]), strict=True))
+    types = {
+        name: tf.TensorSpec(shape, dtype if name == "probabilities" else tf.float64)
+        for name, shape in types.items()
+    }
+
+    def tensors(data):
+        return {k: tf.constant(data[k], spec.dtype) for k, spec in types.items()}
+
+    run = in_graph(row, row.cases, signature=types)
+    assert_equal_numpy(
+        row, row.cases, run(tensors(arguments)), arguments, atol=ATOL[dtype]
+    )
+    for wrong, _ in bad_values(row, usual=True):
+        assert_nan(run(tensors({"sample_weight": np.ones(4), **wrong})))
+
+
+@first_of_kernel(catalogue.FUNCTIONS)
+def test_xla_equals_numpy_and_is_nan_where_a_label_is_wrong(row, rng):
+    # One case of each row: compiling is slow, and the graphs are the same.
     arguments = row.data(rng, dtype=np.float32).arguments(True)
-    cases = row.cases[-1:] if row.slow else (row.cases[-1], row.cases[0])
-    results = compiled(row, cases, arguments, True, True)
-    for case, result in zip(cases, results, strict=True):
-        assert_close(row, result, numpy_value(row, case, **arguments), atol=3e-7)
+    labels = arguments["labels"].astype(float)
+    cases = row.cases[:1]
+    run = in_graph(row, cases, jit_compile=True)
+    tensors = {k: tf.constant(v) for k, v in {**arguments, "labels": labels}.items()}
+    assert_equal_numpy(row, cases, run(tensors), arguments)
+    labels[np.argmax(arguments["sample_weight"])] = np.nan
+    assert_nan(run({**tensors, "labels": tf.constant(labels)}))
 
 
-@every_bad
-def test_bad_data_raises_in_eager_execution(row, bad):
-    arguments, word = catalogue.bad_data(bad)
-    with pytest.raises(ValueError, match=word) as raised:
-        tensorflow_value(row, row.cases[0], **arguments)
-    with pytest.raises(ValueError, match=word) as in_numpy:
-        numpy_value(row, row.cases[0], **arguments)
-    assert "Received" in str(raised.value)
-    if bad in catalogue.VALUES:
-        assert str(raised.value) == str(in_numpy.value)
+@first_of_kernel(catalogue.FUNCTIONS)
+def test_bad_values_of_other_arguments_are_nan_in_a_graph(row):
+    run = in_graph(row, row.cases[:1])
+    for wrong, options in bad_values(row, usual=False):
+        assert_nan(run({k: tf.constant(v) for k, v in wrong.items()}, **options))
+
+
+@pytest.mark.parametrize("dynamic", [(0,), (1,), (0, 2)])
+@first_of_kernel(catalogue.FUNCTIONS)
+@pytest.mark.first(6)
+def test_sizes_that_are_static_in_some_arguments(row, dynamic, rng):
+    arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
+    tensors = {name: tf.constant(value) for name, value in arguments.items()}
+    signature = {
+        name: tf.TensorSpec([None if i in dynamic else 6, *v.shape[1:]], v.dtype)
+        for i, (name, v) in enumerate(tensors.items())
+    }
+    cases = row.cases[:1]
+    results = in_graph(row, cases, signature=signature)(tensors)
+    assert_equal_numpy(row, cases, results, arguments)
+
+
+@every_row
+def test_bad_data_raises_in_eager_execution(row):
+    for bad in row.bad_data():
+        arguments, word = catalogue.bad_data(bad)
+        with pytest.raises(ValueError, match=word) as raised:
+            tensorflow_value(row, row.cases[0], **arguments)
+        with pytest.raises(ValueError, match=word) as in_numpy:
+            numpy_value(row, row.cases[0], **arguments)
+        assert "Received" in str(raised.value)
+        if bad in catalogue.VALUES:
+            assert str(raised.value) == str(in_numpy.value)
 
 
 @every_row
@@ -234,27 +284,6 @@ def test_bad_shapes_raise_while_a_graph_is_built(row):
 
         with pytest.raises(ValueError, match=word):
             tf.function(function, autograph=False)()
-
-
-@first_of_kernel(catalogue.FUNCTIONS)
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_bad_values_are_nan_in_a_graph(row, jit_compile):
-    def flat(arguments, options):
-        result = getattr(um, row.name)(**arguments, **options, **row.cases[0])
-        if hasattr(result, "counts"):
-            return tf.concat([result.counts, result.confidences, result.accuracies], 0)
-        return tf.stack(tf.nest.flatten(result))
-
-    function = tf.function(flat, autograph=False, jit_compile=jit_compile)
-    for bad in catalogue.VALUES:
-        if bad not in row.bad_data():
-            continue
-        arguments, _ = catalogue.bad_data(bad)
-        if (jit_compile or row.slow) and bad != "label nan":
-            continue  # Compiling is slow; the graphs differ in nothing else.
-        options = {k: v for k, v in arguments.items() if isinstance(v, int)}
-        tensors = {k: tf.constant(v) for k, v in arguments.items() if k not in options}
-        assert np.all(np.isnan(function(tensors, options))), bad
 
 
 class Foreign:
@@ -278,35 +307,6 @@ def test_foreign_tensors_and_text_name_the_argument(row):
     for text in (["a", "b"], tf.constant(["a", "b"])):
         with pytest.raises(ValueError, match=r"`labels`.*np\.unique"):
             tensorflow_value(row, row.cases[0], **{**good, "labels": text})
-
-
-@first_of_kernel(catalogue.FUNCTIONS)
-def test_sizes_that_are_static_in_some_arguments(row, rng):
-    arguments = row.data(rng, n=6, dtype=np.float32).arguments(True)
-    case = row.cases[0]
-    expected = numpy_value(row, case, **arguments)
-    for dynamic in ((0,), (1,), (0, 2)):
-        signature = [
-            tf.TensorSpec([None if i in dynamic else 6, *array.shape[1:]], array.dtype)
-            for i, array in enumerate(map(tf.constant, arguments.values()))
-        ]
-
-        @tf.function(input_signature=signature, autograph=False)
-        def function(labels, probabilities, sample_weight):
-            result = getattr(um, row.name)(
-                labels, probabilities, sample_weight=sample_weight, **case
-            )
-            if hasattr(result, "counts"):
-                return [result.counts, result.confidences, result.accuracies]
-            return result
-
-        result = function(*arguments.values())
-        if isinstance(result, list):
-            held = result[0] > 0
-            result = np.concatenate([part[held].numpy() for part in result])
-        else:
-            result = row.array(result)
-        assert_close(row, result, expected, atol=3e-7)
 
 
 @every_row

@@ -1,14 +1,11 @@
 """Every score of real-valued forecasts through every sweep, in both rooms."""
 
-import functools
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import references
 from tests.catalogue import every_real_case, every_real_row
 
 ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensorflow"])
@@ -128,28 +125,6 @@ def test_float32_far_from_zero(row, case, offset, rng):
         score(um_np, row, case, arguments),
         atol=ATOL[np.float32] * (10 if "alpha" in case else 1),
     )
-
-
-@every_real_case
-def test_gradient_equals_finite_differences(row, case, rng):
-    arguments = row.make(rng, (3,))
-    # Away from the ties, where there is no derivative.
-    arguments = {k: v + 0.01 * rng.normal(size=v.shape) for k, v in arguments.items()}
-
-    def total(name, value):
-        result = getattr(um, row.name)(**{**arguments, name: value}, **case)
-        return tf.reduce_sum(tf.sin(result))
-
-    for name, value in arguments.items():
-        variable = tf.constant(value)
-        with tf.GradientTape() as tape:
-            tape.watch(variable)
-            result = total(name, variable)
-        gradient = tape.gradient(result, variable)
-        expected = references.slopes(functools.partial(total, name), value)
-        np.testing.assert_allclose(
-            gradient, expected, atol=1e-7, rtol=1e-6, err_msg=name
-        )
 
 
 def bad_shapes(row, rng):
