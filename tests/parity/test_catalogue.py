@@ -240,6 +240,7 @@ def test_xla_equals_numpy_and_is_nan_where_a_label_is_wrong(row, rng):
 
 
 @first_of_kernel(catalogue.FUNCTIONS)
+@pytest.mark.first(4)
 def test_bad_values_of_other_arguments_are_nan_in_a_graph(row):
     run = in_graph(row, row.cases[:1])
     for wrong, options in bad_values(row, usual=False):

@@ -125,34 +125,16 @@ def test_eager_equals_numpy(name, make, options, dtype, rng):
     assert_close(result, expected, TOLERANCE[dtype])
 
 
-def compiled(name, make, options, rng, jit_compile):
-    """Runs the function in a graph that does not know the number of examples, or under
-    XLA.
-    """
+@pytest.mark.parametrize(("name", "make", "options"), OTHER_PATHS)
+def test_graph_equals_numpy(name, make, options, rng):
+    """In a graph that does not know the number of examples, the first axis."""
     arrays = make(rng, np.float32)
-    specs = {}
-    for key, value in arrays.items():
-        shape = list(value.shape)
-        shape[1 if key == "probs" else 0] = None
-        specs[key] = tf.TensorSpec(shape, value.dtype)
+    specs = {k: tf.TensorSpec([None, *v.shape[1:]], v.dtype) for k, v in arrays.items()}
     run = tf.function(
-        lambda arrays: flat(getattr(um, name)(**arrays, **options)),
-        jit_compile=jit_compile,
-        input_signature=None if jit_compile else [specs],
+        lambda arrays: getattr(um, name)(**arrays, **options), input_signature=[specs]
     )
     result = run({key: tf.constant(value) for key, value in arrays.items()})
-    expected = call(um_np, name, arrays, options)
-    assert_close(np.array(result), expected)
-
-
-@pytest.mark.parametrize(("name", "make", "options"), FIRST + OTHER_PATHS)
-def test_graph_equals_numpy(name, make, options, rng):
-    compiled(name, make, options, rng, False)
-
-
-@every_first
-def test_xla_equals_numpy(name, make, options, rng):
-    compiled(name, make, options, rng, True)
+    assert_close(np.array(result), call(um_np, name, arrays, options))
 
 
 @every_first
@@ -257,45 +239,6 @@ def test_float32_divergences_of_logits_keep_their_digits(distance, rng):
     result = um.logit_kl_divergence(first, second, aggregate=False)
     np.testing.assert_allclose(result, exact, rtol=3e-6)
     assert np.all(um.logit_kl_divergence(first, first, aggregate=False) == 0)
-
-
-# What takes logits and does not change where all of a row grow by the same.
-OF_LOGITS = [
-    *("model_uncertainty", "predictive_entropy", "expected_entropy"),
-    *("mutual_information", "mean_member_uncertainty", "variation_ratio"),
-    *("ensemble_cross_entropy", "gibbs_cross_entropy", "ensemble_disagreement"),
-    *("logit_kl_divergence", "disagreement", "double_fault"),
-    *("brier_score", "negative_log_likelihood", "brier_decomposition_exact", "ece"),
-]
-
-
-@pytest.mark.parametrize("name", OF_LOGITS)
-@pytest.mark.parametrize(
-    ("dtype", "size"), [(np.float32, 2.0**23), (np.float64, 2.0**52)]
-)
-def test_large_logits_count_by_their_differences(name, dtype, size, rng):
-    # What a function loses it loses by itself: the sums of these are exact.
-    logits = rng.integers(-3, 4, size=[6, 3, 4]).astype(dtype)
-    logits[:, 2] += rng.normal(size=[6, 4]).astype(dtype)
-    shifts = np.array([[size], [-size], [0]], dtype)
-    labels = rng.integers(0, 4, size=6)
-    results = []
-    for values, room in (
-        (logits, um_np),
-        (logits + shifts, um_np),
-        (logits + shifts, um),
-    ):
-        if name in ("logit_kl_divergence", "disagreement", "double_fault"):
-            data = {"logits_1": values[:, 0], "logits_2": values[:, 2]}
-        elif name in OF_LOGITS[-4:]:
-            data = {"logits": values[:, 0]}
-        else:
-            data = {"logits": values}
-        if "cross_entropy" in name or name in ("double_fault", *OF_LOGITS[-4:]):
-            data["labels"] = labels
-        results.append(np.asarray(getattr(room, name)(**data), np.float64))
-    for result in results[1:]:
-        np.testing.assert_allclose(result, results[0], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -482,19 +425,28 @@ def test_bad_values_raise_the_message_of_numpy(name, word, arguments, options):
     assert messages[0] == messages[1]
 
 
+@functools.cache
+def traced(name, kinds, keys, jit_compile=False):
+    """Returns a function of arrays, the arguments of kind "array"; once for all bad
+    values of them.
+    """
+    position = len(kinds) - len(keys)
+
+    def function(arrays):
+        arrays = iter(arrays)
+        values = [next(arrays) if kind == "array" else kind for kind in kinds]
+        named = zip(keys, values[position:], strict=True)
+        return flat(getattr(um, name)(*values[:position], **dict(named)))
+
+    return tf.function(function, jit_compile=jit_compile, autograph=False)
+
+
 def run_in_graph(name, arguments, options, jit_compile=False):
     """Runs the function in a graph that does not know what the arrays hold."""
     given = [*arguments, *options.values()]
-    arrays = [value for value in given if isinstance(value, np.ndarray)]
-
-    def function(*tensors):
-        tensors = iter(tensors)
-        values = [next(tensors) if isinstance(x, np.ndarray) else x for x in given]
-        named = zip(options, values[len(arguments) :], strict=True)
-        return flat(getattr(um, name)(*values[: len(arguments)], **dict(named)))
-
-    run = tf.function(function, jit_compile=jit_compile, autograph=False)
-    return np.array(run(*map(tf.constant, arrays)))
+    kinds = tuple("array" if isinstance(x, np.ndarray) else x for x in given)
+    run = traced(name, kinds, tuple(options), jit_compile)
+    return np.array(run([tf.constant(x) for x in given if isinstance(x, np.ndarray)]))
 
 
 @pytest.mark.parametrize(("name", "word", "arguments", "options"), BAD_VALUES)

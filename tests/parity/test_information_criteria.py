@@ -45,15 +45,15 @@ def assert_equal(result, expected, dtype, atol=1.0):
 @QUIET
 @every_criterion
 @every_dtype
-@pytest.mark.parametrize("scale", [0.01, 1, 5, 200])
 @pytest.mark.parametrize("m", [2, 20, 21, 100, 1000])
-def test_equals_numpy(name, dtype, scale, m, rng):
-    whole = (scale * rng.normal(size=(10, m))).astype(dtype)
-    for logp in (whole, whole[:1]):  # One instance has no standard error.
-        result = TENSORFLOW[name](logp)
-        expected = NUMPY[name](logp.astype(np.float64))
-        # Cancellation is relative to the numbers that cancel.
-        assert_equal(result, expected, dtype, atol=max(1, scale**2))
+def test_equals_numpy(name, dtype, m, rng):
+    for scale in (0.01, 1, 5, 200):
+        whole = (scale * rng.normal(size=(10, m))).astype(dtype)
+        for logp in (whole, whole[:1]):  # One instance has no standard error.
+            result = TENSORFLOW[name](logp)
+            expected = NUMPY[name](logp.astype(np.float64))
+            # Cancellation is relative to the numbers that cancel.
+            assert_equal(result, expected, dtype, atol=max(1, scale**2))
 
 
 @QUIET

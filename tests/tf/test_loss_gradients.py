@@ -255,7 +255,7 @@ def scores_and_gradients(case, arguments):
 
 @pytest.fixture(scope="module")
 def results(request):
-    """Returns a function of dtype and way to run, of results by name of the case."""
+    """Returns a function of dtype and `jit_compile`, of results by name of the case."""
     seed = request.config.getoption("--seed")
 
     @functools.cache
@@ -279,10 +279,8 @@ def results(request):
         ]
 
     @functools.cache
-    def run(dtype, way):
-        function = all_of
-        if way != "eager":
-            function = tf.function(all_of, jit_compile=way == "xla")
+    def run(dtype, jit_compile=False):
+        function = tf.function(all_of, jit_compile=True) if jit_compile else all_of
         inputs = [[tf.constant(a, dtype) for a in batch] for batch in arguments()]
         outputs = function(inputs)
         return {
@@ -297,7 +295,7 @@ def results(request):
 
 @every_case
 def test_gradients_equal_finite_differences_in_both_precisions(case, results):
-    arguments, _, gradients = results("float64", "eager")[case.name]
+    arguments, _, gradients = results("float64")[case.name]
     arguments = [argument[:GENERIC] for argument in arguments]
     step = 1e-5
 
@@ -317,8 +315,8 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
             np.testing.assert_allclose(
                 gradient, slopes / (2 * step), rtol=2e-6, atol=2e-8
             )
-    _, *wide = results("float64", "eager")[case.name]
-    _, *narrow = results("float32", "eager")[case.name]
+    _, *wide = results("float64")[case.name]
+    _, *narrow = results("float32")[case.name]
     for actual, expected in zip(
         tf.nest.flatten(narrow), tf.nest.flatten(wide), strict=True
     ):
@@ -331,11 +329,11 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
 @pytest.mark.first(1)
 def test_compiled_equals_eager_and_all_is_finite(dtype, results):
     tolerance = 1e-9 if dtype == "float64" else 2e-5
-    for name, (_, scores, gradients) in results(dtype, "eager").items():
+    for name, (_, scores, gradients) in results(dtype).items():
         assert scores.dtype == dtype, name
         for values in (scores, *gradients):
             assert np.all(np.isfinite(values)), name
-        _, compiled, slopes = results(dtype, "xla")[name]
+        _, compiled, slopes = results(dtype, True)[name]
         pairs = zip((compiled, *slopes), (scores, *gradients), strict=True)
         for actual, expected in pairs:
             np.testing.assert_allclose(
