@@ -48,8 +48,9 @@ def test_eager_equals_numpy(row, case, dtype, weighted, rng):
     )
 
 
-@every_case
-def test_shortcut_through_numpy_has_the_values_of_tensors(row, case, rng, monkeypatch):
+@every_row
+def test_shortcut_through_numpy_has_the_values_of_tensors(row, rng, monkeypatch):
+    case = row.cases[-1]
     for dtype, weighted in ((np.float32, True), (np.float64, False)):
         arguments = row.data(rng, dtype=dtype).arguments(weighted)
         expected = tensorflow_value(row, case, **arguments)
@@ -84,8 +85,10 @@ def test_other_functions_compiled_by_xla(row):
     assert problem is None
 
 
-@every_case
-def test_result_has_the_precision_of_the_predictions(row, case, rng):
+@every_row
+def test_result_has_the_precision_of_the_predictions(row, rng):
+    case = row.cases[-1]
+
     def leaf(result):
         if isinstance(result, dict):
             return next(iter(result.values()))
@@ -139,9 +142,9 @@ def test_binary_equals_numpy(row, case, rng):
         )
 
 
-@every_case
-def test_half_precision_bins_agree(row, case, rng):
-    data = row.data(rng)
+@every_row
+def test_half_precision_bins_agree(row, rng):
+    data, case = row.data(rng), row.cases[-1]
     for dtype in (tf.bfloat16, tf.float16):
         probabilities = tf.cast(data.predictions, dtype)
         arguments = {"labels": data.labels, "probabilities": probabilities}

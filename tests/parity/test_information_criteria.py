@@ -47,7 +47,7 @@ def assert_equal(result, expected, dtype, atol=1.0):
 @every_dtype
 @pytest.mark.parametrize("m", [2, 20, 21, 100, 1000])
 def test_equals_numpy(name, dtype, m, rng):
-    for scale in (0.01, 1, 5, 200):
+    for scale in (0.01, 5, 200):
         whole = (scale * rng.normal(size=(10, m))).astype(dtype)
         for logp in (whole, whole[:1]):  # One instance has no standard error.
             result = TENSORFLOW[name](logp)
@@ -151,12 +151,13 @@ def test_graph_of_unknown_sizes_equals_numpy(name, dtype, rng):
             assert all(np.all(np.isnan(part)) for part in run(np.zeros(shape))[:2])
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["graph", "xla"])
+@pytest.fixture(scope="module", params=[True, False], ids=["xla", "graph"])
 def compiled(request):
     return tf.function(all_criteria, jit_compile=request.param)
 
 
 @QUIET
+@pytest.mark.first(1)
 def test_compiled_equals_numpy_and_is_nan_where_values_are_wrong(compiled, rng):
     logp = rng.normal(size=(4, 30, 2)).astype(np.float32)
     for name, result in compiled(tf.constant(logp)).items():

@@ -8,7 +8,7 @@ from uncertainty_metrics.numpy import _pairwise as numpy_pairwise
 from uncertainty_metrics.tensorflow import _pairwise
 from uncertainty_metrics.tensorflow._pairwise import pairwise_spread
 
-MODES = ("eager", "graph", "xla")
+MODES = ("eager", "xla", "graph")
 # Of the spread, not of the samples; the sum over m samples rounds more than once.
 TOLERANCE = {"float32": 1e-6, "float64": 1e-14}
 
@@ -105,6 +105,7 @@ def test_number_of_samples(rng, mode, m):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.first(2)
 def test_corners(rng, mode):
     row = rng.normal(size=7).astype(np.float32)
     permuted = tf.constant(np.stack([rng.permutation(row) for _ in range(20)]))
