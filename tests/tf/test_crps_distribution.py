@@ -219,10 +219,9 @@ def test_every_closed_form_is_compiled():
     assert known == {*FORMS, *mixed}
 
 
-@pytest.mark.parametrize(
-    "large", [False, pytest.param(True, marks=pytest.mark.exhaustive)]
-)
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", [True, False])
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.first(1)
 def test_compiled_equals_eager(large, jit_compile):
     def score(labels):
         made = {name: named(name, p) for name, p in (FORMS | OTHERS).items()}
