@@ -15,7 +15,7 @@ CASES = {"functions": 2, "losses": 2, "logits": 2}
 NAMES = [
     (kind, name)
     for kind, (names, _, every) in KINDS.items()
-    for name in list(names)[:: 4 if every >= 10 else 1]
+    for name in list(names)[:: 4 if every > 1 else 1]
 ]
 
 
