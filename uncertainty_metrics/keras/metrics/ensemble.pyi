@@ -90,6 +90,7 @@ class ExpectedEntropy(UncertaintyMetric):
     References:
       Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
       Uncertainty in Bayesian Deep Learning.
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
 
     def __init__(

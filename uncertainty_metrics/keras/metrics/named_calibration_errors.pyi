@@ -95,7 +95,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
 
     References:
       Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
-      Binning.
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
     """
 
     def __init__(
