@@ -308,7 +308,7 @@ def _forecasts(rng, shape, takes):
         "pit": rng.uniform,
     }
     made = {name: make(size=shape) for name, make in makers.items() if name in takes}
-    if "uncertainties" in made and rng.random() < 0.2:
+    if {"uncertainties", "stddevs"} <= {*takes} and rng.random() < 0.2:
         made["stddevs"] = made.pop("uncertainties")
     return {**made, **_weights(rng, shape, takes)}
 

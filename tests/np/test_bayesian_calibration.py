@@ -231,23 +231,6 @@ def test_no_evidence_is_the_prior(rng):
     assert abs(np.mean(samples) - expected) < SIGMAS * error
 
 
-def test_seeds(rng):
-    outcomes, scores = examples(rng)
-    seed = seed_of(rng)
-
-    def draw(seed):
-        return posterior(5, outcomes, scores, seed=seed)
-
-    np.testing.assert_array_equal(draw(seed), draw(seed))
-    np.testing.assert_array_equal(draw([seed, 1]), draw([seed, 1]))
-    for other in (seed + 1, [seed, 1], None):
-        assert not np.any(draw(seed) == draw(other))
-    assert not np.any(draw(None) == draw(None))
-    generator = np.random.default_rng(seed)
-    np.testing.assert_array_equal(draw(generator), draw(seed))
-    assert not np.any(draw(generator) == draw(seed))  # It went on.
-
-
 def test_draws_are_independent(rng):
     outcomes, scores = examples(rng)
     samples = posterior(5, outcomes, scores, num_ece_samples=10000, seed=seed_of(rng))

@@ -393,26 +393,6 @@ def test_bootstrap_has_the_values_of_calls(row, shape, rng):
     np.testing.assert_allclose(found[2][finite], upper, atol=1e-12)
 
 
-@pytest.mark.usefixtures("close_figures")
-@pytest.mark.parametrize("row", catalogue.PLOTS, ids=lambda row: row.name)
-def test_plots_are_drawn_where_they_are_told(row, ax, rng):
-    import matplotlib.pyplot as plt
-
-    arguments = row.draw(rng, (30,))
-    before = {name: value.copy() for name, value in arrays(arguments).items()}
-    if row.figure:
-        figure = row.find(um)(**arguments)
-        assert all(part.has_data() for part in figure.axes)
-    else:
-        assert row.find(um)(**arguments, ax=ax) is ax
-        assert ax.has_data()
-        assert not plt.get_fignums()
-        with pytest.raises((TypeError, ValueError), match="ax"):
-            row.find(um)(**arguments, ax="ax")
-    for name, value in before.items():
-        np.testing.assert_array_equal(arguments[name], value)
-
-
 @pytest.mark.parametrize("row", objects("numpy"), ids=lambda row: row.name)
 def test_objects_can_be_copied_and_sent(row, rng):
     check_copies(row.make(um, rng))

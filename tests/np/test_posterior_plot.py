@@ -11,7 +11,6 @@ from uncertainty_metrics.visualization import posterior
 
 mpl.use("Agg")
 
-import matplotlib.pyplot as plt
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -102,19 +101,6 @@ def test_same_draws_overlap_and_apart_ones_do_not(rng):
         ax = mpl_figure.Figure().subplots()
         posterior.draw_posteriors({"a": draws, "b": other}, ax=ax)
         assert texts(ax)[0].endswith(f"Overlap = {expected}")
-
-
-def test_a_new_figure_is_made_and_not_shown(monkeypatch, rng):
-    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
-    before = dict(mpl.rcParams)
-    ax = posterior.draw_posteriors({"a": rng.uniform(size=20)})
-    assert plt.get_fignums() == [ax.get_figure().number]
-    assert dict(mpl.rcParams) == before
-
-
-def test_axes_of_ones_own_leave_pyplot_alone(ax, rng):
-    posterior.draw_posteriors({"a": rng.uniform(size=20)}, ax=ax)
-    assert plt.get_fignums() == []
 
 
 def test_bad_arguments_raise(ax):

@@ -533,28 +533,6 @@ def test_images_are_drawn_with_their_pixels(rng):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_seeds(rng):
-    data = classifier(rng)
-
-    def interval(seed):
-        return um.bootstrap(um.ece, **data, num_resamples=50, seed=seed)
-
-    assert interval(1) == interval(1) != interval(2)
-    assert interval([1, 2]) == interval(np.random.default_rng([1, 2]))
-    assert interval(None) != interval(None)
-
-
-def test_nothing_else_changes(rng):
-    data = decided(rng)
-    copies = {name: np.copy(value) for name, value in data.items()}
-    state = np.random.get_state()[1].copy()  # noqa: NPY002
-    for metric in (um.ece, um.rmsce, um.sce, um.accuracy):
-        um.bootstrap(metric, **data, num_resamples=10)
-    for name, value in data.items():
-        np.testing.assert_array_equal(value, copies[name])
-    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
-
-
 def test_memory_is_that_of_a_few_resamples(rng):
     data = {
         "labels": rng.integers(0, 2, 100_000),
@@ -632,11 +610,6 @@ def test_warnings_of_a_metric_come_once():
 
 GOOD = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
 BAD_OF_ECE = [
-    ({"method": "basic"}, "`method` must be one of 'bca', 'percentile'"),
-    ({"alpha": 1}, "`alpha` must be in"),
-    ({"num_resamples": 0}, "`num_resamples` must be an integer of at least 1"),
-    ({"seed": -1}, "`seed` must be"),
-    ({"progress": 1}, "`progress` must be True or False"),
     ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
     ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
     ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
@@ -684,18 +657,6 @@ def test_models_must_have_the_same_examples(rng):
     columns = {"x": np.ones((8, 3))}, {"x": np.ones((8, 2))}
     with pytest.raises(ValueError, match="and results as `first`, 8 and 3"):
         um.bootstrap_difference(lambda x: x.mean(axis=0), *columns)
-
-
-def test_progress(capsys, rng):
-    pytest.importorskip("tqdm")
-    data = classifier(rng)
-    um.bootstrap(um.accuracy, **data, num_resamples=7, progress=True)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "bootstrap: 100%" in printed.err
-    assert "7/7" in printed.err
-    um.bootstrap(um.accuracy, **data, num_resamples=7)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_progress_needs_tqdm(monkeypatch):

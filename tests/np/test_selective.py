@@ -159,20 +159,3 @@ def test_accuracy_of_one_probability():
     assert selective.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)
     logits = {"logits": [-1, -1, 3], "ignore_index": 255}
     assert selective.accuracy([0, 1, 255], **logits) == 0.5
-
-
-GOOD = {"confidences": [0.9, 0.4, 0.6], "correct": [1, 0, 1]}
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "values", "expected"),
-    [
-        ("coverage_at_risk", "risk", (-0.1, 1.01), r"in \[0, 1\]"),
-        ("risk_at_coverage", "coverage", (0, -1, 1.01), r"in \(0, 1\]"),
-        ("oracle_collaborative_accuracy", "fraction", (-0.1, 1.01), r"in \[0, 1\]"),
-    ],
-)
-def test_bad_options_raise(name, option, values, expected):
-    for value in (*values, np.nan, None, "half", [0.1, 0.2]):
-        with pytest.raises(ValueError, match=f"`{option}` must be {expected}"):
-            call(name, **GOOD, **{option: value})

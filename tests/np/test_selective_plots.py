@@ -115,12 +115,6 @@ def test_ignored_examples_are_left_out(rng):
     np.testing.assert_array_equal(curve, expected)
 
 
-@pytest.mark.parametrize("thresholds", [[], 0.5, [[0.5]], [np.nan], [np.inf]])
-def test_bad_thresholds_raise(thresholds):
-    with pytest.raises(ValueError, match="`thresholds` must be"):
-        plots.accuracy_confidence_curve([0], [0.2], thresholds=thresholds)
-
-
 # Rejection.
 
 
@@ -450,22 +444,6 @@ def test_thresholds_that_nothing_reaches_are_drawn(ax):
     plots.accuracy_confidence_diagram([0], [0.2], thresholds=[0.9, 1.0], ax=ax)
     low, high = ax.get_ylim()
     assert low < 0 < 1 < high
-
-
-@pytest.mark.parametrize("draw", DIAGRAMS)
-def test_a_new_figure_is_made_and_not_shown(draw, monkeypatch, rng):
-    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
-    before = dict(mpl.rcParams)
-    labels, logits = classifier(rng)
-    ax = draw(labels, logits={"a": logits, "b": -logits})
-    figure = ax.get_figure()
-    assert plt.get_fignums() == [figure.number]
-    assert dict(mpl.rcParams) == before
-    figure.draw_without_rendering()
-    # The legend is beside the Axes, and so covers nothing.
-    (beside,) = figure.legends
-    assert ax.get_legend() is None
-    assert not beside.get_window_extent().overlaps(ax.get_window_extent())
 
 
 @pytest.mark.parametrize("draw", DIAGRAMS)

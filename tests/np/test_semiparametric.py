@@ -301,45 +301,6 @@ def test_alpha_scales_the_interval(rng):
 
 
 @every_kind
-def test_forms_of_the_same_data(kind, rng):
-    probs, labels = squares(rng, 60)
-    probs = probs.astype(np.float32)
-    options = {"hyperparam_attempts": 3, **kind}
-    expected = um.spce_conf_int(probs.astype(np.float64), labels, **options)
-    assert all(type(value) is float for value in expected)
-    for p, y in (
-        (probs, labels.astype(int)),
-        (probs, labels.astype(np.float32)),
-        (probs[:, None], labels),
-        (probs, labels[:, None]),
-        (probs.tolist(), labels.tolist()),
-        (probs[::-1][::-1], labels.astype(np.uint8)),
-    ):
-        assert um.spce_conf_int(p, y, **options) == expected
-
-
-@every_kind
-def test_inputs_and_global_state_are_left_alone(kind, rng):
-    probs, labels = squares(rng, 60)
-    labels = labels.astype(float)
-    before = probs.copy(), labels.copy()
-    probs.flags.writeable = labels.flags.writeable = False
-    np.random.seed(3)  # noqa: NPY002
-    state = np.random.get_state()[1].copy()  # noqa: NPY002
-    options = {"hyperparam_attempts": 3, **kind}
-    first = um.spce_conf_int(probs, labels, **options)
-    np.random.uniform(size=5)  # noqa: NPY002
-    um.spce(*squares(rng, 40), **options)
-    assert um.spce_conf_int(probs, labels, **options) == first
-    np.testing.assert_array_equal(probs, before[0])
-    np.testing.assert_array_equal(labels, before[1])
-    np.random.seed(3)  # noqa: NPY002
-    np.testing.assert_array_equal(state, np.random.get_state()[1])  # noqa: NPY002
-    assert um.spce_conf_int(probs, labels, **options, seed=8) != first
-    assert um.spce(probs, labels, **options, seed=None) >= 0
-
-
-@every_kind
 def test_corner_data(kind, rng):
     coins = np.arange(400) % 2
     same = um.spce_conf_int(np.full(400, 0.1), coins, **kind)
@@ -392,15 +353,6 @@ def test_bootstrap_size_is_deprecated(rng):
         assert value == call()
 
 
-def test_progress(rng, capsys):
-    pytest.importorskip("tqdm")
-    probs, labels = squares(rng, 30)
-    quiet = um.spce(probs, labels, hyperparam_attempts=3)
-    assert capsys.readouterr() == ("", "")
-    assert um.spce(probs, labels, hyperparam_attempts=3, progress=True) == quiet
-    assert "3/3" in capsys.readouterr().err
-
-
 GOOD = {"probs": [0.1, 0.4, 0.6, 0.9], "labels": [0, 1, 0, 1], "folds": 2}
 
 
@@ -411,38 +363,13 @@ GOOD = {"probs": [0.1, 0.4, 0.6, 0.9], "labels": [0, 1, 0, 1], "folds": 2}
         ({"probs": 0.3, "labels": 1}, "`probs`"),
         ({"probs": [0.1, 0.4, 0.6]}, "`labels` must be of the shape of `probs`"),
         ({"labels": [[0, 1], [0, 1]]}, "`labels` must be of the shape"),
-        ({"probs": [], "labels": []}, "at least one example"),
         ({"probs": [0.1, 0.4, 0.6, 1.5]}, r"`probs` must be in \[0, 1\].*1.5 at \[3\]"),
         ({"probs": [0.1, -0.4, 0.6, 0.5]}, r"`probs` must be in \[0, 1\]"),
-        ({"probs": [0.1, np.nan, 0.6, 0.5]}, r"`probs` must be in \[0, 1\].*nan"),
-        ({"probs": [0.1, 0.4, [0.6], 0.5]}, "`probs`"),
         ({"labels": [0, 1, 2, 1]}, "`labels` must be 0 or 1"),
-        ({"labels": [0, 1, np.nan, 1]}, "`labels` must be 0 or 1"),
         ({"labels": [0, 1, -1, 1]}, "`labels` must be 0 or 1"),
         ({"probs": [0, 1, 0, 1], "labels": [0.1, 0.4, 0.6, 0.9]}, r"\(probs, labels\)"),
         ({"probs": [0, 1, 0, 1], "labels": [0, 1, 2, 1]}, "`labels` must be 0 or 1"),
         ({"folds": 5}, "`folds` must be at least 2 and at most 4"),
-        ({"folds": 1}, "`folds`"),
-        ({"folds": 2.5}, "`folds`"),
-        ({"weights": "equal"}, "'constant', 'relative', 'chi'"),
-        ({"weights": None}, "'constant', 'relative', 'chi'"),
-        ({"smoothing": "bins"}, "'kernel', 'spline'"),
-        ({"weight_trunc": 0}, "`weight_trunc`"),
-        ({"weight_trunc": np.nan}, "`weight_trunc`"),
-        ({"orthogonal": "no"}, "`orthogonal`"),
-        ({"normalize": 1}, "`normalize`"),
-        ({"progress": None}, "`progress`"),
-        ({"hyperparam_attempts": 0}, "`hyperparam_attempts`"),
-        ({"hyperparam_range": []}, "`hyperparam_range`"),
-        ({"hyperparam_range": [1.0, -1.0]}, "`hyperparam_range`"),
-        ({"hyperparam_range": [1.0, np.inf]}, "`hyperparam_range`"),
-        ({"default_hyperparam_range": (0.2, 0.1)}, "`default_hyperparam_range`"),
-        ({"default_hyperparam_range": (0.1,)}, "`default_hyperparam_range`"),
-        ({"default_hyperparam_range": (-0.1, 0.1)}, "`default_hyperparam_range`"),
-        ({"seed": -1}, "`seed`"),
-        ({"alpha": 0}, "`alpha`"),
-        ({"alpha": 1.0}, "`alpha`"),
-        ({"alpha": np.nan}, "`alpha`"),
     ],
 )
 def test_bad_input_raises(bad, words):
@@ -450,14 +377,5 @@ def test_bad_input_raises(bad, words):
     with pytest.raises(ValueError, match=words) as raised:
         um.spce_conf_int(**arguments)
     assert "Received" in str(raised.value)
-    if "alpha" not in bad:
-        with pytest.raises(ValueError, match=words):
-            um.spce(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("name", "error"), [("probs", TypeError), ("labels", ValueError)]
-)
-def test_text_is_no_number(name, error):
-    with pytest.raises(error, match=f"`{name}` must .* numbers.*text"):
-        um.spce(**{**GOOD, name: ["a", "b", "c", "d"]})
+    with pytest.raises(ValueError, match=words):
+        um.spce(**arguments)

@@ -100,7 +100,11 @@ def loaded_after(statement):
     ("statement", "absent"),
     [
         ("import uncertainty_metrics; dir(uncertainty_metrics)", ("numpy",)),
-        ("import uncertainty_metrics.numpy as um; um.ece([0, 1], [.2, .7])", ()),
+        (
+            "import uncertainty_metrics.numpy as um; um.ece([0, 1], [.2, .7]);"
+            "um.reliability_curve([0, 1], [.2, .9]); um.reliability_diagram",
+            (),
+        ),
         ("import uncertainty_metrics as um; um.numpy.ece([0, 1], [.2, .7])", ()),
     ],
 )

@@ -116,6 +116,7 @@ def rank_folds(probs: np.ndarray, folds: int, rng: np.random.Generator) -> np.nd
     The strata are neighbours in the ranks of the probabilities. By the outcomes the
     folds would depend on each other.
     """
+    _checks.positive_integer("folds", folds)
     ranks = np.argsort(np.argsort(probs, kind="stable"))
     return fold_numbers(ranks // folds, folds, rng)
 

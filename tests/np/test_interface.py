@@ -1,0 +1,263 @@
+"""What functions have in common: forms of arrays, seeds, progress, bad options."""
+
+import math
+import pickle
+import re
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import figure as mpl_figure
+from matplotlib import pyplot as plt
+
+import uncertainty_metrics.numpy as um
+from tests import catalogue
+from tests.fuzz.outcomes import flat
+
+pytestmark = pytest.mark.usefixtures("close_figures")
+
+ROWS = [
+    row for row in (*catalogue.CALLABLES, *catalogue.PLOTS) if row.half != "tensorflow"
+]
+
+
+def every(rows):
+    return pytest.mark.parametrize("row", list(rows), ids=lambda row: row.name)
+
+
+def that_take(*options):
+    """Parametrizes over the functions, but not the plots, with any of the options."""
+    return every(
+        row
+        for row in ROWS
+        if row not in catalogue.PLOTS and any(map(row.takes, options))
+    )
+
+
+def value(row, arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Advice on few data.
+        return flat(row.find(um)(**arguments))
+
+
+def arrays(arguments):
+    return {k: v for k, v in arguments.items() if isinstance(v, np.ndarray)}
+
+
+def frozen(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+FORMS = {
+    "lists": lambda a: a.tolist(),
+    "big-endian": lambda a: a.astype(a.dtype.newbyteorder(">")),
+    "Fortran": np.asfortranarray,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2] if a.ndim else a,
+    "read-only": frozen,
+}
+
+
+@that_take(*(name for row in ROWS for name in row.parameters))
+def test_forms_of_the_same_arrays(row, rng):
+    arguments = row.draw(rng, (20,))
+    if row.takes("seed"):
+        arguments["seed"] = 3
+    expected = value(row, arguments)
+    for form, change in FORMS.items():
+        given = arguments | {k: change(v) for k, v in arrays(arguments).items()}
+        np.testing.assert_allclose(value(row, given), expected, 1e-12, err_msg=form)
+    # Labels and outcomes are numbers of any type.
+    for dtype in (np.uint8, np.float32):
+        integers = {k: v for k, v in arrays(arguments).items() if v.dtype.kind == "i"}
+        given = {k: v.astype(dtype) for k, v in integers.items()}
+        np.testing.assert_array_equal(value(row, arguments | given), expected)
+
+
+@every(
+    row
+    for row in ROWS
+    # The first may be infinite, the second a p-value that many seeds have.
+    if row.takes("seed")
+    and row not in catalogue.PLOTS
+    and not (row.unbounded or row.name == "calibration_test")
+)
+def test_seeds(row, rng):
+    more = {"num_resamples": 50, "num_ece_samples": 50, "consistency_band": 0.9}
+    arguments = row.draw(rng, (60,))
+    arguments |= {name: option for name, option in more.items() if row.takes(name)}
+    state = np.random.get_state()[1].copy()  # noqa: NPY002
+
+    def drawn(seed):
+        return value(row, {**arguments, "seed": seed})
+
+    np.testing.assert_array_equal(drawn(7), drawn(7))
+    assert np.any(drawn(7) != drawn(8))
+    np.testing.assert_array_equal(np.random.get_state()[1], state)  # noqa: NPY002
+    np.testing.assert_array_equal(drawn([7, 1]), drawn([7, 1]))
+    assert np.any(drawn(None) != drawn(None))
+    generator = np.random.default_rng(7)
+    np.testing.assert_array_equal(drawn(generator), drawn(7))
+    assert np.any(drawn(generator) != drawn(7))  # It went on.
+
+
+@that_take("progress")
+def test_progress_is_shown_on_stderr_only_if_asked(row, rng, capfd):
+    pytest.importorskip("tqdm")
+    arguments = {**row.draw(rng, (30,)), "seed": 0}
+    quiet = value(row, arguments)
+    assert capfd.readouterr() == ("", "")
+    shown = value(row, {**arguments, "progress": True})
+    np.testing.assert_array_equal(shown, quiet)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert re.search(r"100%.* (\d+)/\1 ", err)
+
+
+FLAG = ("True or False", ("yes", 1, None))
+COUNT = ("", (0, 2.5, "x", None))
+LEVEL = (r"in \(0, 1\)", (0, 1.0, 95, math.nan, "wide", True))
+TWO = "two ascending numbers in"
+# Of each option what it must be, and what is refused.
+BAD = {
+    "num_bins": ("", (0, -1, 2.5, "x", None)),
+    "n_bins": ("an integer of at least 1", (0, 2.5, None)),
+    "num_resamples": ("an integer of at least 1", (0, -1, 2.5, None, True)),
+    "num_ece_samples": COUNT,
+    "num_repeats": ("an integer of at least 1", COUNT[1]),
+    "repeats": COUNT,
+    "hyperparam_attempts": COUNT,
+    "folds": ("", (1, 99, 2.5, None)),
+    "threshold": ("", (-0.1, 1.0, 1.5, math.nan, None, "x")),
+    "datapoints_per_bin": ("", (0, 2.5, "x")),
+    "alpha": ("in", (0, 1.0, 1.5, -1, math.nan, None, "5%")),
+    "error_bars": LEVEL,
+    "consistency_band": LEVEL,
+    "risk": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "coverage": (r"in \(0, 1\]", (0, -1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "fraction": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "tpr": (r"in \(0, 1\]", (0.0, 1.5, math.nan, None)),
+    "weight_trunc": (r"in \(0, 1\]", (0, math.nan, None)),
+    "prior_alpha": ("", (0, -1, math.nan, math.inf, "x")),
+    "seed": ("", (-1, 1.5, "a")),
+    "ignore_index": ("", (0.5, "x", math.nan)),
+    "end_time": ("a finite number > 0", (0.0, -1, math.nan, "1 year", None)),
+    "hyperparam_range": ("", ([], [0.1, 0], [math.nan], [1.0, math.inf])),
+    "default_hyperparam_range": (TWO, ((0.1, 0), 0.1, (0, 2), (0.1,), (-0.1, 0.1))),
+    "thresholds": ("", ([], 0.5, [[0.5]], [math.nan], [math.inf])),
+    "figsize": (r"\(width, height\) in inches", ((3, 0), 3, (3, 4, 5), (3, math.nan))),
+    "color": ("a matplotlib color", ("colour",)),
+    "ax": ("matplotlib Axes", (3, "ax")),
+    "binning_scheme": ("one of 'even', 'adaptive'", ("odd", None)),
+    "norm": ("one of 'l1', 'l2', 'max'", ("l3", None)),
+    "y_axis": ("one of 'accuracy', 'frequency'", ("both", None)),
+    "method": ("one of 'bca', 'percentile'", ("basic", None)),
+    "weights": ("one of 'constant', 'relative', 'chi'", ("flat", None)),
+    "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),
+    "kernel_fn": ("one of 'rbf', 'cubic'", ("box", None)),
+    "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
+    "estimator": ("one of 'fair', 'nrg', 'roll'", ("pwm", None)),
+    "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
+    "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
+    **dict.fromkeys(
+        (
+            *("max_prob", "class_conditional", "positive_class", "squared", "density"),
+            *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
+            *("show_ece", "show_correlation"),
+        ),
+        FLAG,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [
+        pytest.param(row, name, id=f"{row.name}-{name}")
+        for row in ROWS
+        for name in BAD
+        if row.takes(name)
+    ],
+)
+def test_bad_options_raise(row, name, rng):
+    arguments = row.draw(rng, (8,))
+    if name == "seed" and row.takes("consistency_band"):
+        arguments["consistency_band"] = 0.9  # Without it nothing is drawn.
+    expected, values = BAD[name]
+    for bad in values:
+        with pytest.raises(
+            ValueError, match=f"`{name}`.* must be .*{expected}"
+        ) as told:
+            value(row, {**arguments, name: bad})
+        assert "Received" in str(told.value), bad
+    assert plt.get_fignums() == []
+
+
+@every(ROWS)
+def test_what_is_no_array_of_numbers_is_named(row, rng):
+    given = arrays(arguments := row.draw(rng, (8,)))
+    for name, array in given.items():
+        nan = np.full(array.shape, np.nan)
+        for bad in (["a"] * 8, [[0.1], [0.2, 0.3]], object(), nan):
+            with pytest.raises((TypeError, ValueError), match=f"`{name}`"):
+                value(row, {**arguments, name: bad})
+        with pytest.raises(ValueError, match=f"`({'|'.join(given)})`"):
+            value(row, {**arguments, name: array[..., :0]})
+
+
+@that_take("hyperparam_range")
+def test_columns_and_narrow_numbers(row, rng):
+    arguments = {**row.draw(rng, (30,)), "seed": 0}
+    given = {
+        k: v.astype(np.float32).astype(float) for k, v in arrays(arguments).items()
+    }
+    expected = value(row, arguments | given)
+    for change in (lambda a: a.astype(np.float32), lambda a: a[:, None]):
+        changed = arguments | {k: change(v) for k, v in given.items()}
+        np.testing.assert_allclose(value(row, changed), expected, 1e-12)
+
+
+# Plots.
+
+
+@every(catalogue.PLOTS)
+def test_plots_are_drawn_where_they_are_told(row, ax, rng):
+    arguments = row.draw(rng, (30,))
+    before = {name: array.copy() for name, array in arrays(arguments).items()}
+    if not row.figure:
+        assert row.find(um)(**arguments, title="Mine", ax=ax) is ax
+        assert ax.has_data()
+        assert ax.get_title() == "Mine"
+        assert plt.get_fignums() == []
+    for name, array in before.items():
+        np.testing.assert_array_equal(arguments[name], array)
+
+
+@every(catalogue.PLOTS)
+def test_figures_of_their_own_are_made_and_not_shown(row, rng, monkeypatch):
+    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
+    before = dict(mpl.rcParams)
+    made = row.find(um)(**row.draw(rng, (30,)))
+    figure = made if row.figure else made.get_figure()
+    assert plt.get_fignums() == [figure.number]
+    assert dict(mpl.rcParams) == before
+    figure.draw_without_rendering()
+    assert all(part.has_data() for part in figure.axes)
+    if not row.figure and figure.legends:
+        # It is beside the Axes, and so covers nothing.
+        (beside,) = figure.legends
+        assert made.get_legend() is None
+        assert not beside.get_window_extent().overlaps(made.get_window_extent())
+
+
+@every(row for row in catalogue.PLOTS if not row.figure)
+@pytest.mark.parametrize("size", [(3, 2.5), (12, 9)])
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+def test_every_size_and_layout_renders(row, size, layout, rng):
+    figure = mpl_figure.Figure(figsize=size, layout=layout)
+    row.find(um)(**row.draw(rng, (30,)), ax=figure.subplots())
+    figure.draw_without_rendering()
+    again = pickle.loads(pickle.dumps(figure))
+    assert len(again.axes[0].containers) == len(figure.axes[0].containers)
