@@ -243,22 +243,29 @@ def brier_decomposition(labels, probabilities, **data):
     return np.array([parts[0], parts[1], reliability])
 
 
-def crps_normal(labels, means, stddevs):
-    """The integral of the squared difference of the distribution functions."""
+def integrated_crps(family):
+    """The integral of the squared difference of the distribution functions, of a family
+    of SciPy by location and scale.
+    """
     from scipy import integrate, stats
 
-    scores = np.empty(np.shape(labels))
-    for i in np.ndindex(scores.shape):
-        y, forecast = labels[i], stats.norm(means[i], stddevs[i])
-        options = {"epsabs": 1e-13, "epsrel": 1e-13, "limit": 200}
-        low, high = means[i] - 12 * stddevs[i], means[i] + 12 * stddevs[i]
-        below = integrate.quad(
-            lambda z, f=forecast: f.cdf(z) ** 2, min(low, y), y, **options
-        )
-        above = integrate.quad(
-            lambda z, f=forecast: f.sf(z) ** 2, y, max(high, y), **options
-        )
-        scores[i] = below[0] + above[0]
+    options = {"epsabs": 1e-13, "epsrel": 1e-13, "limit": 200}
+
+    def scores(labels, **forecasts):
+        found = np.empty(np.shape(labels))
+        for i in np.ndindex(found.shape):
+            y, (location, scale) = labels[i], (part[i] for part in forecasts.values())
+            forecast = getattr(stats, family)(location, scale)
+            low, high = location - 20 * scale, location + 20 * scale
+            found[i] = sum(
+                integrate.quad(lambda z, f=part: f(z) ** 2, *ends, **options)[0]
+                for part, *ends in (
+                    (forecast.cdf, min(low, y), y),
+                    (forecast.sf, y, max(high, y)),
+                )
+            )
+        return found
+
     return scores
 
 

@@ -13,16 +13,11 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from tests.catalogue import cases_that_take, every_bad, every_case, every_row
+from tests.catalogue import cases_that_take, each, every_bad, every_case, every_row
 from tests.fuzz import outcomes
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensorflow"]
-every_callable = pytest.mark.parametrize("row", CALLABLES, ids=lambda row: row.name)
-every_other = pytest.mark.parametrize(
-    "row",
-    [row for row in CALLABLES if row not in catalogue.FUNCTIONS],
-    ids=lambda row: row.name,
-)
+every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
 # Folds are drawn of the examples.
 WEIGHTED = [
     row
@@ -308,7 +303,7 @@ def call_flat(row, arguments):
         return outcomes.flat(row.find(um)(**arguments))
 
 
-@pytest.mark.parametrize("row", WEIGHTED, ids=lambda row: row.name)
+@each(WEIGHTED)
 def test_weights_and_masks_are_repetition(row, rng):
     left_out = ("sample_weight", "mask", "aggregate")
     arguments = {k: v for k, v in row.draw(rng, (24,)).items() if k not in left_out}
@@ -331,7 +326,7 @@ def test_weights_and_masks_are_repetition(row, rng):
         )
 
 
-@every_callable
+@each(CALLABLES)
 def test_aliases_are_the_same_object(row):
     for alias in row.aliases:
         assert operator.attrgetter(alias)(um) is row.find(um)
@@ -359,9 +354,7 @@ def averaged(result, n):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "row", [row for row in CALLABLES if row.interval], ids=lambda row: row.name
-)
+@each(row for row in CALLABLES if row.interval)
 @pytest.mark.parametrize("shape", [(23,), (23, 2)], ids=["flat", "images"])
 def test_bootstrap_has_the_values_of_calls(row, shape, rng):
     if len(shape) > 1 and {"hyperparam_range", "samples_a"} & set(row.parameters):
@@ -393,7 +386,7 @@ def test_bootstrap_has_the_values_of_calls(row, shape, rng):
     np.testing.assert_allclose(found[2][finite], upper, atol=1e-12)
 
 
-@pytest.mark.parametrize("row", objects("numpy"), ids=lambda row: row.name)
+@each(objects("numpy"))
 def test_objects_can_be_copied_and_sent(row, rng):
     check_copies(row.make(um, rng))
 

@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue
+from tests.catalogue import each, each_with
 from tests.fuzz.outcomes import flat
 
 pytestmark = pytest.mark.usefixtures("close_figures")
@@ -22,13 +23,9 @@ ROWS = [
 ]
 
 
-def every(rows):
-    return pytest.mark.parametrize("row", list(rows), ids=lambda row: row.name)
-
-
 def that_take(*options):
     """Parametrizes over the functions, but not the plots, with any of the options."""
-    return every(
+    return each(
         row
         for row in ROWS
         if row not in catalogue.PLOTS and any(map(row.takes, options))
@@ -76,7 +73,7 @@ def test_forms_of_the_same_arrays(row, rng):
         np.testing.assert_array_equal(value(row, arguments | given), expected)
 
 
-@every(
+@each(
     row
     for row in ROWS
     # The first may be infinite, the second a p-value that many seeds have.
@@ -172,15 +169,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("row", "name"),
-    [
-        pytest.param(row, name, id=f"{row.name}-{name}")
-        for row in ROWS
-        for name in BAD
-        if row.takes(name)
-    ],
-)
+@each_with("name", lambda row: [name for name in BAD if row.takes(name)], ROWS)
 def test_bad_options_raise(row, name, rng):
     arguments = row.draw(rng, (8,))
     if name == "seed" and row.takes("consistency_band"):
@@ -195,7 +184,7 @@ def test_bad_options_raise(row, name, rng):
     assert plt.get_fignums() == []
 
 
-@every(ROWS)
+@each(ROWS)
 def test_what_is_no_array_of_numbers_is_named(row, rng):
     given = arrays(arguments := row.draw(rng, (8,)))
     for name, array in given.items():
@@ -222,7 +211,7 @@ def test_columns_and_narrow_numbers(row, rng):
 # Plots.
 
 
-@every(catalogue.PLOTS)
+@each(catalogue.PLOTS)
 def test_plots_are_drawn_where_they_are_told(row, ax, rng):
     arguments = row.draw(rng, (30,))
     before = {name: array.copy() for name, array in arrays(arguments).items()}
@@ -235,7 +224,7 @@ def test_plots_are_drawn_where_they_are_told(row, ax, rng):
         np.testing.assert_array_equal(arguments[name], array)
 
 
-@every(catalogue.PLOTS)
+@each(catalogue.PLOTS)
 def test_figures_of_their_own_are_made_and_not_shown(row, rng, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("The figure was shown."))
     before = dict(mpl.rcParams)
@@ -252,7 +241,7 @@ def test_figures_of_their_own_are_made_and_not_shown(row, rng, monkeypatch):
         assert not beside.get_window_extent().overlaps(made.get_window_extent())
 
 
-@every(row for row in catalogue.PLOTS if not row.figure)
+@each(row for row in catalogue.PLOTS if not row.figure)
 @pytest.mark.parametrize("size", [(3, 2.5), (12, 9)])
 @pytest.mark.parametrize("layout", [None, "tight", "constrained"])
 def test_every_size_and_layout_renders(row, size, layout, rng):

@@ -41,6 +41,13 @@ def sure(n, skill=0.0, seed=0):
     return {"labels": right.astype(int), "probabilities": p}
 
 
+def forecasts(rng, n=200, factor=1.0, bias=0.0):
+    """Forecasts whose errors are `factor` times what they say."""
+    mean, stddev = 5 * rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
+    target = mean + stddev * (factor * rng.normal(size=n) + bias)
+    return {"mean": mean, "stddev": stddev, "target": target}
+
+
 def members(n=120, m=4, classes=3, seed=0):
     """Labels [n] and probabilities [n, m, classes]."""
     rng = np.random.default_rng(seed)

@@ -19,7 +19,9 @@ from tests.repo.reports import (
     calibrated,
     each_kind,
     examples,
+    forecasts,
     lines_of,
+    members,
     numbers,
     of_kind,
     read,
@@ -374,29 +376,13 @@ def test_much_to_draw_takes_fewer_draws():
 # Bootstrap intervals.
 
 
-def test_intervals_agree_with_closed_forms():
-    data = calibrated(1000, 0.6, 1, gap=0.2)
-    metrics = built(data)["intervals"]["metrics"]
-    labels, p = data.values()
-    wilson = stats.binomtest(int(labels.sum()), 1000).proportion_ci(method="wilson")
-    row = metrics["accuracy"]
-    assert [row["low"], row["high"]] == pytest.approx(list(wilson), abs=0.004)
-    for name, scores in (
-        ("brier_score_zero_based", 2 * (labels - p) ** 2),
-        ("negative_log_likelihood", -np.log(np.where(labels == 1, p, 1 - p))),
-    ):
-        row, error, mean = metrics[name], stats.sem(scores), np.mean(scores)
-        assert row["estimate"] == pytest.approx(mean, rel=1e-12)
-        assert row["low"] == pytest.approx(mean - 1.96 * error, abs=0.4 * error)
-        assert row["high"] == pytest.approx(mean + 1.96 * error, abs=0.4 * error)
-
-
 def test_an_example_alone_has_no_intervals():
-    one = {"labels": [1], "probabilities": [0.7]}
-    found, out = shown(one, one)
-    assert found["intervals"]["metrics"] == {}
-    assert found["comparison"]["differences"] == {}
-    assert "One example alone has no intervals." in out
+    forecast = {"mean": np.zeros(1), "stddev": np.ones(1), "target": np.ones(1)}
+    for one in (forecast, {"labels": [1], "probabilities": [0.7]}):
+        found, out = shown(one, one)
+        assert found["intervals"]["metrics"] == {}
+        assert found["comparison"]["differences"] == {}
+        assert "One example alone has no intervals." in out
     assert "from" not in out.split()
     # Nor has one that is left beside others of weight 0.
     one = {"labels": [1, 0], "probabilities": [0.7, 0.2], "sample_weight": [2, 0]}
@@ -411,13 +397,27 @@ def test_intervals_are_of_examples_whatever_their_shape(shape):
     assert built(shaped)["intervals"] == approximately(built(arrays)["intervals"])
 
 
-def test_what_weight_0_hides_is_not_read():
-    kept = np.arange(50) != 3
-    some, hidden = without(sure(50), kept, damaged=[3])
-    some["sample_weight"] = np.ones(49)
+HIDDEN = {
+    "classifier": (sure(50), [3], []),
+    "ensemble": (members(), [3], [0]),
+    "ensemble of logits": (of_kind(members(), "logits"), [3], [0]),
+    "forecasts": (forecasts(np.random.default_rng(0), 50), [3], []),
+}
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_what_weight_0_hides_is_not_read(case, recwarn):
+    arrays, damaged, infinite = HIDDEN[case]
+    given = [name for name in arrays if name not in ("labels", "target")]
+    kept = ~np.isin(np.arange(len(arrays[given[0]])), damaged + infinite)
+    some, hidden = without(arrays, kept, damaged)
+    hidden[given[0]][infinite] = np.inf
+    some["sample_weight"] = np.ones(kept.sum())
     found, expected = built(hidden), built(some)
-    for section in ("intervals", "selective_prediction"):
-        assert found[section] == expected[section]
+    for data in (found, expected):
+        del data["data"]
+    assert found == approximately(expected)
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_intervals_of_infinite_scores_are_undefined(recwarn):

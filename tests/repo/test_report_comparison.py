@@ -22,7 +22,6 @@ from tests.repo.reports import (
     shown,
     values,
     weighted_or_not,
-    without,
     words,
     write_csv,
 )
@@ -174,17 +173,6 @@ def test_ensembles_keep_the_precision_of_their_bins(dtype):
     )
     assert found["calibration"] == expected["calibration"]
     assert found["calibration"]["diagram"]["counts"][5] == 2
-
-
-@pytest.mark.parametrize("kind", ["probabilities", "logits"])
-def test_what_weight_0_hides_of_an_ensemble_is_not_read(kind, recwarn):
-    kept = ~np.isin(np.arange(120), [0, 3])
-    some, hidden = without(of_kind(members(), kind), kept, damaged=[3])
-    hidden[kind][0] = np.inf
-    found, expected = built(hidden), built(some)
-    for section in ("calibration", "selective_prediction", "ensemble"):
-        assert found[section] == approximately(expected[section])
-    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_shapes_of_ensembles():

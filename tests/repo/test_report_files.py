@@ -9,7 +9,6 @@ import pathlib
 import sys
 import time
 import tracemalloc
-import zipfile
 
 import numpy as np
 import pytest
@@ -272,21 +271,6 @@ def test_hostile_arrays(case, capsys, recwarn):
     assert len(line) < 300
     assert most < 16 * MiB
     assert [str(warning.message) for warning in recwarn] == []
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_archives_that_numpy_does_not_write(method, capsys):
-    contents = {k: saved(array) for k, array in examples(20).items()}
-    pathlib.Path("p.npz").write_bytes(archive(contents.items(), method))
-    assert "`labels`: it is compressed in a way" in fails(capsys, "p.npz")
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_arrays_that_are_there_twice(capsys):
-    contents = {k: saved(array) for k, array in examples(20).items()}
-    twice = [*contents.items(), ("labels", saved(np.zeros(20)))]
-    pathlib.Path("p.npz").write_bytes(archive(twice))
-    assert "`labels` is there twice" in fails(capsys, "p.npz")
 
 
 def test_what_is_not_used_is_not_unpacked():

@@ -12,6 +12,7 @@ from tests.repo.reports import (
     built,
     examples,
     fails,
+    forecasts,
     members,
     of_kind,
     shown,
@@ -43,19 +44,27 @@ AS_COLUMNS = {
     "probability": ("probabilities", "labels", "probability_{}"),
     "logit": ("logits", "label", "logit_{}"),
     "logit, labels": ("logits", "labels", "logit_{}"),
+    "variance": ("variance", "target", None),
+    "stddev, targets": ("stddev", "targets", None),
 }
 
 
 @pytest.mark.parametrize("case", AS_COLUMNS)
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_tables_equal_npz(case, ending):
+def test_tables_equal_npz(case, ending, rng):
     kind, label, column = AS_COLUMNS[case]
-    arrays = of_kind(examples(), kind)
-    weight = np.arange(60.0)
-    of_npz = built({**arrays, "sample_weight": weight})
-    # The columns say which class they are of, whatever their order.
-    columns = {"sample_weight": weight, label: arrays["labels"]}
-    columns |= {column.format(k): arrays[kind][:, k] for k in (2, 0, 1)}
+    weight = {"sample_weight": np.arange(60.0)}
+    if column:
+        arrays = of_kind(examples(), kind)
+        columns = {**weight, label: arrays["labels"]}
+        # The columns say which class they are of, whatever their order.
+        columns |= {column.format(k): arrays[kind][:, k] for k in (2, 0, 1)}
+    else:
+        made = forecasts(rng, 60)
+        spread = made["stddev"] ** (2 if kind == "variance" else 1)
+        arrays = {label: made["target"], kind: spread, "mean": made["mean"]}
+        columns = {**arrays, **weight}
+    of_npz = built({**arrays, **weight})
     if ending == "parquet":
         write_parquet("p.parquet", columns)
     else:
@@ -63,7 +72,7 @@ def test_tables_equal_npz(case, ending):
     of_table = built(f"p.{ending}")
     assert (of_npz.pop("source"), of_table.pop("source")) == ("a.npz", f"p.{ending}")
     assert of_table == of_npz
-    assert of_table["data"]["total_weight"] == weight.sum()
+    assert of_table["data"]["total_weight"] == weight["sample_weight"].sum()
 
 
 @pytest.mark.parametrize("column", ["probability", "logit"])
@@ -99,14 +108,10 @@ def test_rows_that_do_not_sum_to_one_are_said():
     assert found["data"]["examples"] == 4
 
 
-@pytest.mark.parametrize("kind", ["one column", "regression"])
-def test_parquet_equals_csv(kind):
+def test_parquet_equals_csv():
     labels, p = examples(classes=2, n=30).values()
     columns = {"sample_weight": np.arange(30, dtype=np.float32), "name": ["a"] * 30}
-    if kind == "one column":
-        columns |= {"labels": labels, "probability": p[:, 1]}
-    else:
-        columns |= {"target": labels, "mean": p[:, 1], "variance": p[:, 0]}
+    columns |= {"labels": labels, "probability": p[:, 1]}
     write_parquet("p.parquet", columns)
     write_csv("p.csv", columns, zip(*columns.values(), strict=True))
     of_parquet, of_csv = built("p.parquet"), built("p.csv")
@@ -210,6 +215,24 @@ BAD_NPZ = {
         "must be of a sum up to 1e+300",
     ),
 }
+FORECASTS = {"mean": np.arange(6.0), "stddev": np.ones(6), "target": np.arange(6.0)}
+BAD_FORECASTS = {
+    "no target": ({"mean": 0, "stddev": 0}, "and `target`. Received: mean, stddev"),
+    "no spread": ({"mean": 0, "target": 0}, "one of `variance` and `stddev`"),
+    "both": ({**FORECASTS, "variance": np.ones(6)}, "Received: mean, variance, stddev"),
+    "targets": (
+        {**FORECASTS, "targets": np.ones(6)},
+        "Received: mean, stddev, target",
+    ),
+    "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be variances > 0"),
+    "negative": ({**FORECASTS, "stddev": -np.ones(6)}, "must be > 0. Received: -1"),
+    "NaN mean": ({**FORECASTS, "mean": np.full(6, np.nan)}, "`mean` must"),
+    "infinite": ({**FORECASTS, "stddev": np.full(6, np.inf)}, "`stddev` must"),
+    "other lengths": ({**FORECASTS, "mean": np.ones(5)}, "mean"),
+    "letters": ({**FORECASTS, "mean": np.array(list("abcdef"))}, "must hold numbers"),
+    "nothing": ({name: np.ones(0) for name in FORECASTS}, "at least one"),
+    "their weights": ({**FORECASTS, "sample_weight": -np.ones(6)}, "finite and >= 0"),
+}
 BAD_CSV = {
     "empty": ("", "a header line and an example"),
     "no examples": ("label,p0,p1\n", "a header line and an example"),
@@ -247,7 +270,7 @@ BAD_PARQUET = {
     [
         pytest.param(ending, *bad, id=f"{ending}-{case}")
         for ending, table in (
-            ("npz", BAD_NPZ),
+            ("npz", BAD_NPZ | BAD_FORECASTS),
             ("csv", BAD_CSV),
             ("parquet", BAD_PARQUET),
         )

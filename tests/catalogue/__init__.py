@@ -1,0 +1,98 @@
+"""One row per public name: what the harness needs to put it through every sweep.
+
+A new metric gets all the sweeps from a row: agreement with its reference, NumPy
+against TensorFlow, eager against compiled, batches, weights, replicas, bad input.
+`tests/repo/test_public_names.py` fails for a public name without a row.
+
+All rows are in `CATALOGUE`. `ROWS` of class probabilities go through the sweeps of
+`test_catalogue.py` in each room; `REAL_ROWS`, scores of real-valued forecasts, and
+`DETECTION_ROWS` through those of `tests/parity/test_real_scores.py` and
+`test_detection.py`. `CALLABLES`, the functions of all kinds, are compared in both
+halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments that
+`tests/makers.py` makes of the names of their parameters. `METRICS`, `LOSSES`, `PLOTS`
+and `OBJECTS` have sweeps of their own. A new metric asks for no entry anywhere else.
+"""
+
+import pytest
+
+from tests.catalogue.classifiers import FEW_CELLS, ROWS
+from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
+from tests.catalogue.kinds import Function, ObjectRow, Public
+from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
+from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
+
+__all__ = ("FEW_CELLS", "SHAPES", "VALUES", "Data", "bad_data", "data", "lattice")
+
+CATALOGUE: tuple[Public, ...] = (
+    *(*ROWS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS),
+    *(*LOSSES, *PLOTS, *OBJECTS, *KERAS_OBJECTS),
+)
+FUNCTIONS = tuple(row for row in ROWS if row.cases)
+CALLABLES = (*FUNCTIONS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS)
+METRICS = tuple(row for row in CATALOGUE if getattr(row, "metric_cases", ()))
+CLASS_METRICS = tuple(row for row in ROWS if row.metric)
+TWINS = tuple(row for row in CALLABLES if row.half is None)
+
+
+def public_names(half: str) -> set[str]:
+    """Returns the names that a half must have, those of `regression` with a dot."""
+    names = set()
+    for row in CATALOGUE:
+        halves = ("tensorflow",)
+        if isinstance(row, ObjectRow):
+            halves = row.halves
+        elif isinstance(row, Function) and row.half != "tensorflow":
+            halves = ("numpy", "tensorflow")  # Those of NumPy alone are there as well.
+        if half in halves:
+            names |= set(row.names)
+        if half == "tensorflow":
+            names |= {getattr(row, "metric", "")} - {""}
+    return names
+
+
+def each(rows):
+    """Parametrizes over rows."""
+    return pytest.mark.parametrize("row", list(rows), ids=lambda row: row.name)
+
+
+def each_with(name, values, rows=FUNCTIONS):
+    """Parametrizes over rows and what they have many of, by its place or itself."""
+    return pytest.mark.parametrize(
+        ("row", name),
+        [
+            pytest.param(
+                *(row, value),
+                id=f"{row.name}-{value if isinstance(value, str) else i}",
+            )
+            for row in rows
+            for i, value in enumerate(values(row))
+        ],
+    )
+
+
+def cases_of(rows):
+    return each_with("case", lambda row: row.cases, rows)
+
+
+def cases_that_take(option):
+    """Parametrizes over the cases of the functions with an option."""
+    return cases_of(row for row in FUNCTIONS if row.takes(option))
+
+
+def first_of_kernel(rows):
+    """Parametrizes over rows; those of a kernel that was there before are left to the
+    exhaustive run.
+    """
+    seen, marked = set(), []
+    for row in rows:
+        again = row.kernel is not None and row.kernel in seen
+        seen.add(row.kernel)
+        marks = [pytest.mark.exhaustive] if again else []
+        marked.append(pytest.param(row, id=row.name, marks=marks))
+    return pytest.mark.parametrize("row", marked)
+
+
+every_row, every_case = each(FUNCTIONS), cases_of(FUNCTIONS)
+every_bad = each_with("bad", lambda row: row.bad_data())
+every_real_row, every_real_case = each(REAL_ROWS), cases_of(REAL_ROWS)
+every_twin = each(TWINS)

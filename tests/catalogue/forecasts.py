@@ -1,0 +1,117 @@
+"""Scores of real-valued forecasts, and of detectors."""
+
+import numpy as np
+import sklearn.metrics
+
+from tests import makers, references
+from tests.catalogue.classifiers import FEW_CELLS
+from tests.catalogue.kinds import DetectionRow, RealRow
+
+QUANTILES = (0.1, 0.5, 0.75)
+
+
+def _bad(option, *values, word=None):
+    return tuple(({option: value}, word or option) for value in values)
+
+
+_ESTIMATORS = ({}, {"estimator": "nrg"}, {"estimator": "roll"})
+_BAD_ESTIMATOR = _bad("estimator", "pwm", word="'fair', 'nrg', 'roll'")
+
+REAL_ROWS = (
+    RealRow(
+        "crps_normal_score",
+        reference=references.integrated_crps("norm"),
+        make=lambda rng, shape: {
+            "labels": 3 * rng.normal(size=shape),
+            "means": rng.normal(size=shape),
+            "stddevs": np.exp(rng.normal(size=shape)),
+        },
+        metric="CRPSNormal",
+        metric_cases=(({"scale_transform": "exp"}, {}),),
+        units=2,
+        split=lambda p: {"means": p[..., 0], "stddevs": np.exp(p[..., 1])},
+        bad_metric_options=({"scale_transform": "square"},),
+        bad_values={"stddevs": -1.0},
+    ),
+    RealRow(
+        "crps_score",
+        reference=references.crps_samples,
+        make=makers.samples,
+        cases=_ESTIMATORS,
+        tail={"predictive_samples": 1},
+        metric="CRPSSamples",
+        metric_cases=tuple(({"estimator": e},) * 2 for e in ("fair", "nrg", "roll")),
+        units=5,
+        split=lambda p: {"predictive_samples": p},
+        bad_options=_BAD_ESTIMATOR,
+        bad_metric_options=({"estimator": "pwm"},),
+    ),
+    RealRow(
+        "pinball_loss",
+        reference=references.pinball,
+        make=lambda rng, shape: {
+            "labels": rng.normal(size=shape),
+            "quantile_predictions": rng.normal(size=(*shape, 3)),
+        },
+        cases=({"quantiles": QUANTILES},),
+        tail={"quantile_predictions": 1},
+        metric="Pinball",
+        metric_cases=(({"quantiles": QUANTILES},) * 2,),
+        units=3,
+        split=lambda p: {"quantile_predictions": p},
+        bad_options=(
+            *_bad("quantiles", (0.1, 0.5, 1.0), 0.0, ()),
+            *_bad("quantiles", (0.1, 0.5), word="quantile_predictions"),
+        ),
+        bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
+    ),
+    RealRow(
+        "interval_score",
+        reference=references.interval,
+        make=lambda rng, shape: {
+            "labels": 2 * rng.normal(size=shape),
+            "lower": rng.normal(size=shape) - 1,
+            "upper": rng.normal(size=shape) + 1,
+        },
+        cases=({"alpha": 0.1}, {"alpha": 0.5}),
+        metric="IntervalScore",
+        metric_cases=(({"alpha": 0.2},) * 2,),
+        units=2,
+        split=lambda p: {"lower": p[..., 0], "upper": p[..., 1]},
+        bad_options=_bad("alpha", 0, 1.0),
+        bad_metric_options=({"alpha": -0.5},),
+    ),
+    RealRow(
+        "energy_score",
+        reference=references.energy,
+        make=makers.vectors,
+        cases=_ESTIMATORS,
+        tail={"labels": 1, "predictive_samples": 2},
+        bad_options=_BAD_ESTIMATOR,
+    ),
+)
+
+
+def _detection(name, metric, reference, cases=({},), bad=()):
+    return DetectionRow(
+        name,
+        reference=reference,
+        make=makers.scores,
+        cases=cases,
+        metric=metric,
+        metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
+        bad_options=bad,
+        bad_metric_options=({"sketch_bits": -1}, *(options for options, _ in bad)),
+        bad_values={"labels": 2.0},
+    )
+
+
+DETECTION_ROWS = (
+    _detection("auroc", "AUROC", sklearn.metrics.roc_auc_score),
+    _detection("aupr", "AUPR", sklearn.metrics.average_precision_score),
+    _detection(
+        *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr),
+        ({}, {"tpr": 0.5}, {"tpr": 1.0}),
+        _bad("tpr", 0.0, 1.5, None),
+    ),
+)

@@ -1,0 +1,473 @@
+"""The kinds of rows: what the sweeps need to know of a public name."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import operator
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import makers
+from tests.makers import NUMBERS, SHAPES, VALUES, Data, bad_data, data, lattice
+
+# Bad shapes in Keras's terms: the predictions are one argument, whatever they are.
+KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
+
+kind = dataclasses.dataclass(frozen=True, kw_only=True)
+Options = Mapping[str, Any]
+
+
+@kind
+class Public:
+    """What every row has.
+
+    Attributes:
+      name: a public name, perhaps of `regression`, in both halves.
+      aliases: other public names of the same object.
+    """
+
+    name: str = dataclasses.field(kw_only=False)
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.aliases)
+
+    def find(self, room: ModuleType) -> Any:
+        return operator.attrgetter(self.name)(room)
+
+
+@kind
+class Function(Public):
+    """What the rows of functions share.
+
+    Attributes:
+      half: "numpy" of a function that is the same object in both halves, "tensorflow"
+        of one that only tensors have; None where each half has one of its own.
+      jumps: whether the value may jump where a prediction is rounded.
+      random: whether the value is random.
+      unbounded: whether a result may be infinite or NaN; the documentation says where.
+      interval: whether the bootstrap has intervals for it.
+      kernel: functions of one kernel are the same graph with other constants, of which
+        one is compiled by default.
+      metric: name of the Keras class, if any.
+      metric_cases: options of the Keras class; for each a case of the function, both
+        with the same value for the same data.
+      bad_metric_options: options that the Keras class must refuse.
+      scale: what to compare absolute differences with.
+      sketched: whether the metric joins scores that hardly differ.
+    """
+
+    half: str | None = None
+    jumps: bool = False
+    random: bool = False
+    unbounded: bool = False
+    interval: bool = True
+    kernel: str | None = None
+    metric: str = ""
+    metric_cases: tuple[tuple[Options, Options], ...] = ()
+    bad_metric_options: tuple[Options, ...] = ()
+    scale: float = 1.0
+    sketched: bool = False
+
+    @property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        room = um if self.half == "tensorflow" else um_np
+        return inspect.signature(self.find(room)).parameters
+
+    @property
+    def options(self) -> Mapping[str, tuple]:
+        """Values of the options, good and bad ones."""
+        return {name: NUMBERS[name] for name in self.parameters if name in NUMBERS}
+
+    def takes(self, option):
+        return option in self.parameters
+
+    def made(self, options, **more):
+        """Makes the Keras metric of the row."""
+        return operator.attrgetter(self.metric)(um)(**options, **more)
+
+    def draw(self, rng, shape) -> dict[str, Any]:
+        """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
+        return makers.arguments(rng, shape, tuple(self.parameters))
+
+
+@kind
+class Swept(Function):
+    """A function with a reference.
+
+    Attributes:
+      reference: called as the function, with NumPy arrays; naive and independent.
+      cases: sets of options to run it with.
+      bad_options: options that must raise ValueError, with a word of the message.
+    """
+
+    reference: Callable[..., Any] | None = None
+    cases: tuple[Options, ...] = ({},)
+    bad_options: tuple[tuple[Options, str], ...] = ()
+
+
+def bad_keras_data(bad):
+    """Returns (y_true, y_pred, weights or None), and a word of the message."""
+    given, word = bad_data(bad)
+    word = word.replace("labels", "y_true").replace("probabilities", "y_pred")
+    return (given["labels"], given["probabilities"], given.get("sample_weight")), word
+
+
+@kind
+class Row(Swept):
+    """A function of classifier predictions, and its streaming form.
+
+    Attributes:
+      array: turns a result into a flat float array.
+      differentiable: whether gradients in the predictions are tested.
+      zeros: whether the data have probabilities of 0, where a score may be infinite.
+      scale_free: whether weights of any one scale give the same value; else only those
+        of less than 1 do.
+      slow: whether its graphs are so large that few of them are built.
+      value: the function of NumPy, unless another one says what the metric gives.
+    """
+
+    jumps: bool = True
+    array: Callable[[Any], np.ndarray] = lambda value: np.atleast_1d(np.asarray(value))
+    differentiable: bool = False
+    zeros: bool = True
+    scale_free: bool = True
+    slow: bool = False
+    value: Callable[..., Any] | None = None
+
+    outputs = (3,)
+    activation = "softmax"
+    keras_shapes = KERAS_SHAPES
+
+    def draw(self, rng, shape):
+        required = ("norm", "binning_scheme", "max_prob", "class_conditional")
+        case = {k: v for k, v in self.cases[0].items() if k in required}
+        return {**super().draw(rng, shape), **case}
+
+    def bad_data(self):
+        """Returns the names of bad data that have to do with this function."""
+        predicted = self.takes("labels_predicted")
+        return [bad for bad in SHAPES + VALUES if "predicted" not in bad or predicted]
+
+    def data(self, rng, n=40, dtype=np.float64):
+        made = data(rng, n=n, dtype=dtype)
+        if self.zeros:
+            return made
+        mixed = (0.9 * made.predictions + 0.1 / 3).astype(dtype)
+        return dataclasses.replace(made, predictions=mixed)
+
+    def labels(self, rng, n):
+        return rng.integers(0, 3, n)
+
+    def logits(self, rng, shape):
+        """Makes logits that the metric tells apart."""
+        if not self.sketched:
+            return rng.normal(size=[*shape, 3]).astype(np.float32)
+        logits = np.zeros([*shape, 3], np.float32)
+        logits[..., 0] = rng.integers(1, 80, shape) / 16  # A cell for each margin.
+        logits[..., 1] = -np.inf
+        return rng.permuted(logits, axis=-1)
+
+    def lattice(self, rng, n=40):
+        made = lattice(rng, n)
+        if self.zeros:
+            return made
+        rows = np.array([[0.5, 0.25, 0.25], [0.125, 0.25, 0.625]], np.float32)
+        rows = rng.permuted(rows[rng.integers(0, 2, n)], axis=1)
+        return dataclasses.replace(made, predictions=rows)
+
+    def expected(self, case, data, weighted=False):
+        """Returns what the metric must give after all the data, a flat array."""
+        return self.expected_of(case, **data.arguments(weighted))
+
+    def expected_of(self, case, **arguments):
+        return self.array((self.value or self.find(um_np))(**arguments, **case))
+
+    def metric_values(self):
+        """Returns the names of data that only their values make bad, for the metric."""
+        left_out = ("infinite logit", "zero weights", "swapped binary")
+        left_out += ("too heavy weights", "label beyond int64")  # Tested by functions.
+        left_out += ("probabilities as logits",)  # With an option: a test of its own.
+        left_out += ("predicted too large", "one-hot", "one-hot with logits")
+        return [bad for bad in VALUES if bad not in left_out]
+
+    def bad_keras_data(self, bad):
+        return bad_keras_data(bad)
+
+
+class Forecasts:
+    """What Keras is given of real-valued forecasts.
+
+    Attributes:
+      units: size of the last axis of the metric's `y_pred`.
+    """
+
+    units: int
+    activation = None
+    keras_shapes = KERAS_SHAPES
+    good_labels = (0.5, 1.0, -1.0, 2.0)
+
+    @property
+    def outputs(self):
+        return (self.units,)
+
+    def labels(self, rng, n):
+        return rng.normal(size=n).astype(np.float32)
+
+    def lattice(self, rng, n=40):
+        """Makes numbers that bfloat16 holds exactly."""
+
+        def draw(*shape):
+            return (rng.integers(-32, 33, shape) / 16).astype(np.float32)
+
+        weights = rng.choice([0.0, 0.5, 1.0, 2.0, 3.0], n)
+        weights[0] = 1.0
+        predictions = np.sort(draw(n, self.units), axis=1)
+        return Data(draw(n), predictions, weights)
+
+    def metric_values(self):
+        return ["label nan", "nan prediction", "negative weight", "nan weight"]
+
+    def bad_keras_data(self, bad):
+        labels = np.array(self.good_labels)
+        forecasts = np.ones([4, self.units]) / 2
+
+        def wrong(array, value):
+            array = array.copy()
+            array.reshape(-1)[2] = value
+            return array
+
+        word, change = {
+            "rank": ("y_pred", {"y_pred": forecasts[None, None]}),
+            "lengths": ("y_true", {"y_true": labels[:3]}),
+            "swapped": ("swapped|y_pred", {"y_true": forecasts, "y_pred": labels}),
+            "empty": ("y_true", {"y_true": labels[:0], "y_pred": forecasts[:0]}),
+            "ragged": ("y_true", {"y_true": [[0.0], [1.0, 2.0], [1.0]]}),
+            "label nan": ("y_true", {"y_true": wrong(labels, np.nan)}),
+            "nan prediction": ("y_pred", {"y_pred": wrong(forecasts, np.nan)}),
+            "weight shape": ("sample_weight", {"weight": np.ones(3)}),
+            "negative weight": ("sample_weight", {"weight": wrong(np.ones(4), -1)}),
+            "nan weight": ("sample_weight", {"weight": wrong(np.ones(4), np.nan)}),
+        }[bad]
+        given = {"y_true": labels, "y_pred": forecasts, "weight": None} | change
+        return tuple(given.values()), word
+
+
+@kind
+class RealRow(Forecasts, Swept):
+    """A score of real-valued forecasts, elementwise, and its streaming form.
+
+    Attributes:
+      make: makes the arguments, all but the options, of a generator and a shape.
+      tail: number of axes of each argument after those of the scores.
+      split: turns `y_pred` [..., units] into the arguments after the labels.
+      bad_values: changes of one argument to a value it must not have.
+    """
+
+    make: Callable[..., dict[str, np.ndarray]]
+    tail: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    units: int = 1
+    split: Callable[..., dict[str, np.ndarray]] | None = None
+    bad_values: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    scale: float = 10.0
+
+    def draw(self, rng, shape):
+        size = math.prod(shape)
+        made = {
+            name: value[:size].reshape((*shape, *value.shape[1:]))
+            for name, value in self.arguments(rng, (max(size, 2),)).items()
+        }
+        return {**made, **self.cases[int(rng.integers(len(self.cases)))]}
+
+    def arguments(self, rng, shape=(40,), dtype=np.float64):
+        made = self.make(rng, tuple(shape))
+        return {name: value.astype(dtype) for name, value in made.items()}
+
+    def expected(self, case, data, weighted=False):
+        forecasts = self.split(data.predictions.astype(np.float64))
+        scores = self.find(um_np)(data.labels, **forecasts, **case)
+        scores = scores.reshape(len(data.labels), -1).mean(axis=1)
+        weights = data.weights if weighted else None
+        return np.atleast_1d(np.average(scores, weights=weights))
+
+
+@kind
+class DetectionRow(RealRow):
+    """A metric of scores that tell positive examples from negative ones."""
+
+    scale: float = 1.0
+    sketched: bool = True
+    jumps: bool = True
+    kernel: str | None = "detection"
+
+    good_labels = (0.0, 1.0, 1.0, 0.0)
+
+    def labels(self, rng, n):
+        return rng.integers(0, 2, n)
+
+    def lattice(self, rng, n=40):
+        made = super().lattice(rng, n)
+        labels = rng.integers(0, 2, n)
+        labels[:2] = 0, 1
+        made.weights[:2] = 1.0
+        return dataclasses.replace(made, labels=labels)
+
+    def expected(self, case, data, weighted=False):
+        weights = data.weights if weighted else None
+        given = {"labels": data.labels, "scores": data.predictions[:, 0], **case}
+        return np.atleast_1d(self.find(um_np)(**given, sample_weight=weights))
+
+
+@kind
+class FunctionRow(Function):
+    """Any other function; its sweeps know it by its parameters alone.
+
+    Attributes:
+      make: makes the arguments, where their names do not tell what they are.
+      fixed: options that it must have.
+    """
+
+    make: Callable[..., dict[str, Any]] | None = None
+    fixed: Options = dataclasses.field(default_factory=dict)
+
+    def draw(self, rng, shape):
+        made = self.make(rng, shape) if self.make else super().draw(rng, shape)
+        return {**made, **self.fixed}
+
+
+@kind
+class MembersRow(FunctionRow):
+    """A score of each example of an ensemble, and the mean that Keras streams.
+
+    Attributes:
+      outputs: shape of the predictions of an example.
+    """
+
+    outputs: tuple[int, ...] = (4, 3)
+    scale: float = 4.0
+    bad_metric_options: tuple[Options, ...] = ({"from_logits": 1},)
+
+    activation = "softmax"
+    labels = Row.labels
+
+    @property
+    def _labelled(self):
+        return self.takes("labels")
+
+    @property
+    def keras_shapes(self):
+        return ("empty", "weight shape") + ("lengths", "ragged") * self._labelled
+
+    def lattice(self, rng, n=40):
+        made = lattice(rng, n * math.prod(self.outputs[:-1]))
+        rows = 0.5 * made.predictions + np.float32([0.25, 0.125, 0.125])
+        rows = rows.reshape(n, *self.outputs)
+        return Data(made.labels[:n], rows, data(rng, n).weights)
+
+    def expected(self, case, data, weighted=False):
+        rows, function = data.predictions.astype(np.float64), self.find(um_np)
+        weights = data.weights if weighted else None
+        if self.takes("alphas"):
+            scores = function(rows).knowledge_uncertainty
+        elif self._labelled:
+            given = {"probabilities": rows, "sample_weight": weights}
+            return np.atleast_1d(function(data.labels, **given, ensemble_axis=-2))
+        else:
+            scores = function(probabilities=rows, ensemble_axis=-2)
+        return np.atleast_1d(np.average(scores, weights=weights))
+
+    def metric_values(self):
+        of_weights = ["negative weight", "nan weight", "infinite weight"]
+        values = ["negative probability", "nan probability", *of_weights]
+        return values + ["label too large", "label negative"] * self._labelled
+
+    def bad_keras_data(self, bad):
+        (labels, rows, weights), word = bad_keras_data(bad)
+        if len(self.outputs) == 2:
+            rows = np.repeat(np.asarray(rows)[..., None, :], 4, axis=-2)
+        return (labels, rows, weights), "y_pred" if bad == "empty" else word
+
+
+@kind
+class ForecastRow(Forecasts, FunctionRow):
+    """A score of predicted means and variances, and its streaming form."""
+
+    scale: float = 10.0
+
+    units = 2
+
+    def expected(self, case, data, weighted=False):
+        mean, scale = data.predictions.astype(np.float64).T
+        variance = np.exp(2 * scale)
+        known = {"predictions": mean, "mean": mean, "targets": data.labels}
+        known |= {"uncertainties": variance, "var": variance}
+        given = {name: known[name] for name in known if self.takes(name)}
+        weights = data.weights if weighted else None
+        value = self.find(um_np)(**given, **case, sample_weight=weights)
+        return np.atleast_1d(value)
+
+
+@kind
+class LossRow(Public):
+    """A Keras loss: for each example the score of which a metric is the mean.
+
+    Attributes:
+      metric: the Keras class that has the mean.
+      options: of the class, and of that of the metric.
+    """
+
+    metric: str
+    options: Options = dataclasses.field(default_factory=dict)
+
+    @property
+    def of_metric(self):
+        """The row of the metric."""
+        from tests.catalogue import METRICS
+
+        return next(row for row in METRICS if row.metric == self.metric)
+
+
+@kind
+class PlotRow(FunctionRow):
+    """A plot: draws into the axes it is given, or into a figure of its own.
+
+    Attributes:
+      figure: whether it makes a whole figure, so that it takes no axes.
+    """
+
+    half: str | None = "numpy"
+    interval: bool = False
+    figure: bool = False
+
+
+@kind
+class ObjectRow(Public):
+    """A class of objects that are made, copied and sent.
+
+    Attributes:
+      make: makes one, of the module of a half and a generator; None of a module.
+      halves: where it is public.
+    """
+
+    make: Callable[..., Any] | None = None
+    halves: tuple[str, ...] = ("numpy", "tensorflow")
+
+
+@kind
+class KerasRow(Public):
+    """What else Keras takes: a layer, a callback, its own metric.
+
+    Attributes:
+      make: makes one of a folder; it can be made again of its configuration, where it
+        has one.
+    """
+
+    make: Callable[..., Any]

@@ -1,0 +1,236 @@
+"""Functions of other arguments, losses, plots, and what else is public."""
+
+import numpy as np
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests.catalogue.classifiers import camel
+from tests.catalogue.forecasts import QUANTILES
+from tests.catalogue.kinds import (
+    ForecastRow,
+    FunctionRow,
+    KerasRow,
+    LossRow,
+    MembersRow,
+    ObjectRow,
+    PlotRow,
+)
+from tests.makers import data
+
+
+def _logps(rng, shape):
+    return {"logps": {name: rng.normal(size=(*shape, 9)) / 5 for name in "ab"}}
+
+
+def _of_classes(rng, shape, *names):
+    found = {name: rng.dirichlet(np.ones(3), shape) for name in names}
+    return {"labels": rng.integers(0, 3, shape), **found}
+
+
+def _of_the_bootstrap(rng, shape):
+    given = {"metric": um_np.brier_score, "num_resamples": 9, "seed": 1}
+    return given | _of_classes(rng, shape, "probabilities")
+
+
+def _of_a_difference(rng, shape):
+    given = _of_the_bootstrap(rng, shape)
+    first = {"probabilities": given.pop("probabilities")}
+    second = {"probabilities": rng.dirichlet(np.ones(3), shape)}
+    return {**given, "first": first, "second": second}
+
+
+def _rejected(rng, shape):
+    return _of_classes(rng, shape, "probabilities", "ood_probabilities")
+
+
+def _functions(*names, **more):
+    return [FunctionRow(name, **more) for name in names]
+
+
+def _members(name, **more):
+    options = {"ensemble_axis": -2} if "outputs" not in more else {}
+    cases = ((options, {}),)
+    return MembersRow(name, metric=camel(name), metric_cases=cases, **more)
+
+
+def _regression(name, options=None, transformed=True, **more):
+    """A row whose Keras class has these options, with the scale transformed or not."""
+    transform, wrong = {"scale_transform": "exp"}, {"scale_transform": "square"}
+    options = options or {}
+    return ForecastRow(
+        f"regression.{name}",
+        metric=f"regression.{camel(name)}",
+        metric_cases=(({**options, **(transform if transformed else {})}, options),),
+        bad_metric_options=(wrong,) if transformed else (),
+        **more,
+    )
+
+
+_CURVE = {"half": "numpy", "interval": False}
+_COVERAGE = {"jumps": True, "kernel": "coverage"}
+_PIT = {"jumps": True, "kernel": "pit"}
+
+FUNCTION_ROWS = (
+    # Calibration.
+    FunctionRow("bayesian_expected_calibration_error", random=True, interval=False),
+    FunctionRow("probability_of_lower_calibration_error", jumps=True),
+    FunctionRow(
+        "calibrated_negative_log_likelihood",
+        fixed={"repeats": 1},
+        jumps=True,
+        unbounded=True,
+    ),
+    FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("reliability_curve", **_CURVE),
+    *(
+        FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
+        for name, alias in (
+            ("censored_calibration_error", "cce"),
+            ("semiparametric_calibration_error", "spce"),
+        )
+        for end in ("", "_conf_int")
+    ),
+    # Intervals.
+    FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
+    FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
+    # Scores of distributions.
+    *_functions("crps_distribution", "regression.distribution_pit", half="tensorflow"),
+    # Selective prediction.
+    FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
+    FunctionRow("accuracy_confidence_curve", **_CURVE),
+    FunctionRow("rejection_curve", make=_rejected, **_CURVE),
+    # Ensembles.
+    FunctionRow("model_uncertainty", kernel="entropies"),
+    *(
+        _members(name, kernel="entropies")
+        for name in ("predictive_entropy", "expected_entropy", "mutual_information")
+    ),
+    _members("ensemble_disagreement", jumps=True, kernel="votes"),
+    _members("mean_member_uncertainty"),
+    _members("variation_ratio", jumps=True, kernel="votes"),
+    _members("ensemble_cross_entropy", unbounded=True),
+    _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
+    _members("knowledge_uncertainty", outputs=(3,)),
+    FunctionRow("ensemble_calibration", **_CURVE),
+    *_functions("disagreement", "double_fault", jumps=True),
+    *_functions(
+        "logit_kl_divergence", "kl_divergence", unbounded=True, kernel="divergence"
+    ),
+    FunctionRow("lp_distance"),
+    *_functions("cosine_similarity", "cosine_distance", jumps=True, kernel="cosine"),
+    FunctionRow("average_pairwise_diversity", jumps=True, unbounded=True),
+    FunctionRow("variance_bound"),
+    # Information criteria.
+    *_functions(
+        *("negative_waic", "importance_sampling_cross_validation"),
+        unbounded=True,
+        kernel="waic",
+    ),
+    FunctionRow("psis_loo", unbounded=True, interval=False),
+    FunctionRow("compare_information_criteria", make=_logps, **_CURVE),
+    # Regression.
+    FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
+    _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),
+    _regression("interval_coverage", {"level": 0.8}, **_COVERAGE),
+    FunctionRow("regression.calibration_error", **_COVERAGE),
+    _regression("interval_width", {"level": 0.8}),
+    _regression("sharpness"),
+    _regression("root_mean_squared_error", transformed=False),
+    _regression("negative_log_likelihood", scale=1000.0),
+    FunctionRow(
+        "regression.expected_normalized_calibration_error",
+        aliases=("regression.ence",),
+        jumps=True,
+    ),
+    FunctionRow("regression.evaluate_calibration", **_COVERAGE),
+    FunctionRow("regression.probability_integral_transform"),
+    *_functions(
+        *("regression.pit_histogram", "regression.pit_calibration_curve"),
+        "regression.pit_calibration_error",
+        **_PIT,
+    ),
+    *_functions("regression.sample_pit", "regression.quantile_pit", jumps=True),
+)
+
+_EXP = {"scale_transform": "exp"}
+LOSSES = (
+    LossRow("BrierLoss", metric="BrierScore"),
+    LossRow("CRPSNormalLoss", metric="CRPSNormal", options=_EXP),
+    LossRow("CRPSSampleLoss", metric="CRPSSamples"),
+    LossRow("GaussianNLLLoss", metric="regression.NegativeLogLikelihood", options=_EXP),
+    LossRow("IntervalLoss", metric="IntervalScore", options={"alpha": 0.2}),
+    LossRow("PinballLoss", metric="Pinball", options={"quantiles": QUANTILES}),
+)
+
+
+def _two_results(rng, shape):
+    makes = rng.normal, rng.exponential, rng.normal
+    return {"results": {model: [make(size=shape) for make in makes] for model in "ab"}}
+
+
+PLOTS = (
+    PlotRow("accuracy_confidence_diagram"),
+    PlotRow("rejection_diagram", make=_rejected),
+    PlotRow("risk_coverage_diagram"),
+    PlotRow("reliability_diagram"),
+    PlotRow("ensemble_calibration_diagram"),
+    PlotRow("uncertainty_histogram"),
+    PlotRow("regression.plot_pit_histogram"),
+    PlotRow("regression.plot_reliability_diagram"),
+    PlotRow("regression.plot_uncertainty_vs_error"),
+    PlotRow("regression.create_calibration_report", figure=True),
+    PlotRow("regression.plot_calibration_comparison", make=_two_results, figure=True),
+)
+
+
+def _fitted(room, rng):
+    logits = rng.normal(size=(30, 3))
+    labels = np.where(rng.random(30) < 0.7, np.argmax(logits, axis=1), 0)
+    return room.TemperatureScaling().fit(labels, logits)
+
+
+def _fitted_forecasts(room, rng):
+    scaling = room.regression.TemperatureScaling()
+    return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
+
+
+def _accumulated(room, rng):
+    metric = room.GeneralCalibrationError("even", True, False, "l1")
+    made = data(rng)
+    metric.update_state(made.labels, made.predictions)
+    return metric
+
+
+OBJECTS = (
+    ObjectRow(
+        "BinStatistics", make=lambda m, rng: m.bin_statistics([0, 1], [0.2, 0.7])
+    ),
+    ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
+    ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
+    ObjectRow("TemperatureScaling", make=_fitted),
+    ObjectRow(
+        "CensoredCalibrationError",
+        aliases=("CCE",),
+        make=lambda m, rng: m.CensoredCalibrationError(end_time=1.0),
+    ),
+    ObjectRow(
+        "SemiparametricCalibrationError",
+        aliases=("SPCE",),
+        make=lambda m, rng: m.SemiparametricCalibrationError(folds=3),
+    ),
+    ObjectRow(
+        "regression.PITInterval",
+        make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
+    ),
+    ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("regression"),
+    ObjectRow("numpy", halves=("tensorflow",)),
+)
+
+KERAS_OBJECTS = (
+    KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
+    KerasRow(
+        "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
+    ),
+    KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
+)
