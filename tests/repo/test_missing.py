@@ -4,15 +4,14 @@ import pathlib
 import subprocess
 import sys
 
-import pytest
-
 ROOT = pathlib.Path(__file__).parents[2]
 
 BLOCK = """
 import importlib.machinery
 find = importlib.machinery.PathFinder.find_spec
+blocked = set({names})
 def without(name, path=None, target=None):
-    return None if name.partition(".")[0] in {names} else find(name, path, target)
+    return None if name.partition(".")[0] in blocked else find(name, path, target)
 importlib.machinery.PathFinder.find_spec = without
 """
 TENSORFLOW = ("tensorflow", "keras", "tf_keras", "tensorflow_probability")
@@ -21,7 +20,7 @@ ALL_BUT_NUMPY = (*TENSORFLOW, "scipy", "matplotlib", "tqdm", "absl", "sklearn")
 
 def run_without(names, code):
     return subprocess.run(
-        [sys.executable, "-c", BLOCK.format(names=set(names)) + code],
+        [sys.executable, "-c", BLOCK.format(names=names) + code],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -45,38 +44,42 @@ assert uncertainty_metrics.numpy is um and "ece" in dir(uncertainty_metrics)
     assert run.returncode == 0, run.stderr
 
 
-# What is used without a package, and what the message says.
-MESSAGES = {
-    "tensorflow": {
-        "um.ece": "uncertainty_metrics.ece needs tensorflow",
-        "um.BrierLoss": "uncertainty_metrics.BrierLoss needs tensorflow",
-        "um.regression.ence": "uncertainty_metrics.regression.ence needs tensorflow",
-    },
-    "keras": {"um.BrierLoss": "pip install keras"},
-    "tensorflow_probability": {
-        "um.crps_distribution([0.0], object())": "pip install tensorflow-probability",
+# What is used without a package, and what the message says, in the order of one
+# process: nothing that failed to be imported stays.
+MESSAGES = [
+    ("tensorflow", "um.ece", "uncertainty_metrics.ece needs tensorflow"),
+    ("tensorflow", "um.BrierLoss", "uncertainty_metrics.BrierLoss needs tensorflow"),
+    (
+        *("tensorflow", "um.regression.ence"),
+        "uncertainty_metrics.regression.ence needs tensorflow",
+    ),
+    ("matplotlib", "um.numpy.reliability_diagram([0, 1], [.2, .7])", "`plot`"),
+    ("apache_beam", "import uncertainty_metrics.beam", "`beam`"),
+    ("keras", "um.BrierLoss", "pip install keras"),
+    (
+        *("tensorflow_probability", "um.crps_distribution([0.0], object())"),
+        "pip install tensorflow-probability",
+    ),
+    (
+        "tensorflow_probability",
         "um.bayesian_expected_calibration_error("
-        "10, logits=[[1.0, 2.0]], labels_true=[0])": (
-            "pip install tensorflow-probability"
-        ),
-    },
-    "tf_keras": {"um.crps_distribution([0.0], object())": "pip install tf-keras"},
-    "matplotlib": {"um.numpy.reliability_diagram([0, 1], [.2, .7])": "`plot`"},
-    "apache_beam": {"import uncertainty_metrics.beam": "`beam`"},
-}
+        "10, logits=[[1.0, 2.0]], labels_true=[0])",
+        "pip install tensorflow-probability",
+    ),
+    ("tf_keras", "um.crps_distribution([0.0], object())", "pip install tf-keras"),
+]
 
 
-@pytest.mark.parametrize("missing", MESSAGES)
-@pytest.mark.first(3)
-def test_missing_packages_are_named(missing):
+def test_missing_packages_are_named():
     code = "import uncertainty_metrics as um\n"
-    for use in MESSAGES[missing]:
-        code += f"try:\n    {use}\nexcept ImportError as error:\n"
+    for missing, use, _ in MESSAGES:
+        code += f"blocked = {{{missing!r}}}\ntry:\n    {use}\n"
+        code += "except ImportError as error:\n"
         code += "    print('told:', *str(error).split())\n"
-    run = run_without([missing], code)
+    run = run_without((), code)
     assert run.returncode == 0, run.stderr
     lines = [line for line in run.stdout.splitlines() if line.startswith("told:")]
-    for line, needed in zip(lines, MESSAGES[missing].values(), strict=True):
+    for line, (_, _, needed) in zip(lines, MESSAGES, strict=True):
         assert needed in line
 
 
