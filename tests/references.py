@@ -1,6 +1,7 @@
 """Naive definitions, written apart from the package: loops over examples and bins."""
 
 import fractions
+import itertools
 
 import numpy as np
 
@@ -257,12 +258,12 @@ def integrated_crps(family):
             y, (location, scale) = labels[i], (part[i] for part in forecasts.values())
             forecast = getattr(stats, family)(location, scale)
             low, high = location - 20 * scale, location + 20 * scale
+            below = [min(low, y), min(location, y), y]
+            above = [y, max(location, y), max(high, y)]
             found[i] = sum(
                 integrate.quad(lambda z, f=part: f(z) ** 2, *ends, **options)[0]
-                for part, *ends in (
-                    (forecast.cdf, min(low, y), y),
-                    (forecast.sf, y, max(high, y)),
-                )
+                for part, edges in ((forecast.cdf, below), (forecast.sf, above))
+                for ends in itertools.pairwise(edges)
             )
         return found
 

@@ -355,7 +355,14 @@ def averaged(result, n):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @each(row for row in CALLABLES if row.interval)
-@pytest.mark.parametrize("shape", [(23,), (23, 2)], ids=["flat", "images"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(shape, id=f"{name}-{i}", marks=[pytest.mark.exhaustive] * (i > 1))
+        for i in range(8)
+        for name, shape in (("flat", (23,)), ("images", (23, 2)))
+    ],
+)
 def test_bootstrap_has_the_values_of_calls(row, shape, rng):
     if len(shape) > 1 and {"hyperparam_range", "samples_a"} & set(row.parameters):
         pytest.skip("takes examples of shape [n]")

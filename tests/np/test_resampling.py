@@ -60,14 +60,6 @@ def binary(rng):
     }
 
 
-def ranked(rng):
-    return {
-        "confidences": rng.normal(size=N).round(1),
-        "correct": rng.integers(0, 2, N),
-        "sample_weight": rng.uniform(0.5, 2, N),
-    }
-
-
 def members_first(rng):
     return {"logits": rng.normal(size=(3, N, K)), "ensemble_axis": 0}
 
@@ -76,26 +68,10 @@ def labelled_members(rng):
     return {**members_first(rng), "labels": rng.integers(0, K, N)}
 
 
-def gaussian(rng):
-    return {
-        "predictions": rng.normal(size=N),
-        "uncertainties": rng.uniform(0.5, 2, N),
-        "targets": rng.normal(size=N),
-        "mask": rng.uniform(size=N) < 0.8,
-        "sample_weight": rng.uniform(0.5, 2, N),
-    }
-
-
 def pit_interval(rng):
     lower = rng.uniform(size=N)
     pit = regression.PITInterval(lower, (1 + lower) / 2)
     return {"pit": pit, "mask": rng.uniform(size=N) < 0.8}
-
-
-def smoothed(rng):
-    arrays = {"probs": rng.uniform(size=N), "labels": rng.integers(0, 2, N)}
-    options = {"folds": 2, "hyperparam_attempts": 2, "hyperparam_range": [1.0, 4.0]}
-    return {**arrays, **options}
 
 
 def having(make, **options):
@@ -113,22 +89,16 @@ def normal(*names, shape=(N,), **options):
 DATA = {
     "general_calibration_error": [
         having(data, **key._asdict())
-        for data in (with_options, decided)
         for key in um.compute_all_metrics([0, 1], [0.3, 0.7])
+        for data in (with_options, decided)
     ],
     "expected_calibration_error": [
-        with_options,
         having(binary, positive_class=True, num_bins=5),
         having(binary, sample_weight=np.arange(N) % 3),
     ],
-    "adaptive_calibration_error": [having(decided, datapoints_per_bin=7)],
     "debiased_calibration_error": [
         having(decided, squared=True, binning_scheme="even")
     ],
-    "compute_all_metrics": [decided],
-    "brier_score": [with_options],
-    "accuracy": [decided],
-    "area_under_risk_coverage_curve": [with_options, ranked],
     "coverage_at_risk": [having(with_options, risk=0.5)],
     "crps_normal_score": [normal("labels", "means", stddevs=2.0)],
     "pinball_loss": [normal("labels", "quantile_predictions", quantiles=0.3)],
@@ -141,21 +111,9 @@ DATA = {
         labelled_members,
         having(labelled_members, sample_weight=np.arange(N) % 4, ignore_index=1),
     ],
-    "kl_divergence": [
-        lambda rng: {
-            "p": distributions(rng, N, 2),
-            "q": distributions(rng, N, 2),
-            "aggregate": True,
-        }
-    ],
     "lp_distance": [normal("x", "y", shape=(N, K), aggregate=False, p=2)],
-    "average_pairwise_diversity": [
-        lambda rng: {"probs": distributions(rng, 3, N), "error": 0.5}
-    ],
-    "semiparametric_calibration_error_conf_int": [smoothed],
 }
 REGRESSION_DATA = {
-    "calibration_error": [having(gaussian, level=LEVELS)],
     "interval_width": [
         lambda rng: {"uncertainties": rng.uniform(0.5, 2, N), "level": LEVELS}
     ],
@@ -176,8 +134,7 @@ BOUND = {
     ),
     "calibration_test": ({"num_resamples": 9, "seed": 0}, classifier),
 }
-MEMBERS_FIRST = {"variance_bound", "average_pairwise_diversity"}
-OPTION_ARRAYS = {"quantiles", "level", "hyperparam_range"}
+OPTION_ARRAYS = {"quantiles", "level"}
 
 every_metric = pytest.mark.parametrize(
     ("module", "name", "data"),
@@ -190,14 +147,11 @@ every_metric = pytest.mark.parametrize(
 )
 
 
-def resampled(name, data, index):
+def resampled(data, index):
     """The arguments of a resample, without the tables of the package."""
     drawn = {}
     for key, value in data.items():
-        axis = int(
-            (name in MEMBERS_FIRST and key == "probs")
-            or (key == "logits" and data.get("ensemble_axis") in (0, -3))
-        )
+        axis = int(key == "logits" and data.get("ensemble_axis") in (0, -3))
         option = np.ndim(value) == 0 or key in OPTION_ARRAYS
         if isinstance(value, regression.PITInterval):
             drawn[key] = value._make(np.take(end, index) for end in value)
@@ -234,7 +188,7 @@ def test_resamples_have_the_values_of_calls_and_ends(module, name, data, rng):
     finite = np.isfinite(estimate)
     for _ in range(4):
         index = np.sort(rng.integers(N, size=N))
-        expected = averaged(function(**resampled(name, data, index)))
+        expected = averaged(function(**resampled(data, index)))
         value = metric.value(np.bincount(index, minlength=N))
         np.testing.assert_allclose(value[finite], expected[finite], atol=1e-12)
     interval = um.bootstrap(function, **data, num_resamples=20, seed=0)
