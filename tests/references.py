@@ -444,5 +444,5 @@ def fpr_at_tpr(labels, scores, tpr=0.95, sample_weight=None):
     return min(
         misses / negatives
         for _, mass, misses in thresholds(rows)
-        if (mass - misses) / positives >= tpr
+        if (mass - misses) / positives >= tpr - 1e-12  # Rounding of the sums.
     )

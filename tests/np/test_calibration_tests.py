@@ -268,18 +268,6 @@ def test_seeds(rng):
     assert len({test.p_value for test in tests}) > 1
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [bad for bad in catalogue.SHAPES + catalogue.VALUES if "weight" not in bad],
-)
-def test_bad_data_raises(bad):
-    arguments, word = catalogue.bad_data(bad)
-    for scores in (TOP_LABEL, BY_CLASS):
-        with pytest.raises(ValueError, match=word) as raised:
-            calibration_test(**arguments, **scores)
-        assert "Received" in str(raised.value)
-
-
 def test_the_positive_class_is_one_of_two():
     with pytest.raises(ValueError, match="`positive_class` must be False"):
         calibration_test([0], [[0.2, 0.3, 0.5]], positive_class=True)

@@ -13,7 +13,16 @@ import pytest
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from tests.catalogue import cases_that_take, each, every_bad, every_case, every_row
+from tests.catalogue import (
+    SHAPES,
+    VALUES,
+    cases_that_take,
+    each,
+    each_with,
+    every_bad,
+    every_case,
+    every_row,
+)
 from tests.fuzz import outcomes
 
 CALLABLES = [row for row in catalogue.CALLABLES if row.half != "tensorflow"]
@@ -398,9 +407,21 @@ def test_objects_can_be_copied_and_sent(row, rng):
     check_copies(row.make(um, rng))
 
 
-@pytest.mark.parametrize("bad", catalogue.SHAPES + catalogue.VALUES)
-@pytest.mark.parametrize("name", ["reliability_curve", "reliability_diagram"])
-def test_plots_refuse_bad_data(name, bad):
+@each_with(
+    "bad",
+    lambda row: [
+        b for b in VALUES + SHAPES if row.takes("sample_weight") or "weight" not in b
+    ],
+    [
+        row
+        for row in (*catalogue.FUNCTION_ROWS, *catalogue.PLOTS)
+        if row.takes("labels_predicted")
+    ],
+)
+def test_other_functions_of_predictions_refuse_bad_data(row, bad):
     arguments, word = catalogue.bad_data(bad)
-    with pytest.raises(ValueError, match=word):
-        getattr(um, name)(**arguments)
+    if row.takes("labels_true"):
+        arguments = {"num_bins": 5, "labels_true": arguments.pop("labels"), **arguments}
+    with pytest.raises(ValueError, match=word) as raised:
+        row.find(um)(**arguments)
+    assert "Received" in str(raised.value)

@@ -1,28 +1,12 @@
-"""Detection: against scikit-learn, with ties, weights and extreme scores."""
+"""Detection: against references, with ties, weights and extreme scores."""
 
 import numpy as np
 import pytest
-from sklearn import metrics as sklearn_metrics
 
-from tests import references
+from tests.catalogue import DETECTION_ROWS, cases_of
 from uncertainty_metrics.numpy import detection
 
-
-def sklearn_fpr(labels, scores, tpr=0.95, sample_weight=None):
-    rates = sklearn_metrics.roc_curve(
-        labels, scores, sample_weight=sample_weight, drop_intermediate=False
-    )
-    return rates[0][np.argmax(rates[1] >= tpr - 1e-12)]
-
-
-FUNCTIONS = (
-    ("auroc", sklearn_metrics.roc_auc_score, {}),
-    ("aupr", sklearn_metrics.average_precision_score, {}),
-    ("fpr_at_tpr", sklearn_fpr, {}),
-    ("fpr_at_tpr", sklearn_fpr, {"tpr": 0.5}),
-    ("fpr_at_tpr", references.fpr_at_tpr, {"tpr": 0.8}),
-)
-every_function = pytest.mark.parametrize(("name", "reference", "options"), FUNCTIONS)
+every_case = cases_of(DETECTION_ROWS)
 
 
 def call(name, *arguments, **options):
@@ -39,10 +23,10 @@ def labelled(rng, n=80):
     return labels, scores, np.exp(rng.normal(size=n))
 
 
-@every_function
+@every_case
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.float16])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_scikit_learn(name, reference, options, dtype, weighted, rng):
+def test_equals_the_reference(row, case, dtype, weighted, rng):
     labels, scores, weights = labelled(rng)
     given = {"sample_weight": weights} if weighted else {}
     extremes = np.finfo(np.float16)
@@ -51,22 +35,22 @@ def test_equals_scikit_learn(name, reference, options, dtype, weighted, rng):
     for values in (scores, untied, np.abs(scores), outlying):
         values = values.astype(dtype)
         np.testing.assert_allclose(
-            call(name, labels, values, **given, **options),
-            reference(labels, values, **given, **options),
+            call(row.name, labels, values, **given, **case),
+            row.reference(labels, values, **given, **case),
             rtol=1e-12,
             atol=1e-15,
         )
 
 
-@every_function
-def test_scores_in_the_unit_interval(name, reference, options, rng):
+@every_case
+def test_scores_in_the_unit_interval(row, case, rng):
     labels = np.append([0, 1], rng.integers(0, 2, 300))
     for dtype in (np.float32, np.float64):
         scores = (0.995 + 0.005 * rng.uniform(size=302)).astype(dtype)
         scores[2:10] = [0.0, -0.0, 1.0, 1.0, 0.0, -0.0, np.finfo(dtype).tiny, 1e-300]
         np.testing.assert_allclose(
-            call(name, labels, scores, **options),
-            reference(labels, scores, **options),
+            call(row.name, labels, scores, **case),
+            row.reference(labels, scores, **case),
             rtol=1e-12,
         )
 

@@ -7,26 +7,13 @@ import mpmath
 import numpy as np
 import pytest
 
+from tests import catalogue
 from uncertainty_metrics.numpy import _ranking, detection, selective
 
-SELECTIVE = (
-    ("aurc", {}),
-    ("e_aurc", {}),
-    ("augrc", {}),
-    ("coverage_at_risk", {"risk": 0.05}),
-    ("coverage_at_risk", {"risk": 0.4}),
-    ("risk_at_coverage", {"coverage": 0.8}),
-    ("risk_at_coverage", {"coverage": 0.3}),
-    ("oracle_collaborative_accuracy", {"fraction": 0.01}),
-    ("oracle_collaborative_accuracy", {"fraction": 0.6}),
-    ("risk_coverage_curve", {}),
-)
-DETECTION = (
-    ("auroc", {}),
-    ("aupr", {}),
-    ("fpr_at_tpr", {}),
-    ("fpr_at_tpr", {"tpr": 0.5}),
-)
+RANKED = [row for row in catalogue.FUNCTIONS if row.kernel == "ranking"]
+SELECTIVE = [("risk_coverage_curve", {})]
+SELECTIVE += [(row.name, case) for row in RANKED for case in row.cases]
+DETECTION = [(row.name, case) for row in catalogue.DETECTION_ROWS for case in row.cases]
 every_function = pytest.mark.parametrize(("name", "options"), SELECTIVE + DETECTION)
 
 
@@ -83,7 +70,7 @@ def test_scale_of_weights(name, options, rng):
             np.testing.assert_allclose(result, expected, rtol=tolerance, atol=1e-14)
         for scale in (3.0, 1e12, 1e200):
             result = call(name, scores, outcomes, base * scale, **options)
-            if name not in ("aurc", "e_aurc"):
+            if name not in ("area_under_risk_coverage_curve", "excess_aurc"):
                 np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-14)
             elif scale == 3:  # Others are numbers of examples there.
                 assert abs(result - expected) > 1e-5

@@ -17,6 +17,7 @@ import uncertainty_metrics.numpy as um_np
 
 ROOT = pathlib.Path(__file__).parents[2]
 
+pytestmark = pytest.mark.exhaustive  # `.ci/run` builds it beside other steps.
 pytest.importorskip("mkdocs", reason="needs the extra `docs`")
 from scripts import docs_docstrings, docs_gallery, docs_hooks  # noqa: E402
 
