@@ -250,3 +250,46 @@ def test_every_size_and_layout_renders(row, size, layout, rng):
     figure.draw_without_rendering()
     again = pickle.loads(pickle.dumps(figure))
     assert len(again.axes[0].containers) == len(figure.axes[0].containers)
+
+
+@each(
+    row
+    for row in catalogue.PLOTS
+    if row.takes("logits") and not row.takes("ensemble_axis")
+)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"labels": [0]}, "Exactly one of `probabilities` and `logits`"),
+        ({"labels": [0], "logits": [[1.0, 2]], "ax": 3}, "`ax` must be matplotlib"),
+        # Of several models.
+        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
+        (
+            {"labels": {"b": [1]}, "probabilities": {"a": [0.8]}},
+            r"`probabilities` must be a mapping from the same names .*\['b'\]",
+        ),
+        ({"labels": [2], "probabilities": {"a": [0.8]}}, "^a: `labels` must be int"),
+        (
+            {"labels": [0], "logits": {"a": [1.0], "b": [np.nan]}},
+            "^b: `logits` must be",
+        ),
+        ({"labels": [0], "logits": {"a": [1.0]}, "probabilities": [1]}, "^a: Exactly"),
+    ],
+)
+def test_bad_models_are_named(row, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        row.find(um)(**{"labels": [0], **arguments})
+    assert plt.get_fignums() == []
+
+
+@each(row for row in catalogue.PLOTS if row.takes("confidences"))
+def test_confidences_need_their_outcomes(row):
+    for given, message in (
+        ({}, "Either `labels`"),
+        (
+            {"confidences": {"a": [1.0]}, "correct": {"b": [1]}},
+            r"`correct` must be a mapping from the same names as `conf.*, \['a'\]",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            row.find(um)(**given)

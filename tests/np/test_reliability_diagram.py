@@ -386,12 +386,6 @@ def test_a_single_bin_of_a_model_is_seen():
         ({"class_conditional": True}, "`class_conditional` must be False for several"),
         ({"classes": [0]}, "`classes` must be None unless"),
         ({"class_names": ["a"]}, "`class_names` must be None unless"),
-        ({"num_bins": 0}, "a: `num_bins` must be"),
-        ({"error_bars": 2}, "a: `error_bars` must be"),
-        ({"ax": 3}, "`ax` must be matplotlib Axes"),
-        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
-        ({"labels": {"b": [1]}}, "`probabilities` must be a mapping from the same"),
-        ({"labels": [2]}, "a: `labels` must be integers"),
     ],
 )
 def test_bad_arguments_for_several_models(options, message):

@@ -446,31 +446,6 @@ def test_thresholds_that_nothing_reaches_are_drawn(ax):
     assert low < 0 < 1 < high
 
 
-@pytest.mark.parametrize("draw", DIAGRAMS)
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
-        (
-            {"confidences": {"a": [1.0]}, "correct": {"b": [1]}},
-            r"`correct` must be a mapping from the same names as `conf.*, \['a'\]",
-        ),
-        (
-            {"labels": [0], "logits": {"a": [1.0], "b": [np.nan]}},
-            "^b: `logits` must be",
-        ),
-        ({"labels": [0], "logits": {"a": [1.0]}, "probabilities": [1]}, "^a: Exactly"),
-        ({"labels": [0]}, "Exactly one of `probabilities` and `logits`"),
-        ({"labels": [0], "logits": [[1.0, 2]], "ax": 3}, "`ax` must be matplotlib"),
-        ({}, "Either `labels`"),
-    ],
-)
-def test_bad_arguments_of_the_diagrams(draw, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        draw(**arguments)
-    assert plt.get_fignums() == []
-
-
 def test_text_is_a_type_error():
     with pytest.raises(TypeError, match=r"^a: `logits` must hold numbers"):
         plots.risk_coverage_diagram([0], logits={"a": [["x", "y"]]})
