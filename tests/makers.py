@@ -60,80 +60,69 @@ def bad_data(name):
     probabilities = np.array(
         [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.3, 0.4, 0.3]]
     )
-    good = {"labels": labels, "probabilities": probabilities}
 
     def wrong(value):
         changed = probabilities.copy()
         changed[2, 1] = value
-        return {**good, "probabilities": changed}
+        return {"probabilities": changed}
+
+    def weights(*values):
+        return {"sample_weight": np.array(values)}
 
     infinite = np.log(probabilities)
     infinite[1, 1] = np.inf
-    return {
-        "rank": ({**good, "probabilities": probabilities[None, None]}, "probabilities"),
-        "lengths": ({**good, "labels": labels[:3]}, "labels"),
-        "both": ({**good, "logits": probabilities}, "`probabilities` and `logits`"),
-        "neither": ({"labels": labels}, "`probabilities` and `logits`"),
-        "swapped": ({"labels": probabilities, "probabilities": labels}, "swapped"),
-        "empty": ({"labels": labels[:0], "probabilities": probabilities[:0]}, "labels"),
-        "weight shape": ({**good, "sample_weight": np.ones(3)}, "sample_weight"),
-        "predicted shape": (
-            {**good, "labels_predicted": labels[:2]},
-            "labels_predicted",
-        ),
-        "ragged": ({**good, "labels": [[0], [1, 2], [1]]}, "labels"),
-        "label too large": ({**good, "labels": labels + 1}, "labels"),
-        "label negative": ({**good, "labels": labels - 1}, "labels"),
-        "label fraction": ({**good, "labels": labels + 0.5}, "labels"),
-        "label nan": ({**good, "labels": np.array([0, 1, np.nan, 1])}, "labels"),
-        "negative probability": (wrong(-0.1), "probabilities"),
-        "large probability": (wrong(1.1), "probabilities"),
-        "nan probability": (wrong(np.nan), "probabilities"),
+    either = "`probabilities` and `logits`"
+    word, change = {
+        "rank": ("probabilities", {"probabilities": probabilities[None, None]}),
+        "lengths": ("labels", {"labels": labels[:3]}),
+        "both": (either, {"logits": probabilities}),
+        "neither": (either, {"probabilities": None}),
+        "swapped": ("swapped", {"labels": probabilities, "probabilities": labels}),
+        "empty": ("labels", {"labels": labels[:0], "probabilities": probabilities[:0]}),
+        "weight shape": ("sample_weight", weights(1.0, 1.0, 1.0)),
+        "predicted shape": ("labels_predicted", {"labels_predicted": labels[:2]}),
+        "ragged": ("labels", {"labels": [[0], [1, 2], [1]]}),
+        "label too large": ("labels", {"labels": labels + 1}),
+        "label negative": ("labels", {"labels": labels - 1}),
+        "label fraction": ("labels", {"labels": labels + 0.5}),
+        "label nan": ("labels", {"labels": np.array([0, 1, np.nan, 1])}),
+        "negative probability": ("probabilities", wrong(-0.1)),
+        "large probability": ("probabilities", wrong(1.1)),
+        "nan probability": ("probabilities", wrong(np.nan)),
         "probabilities as logits": (
-            {"labels": labels, "logits": probabilities},
             "`logits` must be logits; for probabilities use `probabilities`",
+            {"probabilities": None, "logits": probabilities},
         ),
         "logits as probabilities": (
-            {"labels": labels, "probabilities": np.log(probabilities)},
             "for logits use `",
+            {"probabilities": np.log(probabilities)},
         ),
-        "infinite logit": ({"labels": labels, "logits": infinite}, "logits"),
-        "negative weight": (
-            {**good, "sample_weight": np.array([1, 1, -1.0, 1])},
-            "sample_weight",
-        ),
-        "nan weight": (
-            {**good, "sample_weight": np.array([1, 1, np.nan, 1])},
-            "sample_weight",
-        ),
-        "infinite weight": (
-            {**good, "sample_weight": np.array([1, 1, np.inf, 1])},
-            "sample_weight",
-        ),
-        "too heavy weights": (
-            {**good, "sample_weight": np.full(4, 1e308)},
-            "sample_weight",
-        ),
+        "infinite logit": ("logits", {"probabilities": None, "logits": infinite}),
+        "negative weight": ("sample_weight", weights(1, 1, -1.0, 1)),
+        "nan weight": ("sample_weight", weights(1, 1, np.nan, 1)),
+        "infinite weight": ("sample_weight", weights(1, 1, np.inf, 1)),
+        "too heavy weights": ("sample_weight", weights(*4 * [1e308])),
         "label beyond int64": (
-            {**good, "labels": np.array([0, 1, 2, 2**64 - 1], np.uint64)}
-            | {"ignore_index": -1},
             "labels",
+            {"labels": np.array([0, 1, 2, 2**64 - 1], np.uint64), "ignore_index": -1},
         ),
-        "zero weights": ({**good, "sample_weight": np.zeros(4)}, "labels"),
-        "predicted too large": (
-            {**good, "labels_predicted": labels + 1},
-            "labels_predicted",
-        ),
+        "zero weights": ("labels", weights(0.0, 0.0, 0.0, 0.0)),
+        "predicted too large": ("labels_predicted", {"labels_predicted": labels + 1}),
         "swapped binary": (
-            {"labels": np.array([0.2, 0.7]), "probabilities": np.array([0, 1])},
             "swapped",
+            {"labels": np.array([0.2, 0.7]), "probabilities": np.array([0, 1])},
         ),
-        "one-hot": ({**good, "labels": np.eye(3)[labels]}, "one-hot"),
+        "one-hot": ("one-hot", {"labels": np.eye(3)[labels]}),
         "one-hot with logits": (
-            {"labels": np.eye(3)[labels], "logits": np.log(probabilities)},
             "one-hot",
+            {
+                **{"labels": np.eye(3)[labels], "probabilities": None},
+                "logits": np.log(probabilities),
+            },
         ),
     }[name]
+    given = {"labels": labels, "probabilities": probabilities} | change
+    return {k: value for k, value in given.items() if value is not None}, word
 
 
 SHAPES = (

@@ -452,19 +452,6 @@ def test_bad_arguments_raise(name):
     assert censored.cce(**GOOD) >= 0
 
 
-def test_bootstrap_size_is_deprecated(data):
-    calls = (
-        lambda **old: censored.CCE(1.0, **old).rms_calibration_error_conf_int(*data),
-        lambda **old: censored.cce(*data, 1.0, **old),
-        lambda **old: censored.cce_conf_int(*data, 1.0, **old),
-    )
-    for call in calls:
-        with pytest.warns(DeprecationWarning, match="closed form") as caught:
-            value = call(bootstrap_size=10)
-        assert [warning.filename for warning in caught] == [__file__]
-        assert value == call()
-
-
 def test_class_and_functions_have_the_same_defaults():
     functions = (censored.cce, censored.cce_conf_int)
     fields = inspect.signature(censored.CensoredCalibrationError).parameters

@@ -208,6 +208,23 @@ def test_columns_and_narrow_numbers(row, rng):
         np.testing.assert_allclose(value(row, changed), expected, 1e-12)
 
 
+@that_take("bootstrap_size")
+def test_bootstrap_size_is_deprecated(row, rng):
+    arguments = {**row.draw(rng, (60,)), "seed": 0}
+    with pytest.warns(DeprecationWarning, match="closed form") as caught:
+        found = row.find(um)(**arguments, bootstrap_size=10)
+    assert [warning.filename for warning in caught] == [__file__]
+    np.testing.assert_array_equal(flat(found), value(row, arguments))
+
+
+def test_bootstrap_size_of_classes_is_deprecated():
+    for name, options in (("CCE", {"end_time": 1.0}), ("SPCE", {})):
+        with pytest.warns(DeprecationWarning, match="closed form") as caught:
+            metric = getattr(um, name)(**options, bootstrap_size=10)
+        assert [warning.filename for warning in caught] == [__file__]
+        assert metric == getattr(um, name)(**options)
+
+
 # Plots.
 
 

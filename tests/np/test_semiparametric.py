@@ -339,20 +339,6 @@ def test_class_and_functions_agree(rng):
     assert um.spce_conf_int is um.semiparametric_calibration_error_conf_int
 
 
-def test_bootstrap_size_is_deprecated(rng):
-    data = squares(rng, 200)
-    calls = (
-        lambda **old: um.SPCE(**old).rms_calibration_error_conf_int(*data),
-        lambda **old: um.spce(*data, **old),
-        lambda **old: um.spce_conf_int(*data, **old),
-    )
-    for call in calls:
-        with pytest.warns(DeprecationWarning, match="closed form") as caught:
-            value = call(bootstrap_size=500)
-        assert [warning.filename for warning in caught] == [__file__]
-        assert value == call()
-
-
 GOOD = {"probs": [0.1, 0.4, 0.6, 0.9], "labels": [0, 1, 0, 1], "folds": 2}
 
 
