@@ -427,3 +427,59 @@ NUMBERS = {
     "waic_type": ("waic1", "waic2", *_WRONG),
     "criterion": ("waic1", "psis_loo", *_WRONG),
 }
+
+_FLAG = ("True or False", ("yes", 1, None))
+_COUNT = ("", (0, 2.5, "x", None))
+_LEVEL = (r"in \(0, 1\)", (0, 1.0, 95, math.nan, "wide", True))
+_TWO = "two ascending numbers in"
+# Of each option what it must be, and what is refused.
+BAD_OPTIONS = {
+    "num_bins": ("", (0, -1, 2.5, "x", None)),
+    "n_bins": ("an integer of at least 1", (0, 2.5, None)),
+    "num_resamples": ("an integer of at least 1", (0, -1, 2.5, None, True)),
+    "num_ece_samples": _COUNT,
+    "num_repeats": ("an integer of at least 1", _COUNT[1]),
+    "repeats": _COUNT,
+    "hyperparam_attempts": _COUNT,
+    "folds": ("", (1, 99, 2.5, None)),
+    "threshold": ("", (-0.1, 1.0, 1.5, math.nan, None, "x")),
+    "datapoints_per_bin": ("", (0, 2.5, "x")),
+    "alpha": ("in", (0, 1.0, 1.5, -1, math.nan, None, "5%")),
+    "error_bars": _LEVEL,
+    "consistency_band": _LEVEL,
+    "risk": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "coverage": (r"in \(0, 1\]", (0, -1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "fraction": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
+    "tpr": (r"in \(0, 1\]", (0.0, 1.5, math.nan, None)),
+    "weight_trunc": (r"in \(0, 1\]", (0, math.nan, None)),
+    "prior_alpha": ("", (0, -1, math.nan, math.inf, "x")),
+    "seed": ("", (-1, 1.5, "a")),
+    "ignore_index": ("", (0.5, "x", math.nan)),
+    "end_time": ("a finite number > 0", (0.0, -1, math.nan, "1 year", None)),
+    "hyperparam_range": ("", ([], [0.1, 0], [math.nan], [1.0, math.inf])),
+    "default_hyperparam_range": (_TWO, ((0.1, 0), 0.1, (0, 2), (0.1,), (-0.1, 0.1))),
+    "thresholds": ("", ([], 0.5, [[0.5]], [math.nan], [math.inf])),
+    "figsize": (r"\(width, height\) in inches", ((3, 0), 3, (3, 4, 5), (3, math.nan))),
+    "quantiles": ("", ((0.1, 0.5, 1.0), 0.0, ())),
+    "color": ("a matplotlib color", ("colour",)),
+    "ax": ("matplotlib Axes", (3, "ax")),
+    "binning_scheme": ("one of 'even', 'adaptive'", ("odd", None)),
+    "norm": ("one of 'l1', 'l2', 'max'", ("l3", None)),
+    "y_axis": ("one of 'accuracy', 'frequency'", ("both", None)),
+    "method": ("one of 'bca', 'percentile'", ("basic", None)),
+    "weights": ("one of 'constant', 'relative', 'chi'", ("flat", None)),
+    "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),
+    "kernel_fn": ("one of 'rbf', 'cubic'", ("box", None)),
+    "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
+    "estimator": ("one of 'fair', 'nrg', 'roll'", ("pwm", None)),
+    "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
+    "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
+    **dict.fromkeys(
+        (
+            *("max_prob", "class_conditional", "positive_class", "squared", "density"),
+            *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
+            *("show_ece", "show_correlation"),
+        ),
+        _FLAG,
+    ),
+}

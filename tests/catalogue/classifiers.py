@@ -60,18 +60,15 @@ def _preset(name, alias, scheme, max_prob, class_conditional, norm, threshold=0.
         )
 
     cases = [{}, {"num_bins": 4}, {"num_bins": 5, "threshold": 0.3}]
-    bad = [({"num_bins": 0}, "num_bins"), ({"threshold": 1.5}, "threshold")]
     few = {}
     if scheme == "adaptive":
         cases.append({"datapoints_per_bin": 7})
-        bad.append(({"datapoints_per_bin": 0}, "datapoints_per_bin"))
         few = FEW_CELLS
     return Row(
         name,
         aliases=(alias,),
         reference=reference,
         cases=tuple(cases),
-        bad_options=tuple(bad),
         metric=camel(name),
         metric_cases=((few, {}), ({"num_bins": 4, "threshold": 0.2},) * 2),
         bad_metric_options=_CALIBRATION,
@@ -87,7 +84,6 @@ def _selective(name, metric=None, alias=None, option=None, values=(), bad=(), **
         aliases=(alias,) if alias else (),
         reference=getattr(references, name),
         cases=cases,
-        bad_options=tuple((options, option) for options in wrong),
         metric=metric or camel(name),
         metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
         bad_metric_options=(*_SKETCHED, *wrong),
@@ -128,13 +124,6 @@ _DEBIASED_CASES = tuple(
 )
 
 
-def _bad(**options):
-    """Bad values of options, each with a word of its message; its own name if None."""
-    return tuple(
-        ({name: value}, word or name) for name, (value, word) in options.items()
-    )
-
-
 ROWS = (
     Row(
         "general_calibration_error",
@@ -145,18 +134,6 @@ ROWS = (
         metric_cases=tuple((case, case) for case in _GENERAL_CASES),
         bad_metric_options=_CALIBRATION,
         kernel="even bins",
-        bad_options=tuple(
-            ({**_TOP_LABEL, "norm": "l1", **options}, word)
-            for options, word in _bad(
-                norm=("l3", "'l1', 'l2', 'max'"),
-                binning_scheme=("odd", "'even', 'adaptive'"),
-                max_prob=(None, None),
-                class_conditional=(2, None),
-                num_bins=(2.5, None),
-                threshold=(-0.1, None),
-                datapoints_per_bin=(5, None),
-            )
-        ),
     ),
     *itertools.starmap(
         _preset,
@@ -191,14 +168,12 @@ ROWS = (
         unbounded=True,
         interval=False,
         kernel="even bins",
-        bad_options=_bad(binning_scheme=("odd", "'even', 'adaptive'")),
     ),
     Row(
         "compute_all_metrics",
         reference=_reference_grid,
         cases=({"num_bins": 5}, {"num_bins": 4, "threshold": 0.3}),
         array=_grid_array,
-        bad_options=_bad(num_bins=(-1, None)),
         slow=True,
         kernel="even bins",
     ),
@@ -209,16 +184,6 @@ ROWS = (
         metric="DebiasedCalibrationError",
         metric_cases=tuple(
             ({**case, **FEW_CELLS}, case) for case in _DEBIASED_CASES[:3]
-        ),
-        bad_options=_bad(
-            binning_scheme=("odd", "'even', 'adaptive'"),
-            max_prob=(1, None),
-            class_conditional=(None, None),
-            num_bins=(0, None),
-            threshold=(1.0, None),
-            datapoints_per_bin=(0, None),
-            positive_class=(0, None),
-            squared=(1, None),
         ),
         bad_metric_options=(
             *({"num_bins": 0}, {"binning_scheme": "odd"}, {"squared": 1}),
@@ -285,7 +250,6 @@ ROWS = (
         cases=({}, {"zero_based": True}),
         metric="BrierScore",
         metric_cases=(({}, {}), ({"zero_based": True},) * 2),
-        bad_options=_bad(aggregate=(1, None), zero_based=("yes", None)),
         bad_metric_options=(*_LABELLED, {"zero_based": 2}),
         differentiable=True,
         jumps=False,
@@ -295,7 +259,6 @@ ROWS = (
         reference=references.negative_log_likelihood,
         metric="NegativeLogLikelihood",
         metric_cases=(({}, {}),),
-        bad_options=_bad(aggregate=(None, None)),
         bad_metric_options=_LABELLED,
         scale=4.0,
         differentiable=True,

@@ -10,13 +10,7 @@ from tests.catalogue.kinds import DetectionRow, RealRow
 QUANTILES = (0.1, 0.5, 0.75)
 
 
-def _bad(option, *values, word=None):
-    return tuple(({option: value}, word or option) for value in values)
-
-
 _ESTIMATORS = ({}, {"estimator": "nrg"}, {"estimator": "roll"})
-_BAD_ESTIMATOR = _bad("estimator", "pwm", word="'fair', 'nrg', 'roll'")
-
 REAL_ROWS = (
     RealRow(
         "crps_normal_score",
@@ -43,7 +37,6 @@ REAL_ROWS = (
         metric_cases=tuple(({"estimator": e},) * 2 for e in ("fair", "nrg", "roll")),
         units=5,
         split=lambda p: {"predictive_samples": p},
-        bad_options=_BAD_ESTIMATOR,
         bad_metric_options=({"estimator": "pwm"},),
     ),
     RealRow(
@@ -59,10 +52,7 @@ REAL_ROWS = (
         metric_cases=(({"quantiles": QUANTILES},) * 2,),
         units=3,
         split=lambda p: {"quantile_predictions": p},
-        bad_options=(
-            *_bad("quantiles", (0.1, 0.5, 1.0), 0.0, ()),
-            *_bad("quantiles", (0.1, 0.5), word="quantile_predictions"),
-        ),
+        more_bad_options=(({"quantiles": (0.1, 0.5)}, "quantile_predictions"),),
         bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
     ),
     RealRow(
@@ -78,7 +68,6 @@ REAL_ROWS = (
         metric_cases=(({"alpha": 0.2},) * 2,),
         units=2,
         split=lambda p: {"lower": p[..., 0], "upper": p[..., 1]},
-        bad_options=_bad("alpha", 0, 1.0),
         bad_metric_options=({"alpha": -0.5},),
     ),
     RealRow(
@@ -87,7 +76,6 @@ REAL_ROWS = (
         make=makers.vectors,
         cases=_ESTIMATORS,
         tail={"labels": 1, "predictive_samples": 2},
-        bad_options=_BAD_ESTIMATOR,
     ),
 )
 
@@ -100,8 +88,7 @@ def _detection(name, metric, reference, cases=({},), bad=()):
         cases=cases,
         metric=metric,
         metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
-        bad_options=bad,
-        bad_metric_options=({"sketch_bits": -1}, *(options for options, _ in bad)),
+        bad_metric_options=({"sketch_bits": -1}, *bad),
         bad_values={"labels": 2.0},
     )
 
@@ -112,6 +99,6 @@ DETECTION_ROWS = (
     _detection(
         *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr),
         ({}, {"tpr": 0.5}, {"tpr": 1.0}),
-        _bad("tpr", 0.0, 1.5, None),
+        ({"tpr": 0.0}, {"tpr": 1.5}, {"tpr": None}),
     ),
 )

@@ -15,10 +15,22 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import makers
-from tests.makers import NUMBERS, SHAPES, VALUES, Data, bad_data, data, lattice
+from tests.makers import (
+    BAD_OPTIONS,
+    NUMBERS,
+    SHAPES,
+    VALUES,
+    Data,
+    bad_data,
+    data,
+    lattice,
+)
 
 # Bad shapes in Keras's terms: the predictions are one argument, whatever they are.
 KERAS_SHAPES = ("rank", "lengths", "swapped", "empty", "weight shape", "ragged")
+
+# Options that some functions must have.
+REQUIRED = ("norm", "binning_scheme", "max_prob", "class_conditional", "quantiles")
 
 kind = dataclasses.dataclass(frozen=True, kw_only=True)
 Options = Mapping[str, Any]
@@ -106,12 +118,25 @@ class Swept(Function):
     Attributes:
       reference: called as the function, with NumPy arrays; naive and independent.
       cases: sets of options to run it with.
-      bad_options: options that must raise ValueError, with a word of the message.
+      more_bad_options: options that must raise ValueError, with a word of the message,
+        beside those of `BAD_OPTIONS`.
     """
 
     reference: Callable[..., Any] | None = None
     cases: tuple[Options, ...] = ({},)
-    bad_options: tuple[tuple[Options, str], ...] = ()
+    more_bad_options: tuple[tuple[Options, str], ...] = ()
+
+    @property
+    def bad_options(self):
+        """Options that must raise ValueError, with what the message says of them."""
+        required = {k: v for k, v in self.cases[0].items() if k in REQUIRED}
+        found = [
+            ({**required, name: value}, f"`{name}` must be {said}")
+            for name, (said, values) in BAD_OPTIONS.items()
+            if self.takes(name)
+            for value in values[:2]
+        ]
+        return (*found, *self.more_bad_options)
 
 
 def bad_keras_data(bad):
@@ -148,8 +173,7 @@ class Row(Swept):
     keras_shapes = KERAS_SHAPES
 
     def draw(self, rng, shape):
-        required = ("norm", "binning_scheme", "max_prob", "class_conditional")
-        case = {k: v for k, v in self.cases[0].items() if k in required}
+        case = {k: v for k, v in self.cases[0].items() if k in REQUIRED}
         return {**super().draw(rng, shape), **case}
 
     def bad_data(self):

@@ -233,14 +233,6 @@ def test_bad_data_raises(row, bad):
     assert "Received" in str(raised.value)
 
 
-@every_row
-def test_bad_options_raise(row, rng):
-    arguments = row.data(rng).arguments()
-    for options, word in row.bad_options:
-        with pytest.raises(ValueError, match=word):
-            call(row, options, **arguments)
-
-
 @cases_that_take("num_bins")
 def test_number_of_bins_is_bounded(row, case):
     for number in (10**6 + 1, 10**15):  # Before the data are looked at.

@@ -1,6 +1,5 @@
 """What functions have in common: forms of arrays, seeds, progress, bad options."""
 
-import math
 import pickle
 import re
 import warnings
@@ -15,6 +14,7 @@ import uncertainty_metrics.numpy as um
 from tests import catalogue
 from tests.catalogue import each, each_with
 from tests.fuzz.outcomes import flat
+from tests.makers import BAD_OPTIONS
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
@@ -113,68 +113,12 @@ def test_progress_is_shown_on_stderr_only_if_asked(row, rng, capfd):
     assert re.search(r"100%.* (\d+)/\1 ", err)
 
 
-FLAG = ("True or False", ("yes", 1, None))
-COUNT = ("", (0, 2.5, "x", None))
-LEVEL = (r"in \(0, 1\)", (0, 1.0, 95, math.nan, "wide", True))
-TWO = "two ascending numbers in"
-# Of each option what it must be, and what is refused.
-BAD = {
-    "num_bins": ("", (0, -1, 2.5, "x", None)),
-    "n_bins": ("an integer of at least 1", (0, 2.5, None)),
-    "num_resamples": ("an integer of at least 1", (0, -1, 2.5, None, True)),
-    "num_ece_samples": COUNT,
-    "num_repeats": ("an integer of at least 1", COUNT[1]),
-    "repeats": COUNT,
-    "hyperparam_attempts": COUNT,
-    "folds": ("", (1, 99, 2.5, None)),
-    "threshold": ("", (-0.1, 1.0, 1.5, math.nan, None, "x")),
-    "datapoints_per_bin": ("", (0, 2.5, "x")),
-    "alpha": ("in", (0, 1.0, 1.5, -1, math.nan, None, "5%")),
-    "error_bars": LEVEL,
-    "consistency_band": LEVEL,
-    "risk": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
-    "coverage": (r"in \(0, 1\]", (0, -1, 1.01, math.nan, None, "half", [0.1, 0.2])),
-    "fraction": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
-    "tpr": (r"in \(0, 1\]", (0.0, 1.5, math.nan, None)),
-    "weight_trunc": (r"in \(0, 1\]", (0, math.nan, None)),
-    "prior_alpha": ("", (0, -1, math.nan, math.inf, "x")),
-    "seed": ("", (-1, 1.5, "a")),
-    "ignore_index": ("", (0.5, "x", math.nan)),
-    "end_time": ("a finite number > 0", (0.0, -1, math.nan, "1 year", None)),
-    "hyperparam_range": ("", ([], [0.1, 0], [math.nan], [1.0, math.inf])),
-    "default_hyperparam_range": (TWO, ((0.1, 0), 0.1, (0, 2), (0.1,), (-0.1, 0.1))),
-    "thresholds": ("", ([], 0.5, [[0.5]], [math.nan], [math.inf])),
-    "figsize": (r"\(width, height\) in inches", ((3, 0), 3, (3, 4, 5), (3, math.nan))),
-    "color": ("a matplotlib color", ("colour",)),
-    "ax": ("matplotlib Axes", (3, "ax")),
-    "binning_scheme": ("one of 'even', 'adaptive'", ("odd", None)),
-    "norm": ("one of 'l1', 'l2', 'max'", ("l3", None)),
-    "y_axis": ("one of 'accuracy', 'frequency'", ("both", None)),
-    "method": ("one of 'bca', 'percentile'", ("basic", None)),
-    "weights": ("one of 'constant', 'relative', 'chi'", ("flat", None)),
-    "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),
-    "kernel_fn": ("one of 'rbf', 'cubic'", ("box", None)),
-    "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
-    "estimator": ("one of 'fair', 'nrg', 'roll'", ("pwm", None)),
-    "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
-    "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
-    **dict.fromkeys(
-        (
-            *("max_prob", "class_conditional", "positive_class", "squared", "density"),
-            *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
-            *("show_ece", "show_correlation"),
-        ),
-        FLAG,
-    ),
-}
-
-
-@each_with("name", lambda row: [name for name in BAD if row.takes(name)], ROWS)
+@each_with("name", lambda row: [name for name in BAD_OPTIONS if row.takes(name)], ROWS)
 def test_bad_options_raise(row, name, rng):
     arguments = row.draw(rng, (8,))
     if name == "seed" and row.takes("consistency_band"):
         arguments["consistency_band"] = 0.9  # Without it nothing is drawn.
-    expected, values = BAD[name]
+    expected, values = BAD_OPTIONS[name]
     for bad in values:
         with pytest.raises(
             ValueError, match=f"`{name}`.* must be .*{expected}"
