@@ -17,11 +17,20 @@ import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
 from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
-from tests.catalogue.kinds import Function, ObjectRow, Public
+from tests.catalogue.kinds import Function, MembersRow, ObjectRow, Public
 from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 
-__all__ = ("FEW_CELLS", "SHAPES", "VALUES", "Data", "bad_data", "data", "lattice")
+__all__ = (
+    "FEW_CELLS",
+    "MembersRow",
+    "SHAPES",
+    "VALUES",
+    "Data",
+    "bad_data",
+    "data",
+    "lattice",
+)
 
 CATALOGUE: tuple[Public, ...] = (
     *(*ROWS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS),
