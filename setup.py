@@ -18,6 +18,9 @@ TENSORFLOW = [
     "tensorflow-probability>=0.25",
     "tf-keras>=2.18",
 ]
+# The other backends of Keras 3, which need no TensorFlow.
+JAX = ["jax>=0.6", "keras>=3.12"]
+TORCH = ["keras>=3.12", "torch>=2.6"]
 PLOT = ["matplotlib>=3.8"]
 PROGRESS = ["tqdm>=4.60"]
 BEAM = ["apache-beam>=2.60"]
@@ -65,7 +68,9 @@ setup(
         "console_scripts": ["uncertainty-metrics = uncertainty_metrics.__main__:main"]
     },
     extras_require={
+        "jax": JAX,
         "tensorflow": TENSORFLOW,
+        "torch": TORCH,
         "plot": PLOT,
         "progress": PROGRESS,
         "beam": BEAM,

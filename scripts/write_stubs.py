@@ -32,7 +32,7 @@ from scripts import completed_stubs  # noqa: E402
 from uncertainty_metrics import _spec, _statistics  # noqa: E402
 from uncertainty_metrics._spec import REQUIRED  # noqa: E402
 from uncertainty_metrics.keras import _base  # noqa: E402
-from uncertainty_metrics.tensorflow import _binning  # noqa: E402
+from uncertainty_metrics.ops import _binning  # noqa: E402
 
 ROOMS = ("tensorflow", "keras")
 HEADER = """\
@@ -42,7 +42,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 """
 HEADER_OF_CLASSES = """\
 # As written by scripts/write_stubs.py.
@@ -55,8 +55,8 @@ import tensorflow as tf
 # Where types of the members of classes come from.
 HOMES = {
     "ArrayLike": "numpy.typing",
-    "BinStatistics": "uncertainty_metrics.tensorflow._binning",
-    "TensorLike": "uncertainty_metrics.tensorflow._typing",
+    "BinStatistics": "uncertainty_metrics.ops._binning",
+    "TensorLike": "uncertainty_metrics.ops._typing",
 }
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
@@ -149,7 +149,8 @@ def _method(function: Any) -> str:
     def written(annotation: Any) -> str:
         if not isinstance(annotation, str):
             annotation = inspect.formatannotation(annotation)
-        return annotation.replace("collections.abc.", "").replace("'", '"')
+        annotation = annotation.replace("collections.abc.", "").replace("'", '"')
+        return annotation.replace("xp.", "tf.")
 
     signature = inspect.signature(function)
     parameters = []

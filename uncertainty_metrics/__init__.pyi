@@ -20,7 +20,7 @@ from .tensorflow.calibration import (
     tace as tace,
     thresholded_adaptive_calibration_error as thresholded_adaptive_calibration_error,
 )
-from .tensorflow._binning import BinStatistics as BinStatistics
+from .ops._binning import BinStatistics as BinStatistics
 from .numpy._state import MetricState as MetricState
 from .tensorflow.debiased_calibration import debiased_calibration_error as debiased_calibration_error
 

@@ -10,7 +10,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.tensorflow import _sketch, _sums
+from uncertainty_metrics.ops import _sketch, _sums
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 

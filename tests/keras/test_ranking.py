@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.tensorflow import _sketch
+from uncertainty_metrics.ops import _sketch
 
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from tests.catalogue import (
 )
 from tests.fuzz import functions
 from tests.np.test_catalogue import contents, objects
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs
 
 ATOL = {np.float32: 3e-7, np.float64: 1e-12}
 

@@ -21,7 +21,8 @@ from tests.ensembles import (
     members,
 )
 from uncertainty_metrics.numpy.ensemble import distances
-from uncertainty_metrics.tensorflow.ensemble import _pairs, uncertainty
+from uncertainty_metrics.ops import _pairs
+from uncertainty_metrics.tensorflow.ensemble import uncertainty
 
 TOLERANCE = {np.float32: 1e-6, np.float64: 1e-13}
 

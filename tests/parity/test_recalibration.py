@@ -9,11 +9,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.numpy import recalibration as np_recalibration
-from uncertainty_metrics.tensorflow import (
-    _inputs,
-    _temperature,
-    calibrated_likelihood,
-)
+from uncertainty_metrics.ops import _inputs, _temperature
+from uncertainty_metrics.tensorflow import calibrated_likelihood
 
 ROOMS = (um_np, um)
 RTOL = {np.float32: 2e-5, np.float64: 1e-10}

@@ -21,9 +21,7 @@ from tests.distributions import (
     table,
     with_gradients,
 )
-from uncertainty_metrics.tensorflow import (
-    _closed_form_crps,
-)
+from uncertainty_metrics.tensorflow import _closed_form_crps
 from uncertainty_metrics.tensorflow.distribution_scores import crps_distribution
 
 tfd = tfp.distributions

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from uncertainty_metrics.numpy import _pairwise as numpy_pairwise
-from uncertainty_metrics.tensorflow import _pairwise
-from uncertainty_metrics.tensorflow._pairwise import pairwise_spread
+from uncertainty_metrics.ops import _pairwise
+from uncertainty_metrics.ops._pairwise import pairwise_spread
 
 MODES = ("eager", "xla", "graph")
 # Of the spread, not of the samples; the sum over m samples rounds more than once.

@@ -23,7 +23,8 @@ from tests.distributions import (
     table,
     with_gradients,
 )
-from uncertainty_metrics.tensorflow import _closed_form_crps, _quadrature, _special
+from uncertainty_metrics.ops import _special
+from uncertainty_metrics.tensorflow import _closed_form_crps, _quadrature
 from uncertainty_metrics.tensorflow.distribution_scores import crps_distribution
 
 tfd = tfp.distributions

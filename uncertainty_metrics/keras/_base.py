@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _family
@@ -25,7 +24,15 @@ from uncertainty_metrics.numpy._state import (
     check_cells,
     renewed_config,
 )
-from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _inputs,
+    _sums,
+    no_gradients,
+    to_numpy,
+    wide,
+    xp,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,41 +42,43 @@ name_parts, part_direction = _family.name_parts, _family.part_direction
 
 
 def _raw(variable: Any) -> Any:
-    """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope."""
-    return variable if isinstance(variable, tf.Variable) else variable.value
+    """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope, and
+    for the other backends.
+    """
+    return variable if isinstance(variable, xp.Variable) else variable.value
 
 
-def add(variable: Any, value: tf.Tensor) -> None:
+def add(variable: Any, value: xp.Tensor) -> None:
     """Adds to a variable, without losing what other workers add meanwhile."""
     raw = _raw(variable)
-    if not isinstance(raw, tf.Variable):
-        variable.assign(tf.convert_to_tensor(variable) + value)
-    elif not _is_plain(raw) and not tf.distribute.has_strategy():
+    if not isinstance(raw, xp.Variable):
+        variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(raw)) + value))
+    elif not _is_plain(raw) and not xp.distribute.has_strategy():
         with raw.distribute_strategy.scope():
             add(variable, value)
-    elif not tf.distribute.in_cross_replica_context():
+    elif not xp.distribute.in_cross_replica_context():
         raw.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
     else:
 
         def add_once() -> None:
-            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-            raw.assign_add(tf.where(replica == 0, value, tf.zeros_like(value)))
+            replica = xp.distribute.get_replica_context().replica_id_in_sync_group
+            raw.assign_add(xp.where(replica == 0, value, xp.zeros_like(value)))
 
-        tf.distribute.get_strategy().run(add_once)
+        xp.distribute.get_strategy().run(add_once)
 
 
 def _is_plain(variable: Any) -> bool:
     """Whether a variable is one of TensorFlow's own, on this machine alone."""
-    distributed = isinstance(variable, tf.distribute.DistributedValues)
-    return isinstance(variable, tf.Variable) and not distributed
+    distributed = isinstance(variable, xp.distribute.DistributedValues)
+    return isinstance(variable, xp.Variable) and not distributed
 
 
-def read(variable: Any) -> tf.Tensor:
+def read(variable: Any) -> xp.Tensor:
     """Returns the value summed over replicas, inside a replica too."""
-    if not tf.distribute.has_strategy() or tf.distribute.in_cross_replica_context():
-        return tf.convert_to_tensor(variable)
-    return tf.distribute.get_replica_context().merge_call(
-        lambda strategy: tf.identity(tf.convert_to_tensor(variable))
+    if not xp.distribute.has_strategy() or xp.distribute.in_cross_replica_context():
+        return _sums.loaded(xp.convert_to_tensor(variable))
+    return xp.distribute.get_replica_context().merge_call(
+        lambda strategy: xp.identity(xp.convert_to_tensor(variable))
     )
 
 
@@ -83,17 +92,17 @@ class _State(NamedTuple):
 
 
 def _add_batch(
-    state: _State, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor
+    state: _State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor
 ) -> None:
     """Adds the sums if they are valid, and a number of invalid batches."""
     sums = _sums.settled(sums)
-    units = tf.where(valid, sums.units, tf.zeros_like(sums.units))
+    units = xp.where(valid, sums.units, xp.zeros_like(sums.units))
     steps = [(state.invalid, invalid), (state.units, units)]
     if sums.hi is not None and sums.lo is not None:
-        hi, lo = (tf.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
+        hi, lo = (xp.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
         # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
         hi, lo = (
-            tf.where(valid, step, tf.constant(-0.0, step.dtype))
+            xp.where(valid, step, xp.constant(-0.0, step.dtype))
             for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
         )
         steps += [(state.hi, hi), (state.lo, lo)]
@@ -105,12 +114,12 @@ _NONE = np.zeros([], np.int64)
 
 # What adds up a batch: called with options and data, returns the sums and whether they
 # are valid.
-BatchSums = Callable[..., tuple[_sums.Sums, tf.Tensor]]
+BatchSums = Callable[..., tuple[_sums.Sums, xp.Tensor]]
 
 
 def _batch(
-    batch_sums: BatchSums, state: _State | None, invalid: tf.Tensor, *data: Any
-) -> tuple[_sums.Sums | None, tf.Tensor]:
+    batch_sums: BatchSums, state: _State | None, invalid: xp.Tensor, *data: Any
+) -> tuple[_sums.Sums | None, xp.Tensor]:
     sums, valid = batch_sums(*data)
     if state is None:
         return sums, valid
@@ -120,7 +129,7 @@ def _batch(
 
 def _graph(
     batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
-) -> Callable[..., tuple[_sums.Sums | None, tf.Tensor]]:
+) -> Callable[..., tuple[_sums.Sums | None, xp.Tensor]]:
     """Returns an eager update as one call, which costs less than sixty, and which no
     interrupt leaves half done; without a state it returns the sums instead.
 
@@ -137,7 +146,7 @@ def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., An
     @functools.lru_cache(maxsize=8)
     def graph(shape: tuple[int, ...]) -> Any:
         del shape
-        return tf.function(
+        return xp.function(
             functools.partial(_batch, functools.partial(batch_sums, *options)),
             autograph=False,
             reduce_retracing=True,
@@ -146,14 +155,14 @@ def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., An
     return graph
 
 
-def _given(valid: tf.Tensor, *sums: Any) -> tuple[_sums.Sums, tf.Tensor]:
+def _given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
     return _sums.Sums(*sums), valid
 
 
 def _assign(variables: list[Any], values: list[Any] | None) -> None:
     """Assigns the values, or zeros."""
     if values is None:
-        values = [tf.zeros(variable.shape, variable.dtype) for variable in variables]
+        values = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
     for variable, value in zip(variables, values, strict=True):
         variable.assign(value)
 
@@ -162,7 +171,7 @@ def _assign(variables: list[Any], values: list[Any] | None) -> None:
 def _assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
     """Returns `_assign` as one call, which no interrupt leaves half done."""
     del shapes  # One graph for each: none is traced anew.
-    return tf.function(_assign, autograph=False)
+    return xp.function(_assign, autograph=False)
 
 
 def _restored(
@@ -172,6 +181,20 @@ def _restored(
     restored = metric.from_config(config)
     restored.set_state(state)
     return restored
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def widened(method: _Method) -> _Method:
+    """Returns a method of a metric whose arithmetic has 64 bits, and no gradients."""
+
+    @functools.wraps(method)
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        with no_gradients(), wide():
+            return method(*args, **kwargs)
+
+    return computed  # type: ignore[return-value]
 
 
 class SumsMetric(keras.metrics.Metric):
@@ -187,13 +210,24 @@ class SumsMetric(keras.metrics.Metric):
         self._lock = threading.RLock()
         self._told = 0  # The number of invalid batches that a warning told of.
         # A compiled update cannot raise; a batch it could not use makes the result NaN.
-        self._invalid = self.add_weight(
-            name="invalid", shape=(), initializer="zeros", dtype="int64"
-        )
+        self._invalid = self._add_counts("invalid", ())
         self._units: Any = None
         self._hi: Any = None
         self._lo: Any = None
         self._classes: int | None = None  # None while any number will do.
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not IS_TENSORFLOW and "result" in vars(cls):
+            cls.result = widened(cls.result)
+
+    def _add_counts(self, name: str, shape: tuple[int, ...]) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=_sums.state_shape(shape),
+            initializer="zeros",
+            dtype=_sums.STATE_TYPE,
+        )
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
@@ -210,7 +244,7 @@ class SumsMetric(keras.metrics.Metric):
     def _alone(self) -> contextlib.AbstractContextManager[object]:
         """Returns a context in which no other thread makes or changes the state."""
         # Replicas take turns; waiting for each other inside of one would not end.
-        return contextlib.nullcontext() if tf.distribute.has_strategy() else self._lock
+        return contextlib.nullcontext() if xp.distribute.has_strategy() else self._lock
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch and returns the result, as `keras.metrics.Metric` does."""
@@ -230,17 +264,13 @@ class SumsMetric(keras.metrics.Metric):
         rows of units.
         """
         check_cells(shape)
-        for name, rows, dtype in (
-            ("units", shape[0] + scores, "int64"),
-            ("hi", shape[0], "float32"),
-            ("lo", shape[0], "float32"),
-        ):
-            if getattr(self, f"_{name}") is None:  # An interrupt may have come between.
+        if self._units is None:  # An interrupt may have come between.
+            rows = (shape[0] + scores, *shape[1:])
+            self._units = self._add_counts("units", rows)
+        for name in ("hi", "lo"):
+            if getattr(self, f"_{name}") is None:
                 weight = self.add_weight(
-                    name=name,
-                    shape=(rows, *shape[1:]),
-                    initializer="zeros",
-                    dtype=dtype,
+                    name=name, shape=shape, initializer="zeros", dtype="float32"
                 )
                 setattr(self, f"_{name}", weight)
 
@@ -254,7 +284,7 @@ class SumsMetric(keras.metrics.Metric):
 
     def _plain_state(self) -> _State | None:
         """Returns the variables where an eager call may add to them by itself."""
-        if not self._has_sums or not tf.executing_eagerly():
+        if not (IS_TENSORFLOW and self._has_sums and xp.executing_eagerly()):
             return None
         state = _State(*map(_raw, self._state))
         return state if all(map(_is_plain, state)) else None
@@ -281,9 +311,9 @@ class SumsMetric(keras.metrics.Metric):
           classes: what `_build` needs where there is no state yet.
           compiled: whether eager calls may be traced.
         """
-        with self._alone():
+        with self._alone(), wide():
             state = self._plain_state()
-            eager = tf.executing_eagerly()
+            eager = xp.executing_eagerly()
             if eager and compiled:
                 sums, valid = _graph(batch_sums, options, shape)(state, _NONE, *data)
             else:
@@ -292,13 +322,13 @@ class SumsMetric(keras.metrics.Metric):
                 explain()
             if not self._has_sums and classes is not None:
                 self._build(classes)
-            invalid = tf.cast(~valid, tf.int64)
+            invalid = xp.cast(~valid, xp.int64)
             if sums is not None:
                 self._add_sums(sums, valid, invalid)
             elif not valid:
                 add(self._invalid, invalid)
 
-    def _add_sums(self, sums: _sums.Sums, valid: tf.Tensor, invalid: tf.Tensor) -> None:
+    def _add_sums(self, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor) -> None:
         state = self._plain_state()
         if state is None:
             _add_batch(self._state, sums, valid, invalid)
@@ -306,21 +336,21 @@ class SumsMetric(keras.metrics.Metric):
             shape = tuple(self._hi.shape)
             _graph(_given, (), shape)(state, invalid, valid, *sums)
 
-    def _read_sums(self) -> tuple[_sums.Sums, tf.Tensor]:
+    def _read_sums(self) -> tuple[_sums.Sums, xp.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted; warns where
         they cannot.
         """
         with self._alone():
             invalid, units, hi, lo = map(read, self._state)
-        few = tf.reduce_all(units[0] < _sums.MAX_COUNT)
-        if tf.executing_eagerly():
+        few = xp.reduce_all(units[0] < _sums.MAX_COUNT)
+        if xp.executing_eagerly():
             self._tell(int(invalid), bool(few))
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
-    def _read_valid(self) -> tf.Tensor:
+    def _read_valid(self) -> xp.Tensor:
         """Returns `_read_sums`'s second where there are no sums yet."""
         invalid = read(self._invalid)
-        if tf.executing_eagerly():
+        if xp.executing_eagerly():
             self._tell(int(invalid), True)
         return invalid == 0
 
@@ -358,8 +388,8 @@ class SumsMetric(keras.metrics.Metric):
         return [*causes, "values that are NaN or infinite", "negative weights"]
 
     @property
-    def _result_dtype(self) -> tf.DType:
-        return tf.float64 if self.dtype == "float64" else tf.float32
+    def _result_dtype(self) -> xp.DType:
+        return xp.float64 if self.dtype == "float64" else xp.float32
 
     def reset_state(self) -> None:
         """Sets the state back to no examples."""
@@ -369,7 +399,7 @@ class SumsMetric(keras.metrics.Metric):
     def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
         """Assigns the values, or zeros: all or none where an interrupt may come."""
         raw = [_raw(variable) for variable in variables]
-        if tf.executing_eagerly() and all(map(_is_plain, raw)):
+        if IS_TENSORFLOW and xp.executing_eagerly() and all(map(_is_plain, raw)):
             shapes = tuple(tuple(variable.shape) for variable in raw)
             _assign_graph(shapes)(raw, values)
         else:
@@ -380,9 +410,9 @@ class SumsMetric(keras.metrics.Metric):
 
     def get_state(self) -> MetricState:
         """Returns a copy of the state, to save, to send, or to add to others."""
-        with self._alone():
+        with self._alone(), wide():
             arrays = {
-                name: np.array(tf.convert_to_tensor(variable))
+                name: np.array(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
                 for name, variable in self._state._asdict().items()
                 if self._has_sums or name == "invalid"
             }
@@ -395,7 +425,7 @@ class SumsMetric(keras.metrics.Metric):
         Raises:
           ValueError: the metric, its options or its classes differ.
         """
-        with self._alone():
+        with self._alone(), wide():
             self._build_for(state)
             found = {
                 name: variable
@@ -404,9 +434,9 @@ class SumsMetric(keras.metrics.Metric):
             }
             # A state of no examples may have no sums.
             values = [
-                tf.constant(
-                    state.arrays.get(name, np.zeros(variable.shape)), variable.dtype
-                )
+                xp.constant(state.arrays[name])
+                if name in state.arrays
+                else xp.zeros(variable.shape, variable.dtype)
                 for name, variable in found.items()
             ]
             self._set_all(list(found.values()), values)
@@ -429,12 +459,14 @@ class SumsMetric(keras.metrics.Metric):
                     "Only states of the same metric and options add. Received: "
                     f"{metric!r}"
                 )
-            total += metric.get_state() if isinstance(metric, SumsMetric) else metric
-        with self._alone():
+            total = total + (
+                metric.get_state() if isinstance(metric, SumsMetric) else metric
+            )
+        with self._alone(), wide():
             self._build_for(total)
-            invalid, *sums = map(tf.constant, total.arrays.values())
+            invalid, *sums = map(xp.constant, total.arrays.values())
             if sums:
-                self._add_sums(_sums.Sums(*sums), tf.constant(True), invalid)
+                self._add_sums(_sums.Sums(*sums), xp.constant(True), invalid)
             else:
                 add(self._invalid, invalid)
 
@@ -472,12 +504,12 @@ class MeanMetric(SumsMetric):
         super().__init__(name=name, dtype=dtype)
         self._build_sums((2,))
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the mean over all batches; 0.0 before the first."""
         sums, valid = self._read_sums()
-        weight, total = tf.unstack(_sums.totals(sums, self._result_dtype))
-        mean = tf.math.divide_no_nan(total, weight)
-        return tf.where(valid, mean, tf.constant(float("nan"), mean.dtype))
+        weight, total = xp.unstack(_sums.totals(sums, self._result_dtype))
+        mean = xp.math.divide_no_nan(total, weight)
+        return xp.where(valid, mean, xp.constant(float("nan"), mean.dtype))
 
 
 def _has_no_share(y_pred: Any) -> bool:
@@ -486,7 +518,7 @@ def _has_no_share(y_pred: Any) -> bool:
     Shapes of no examples are an error elsewhere.
     """
     return (
-        tf.is_tensor(y_pred) and not tf.executing_eagerly() and y_pred.shape[:1] == [0]
+        xp.is_tensor(y_pred) and not xp.executing_eagerly() and y_pred.shape[:1] == [0]
     )
 
 
@@ -499,9 +531,10 @@ def adds_batch(update_state: _UpdateState) -> _UpdateState:
     @functools.wraps(update_state)
     def update(self: Any, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         if not _has_no_share(y_pred):
-            update_state(self, y_true, y_pred, sample_weight)
+            with no_gradients():
+                update_state(self, y_true, y_pred, sample_weight)
 
-    return tf.autograph.experimental.do_not_convert(update)
+    return xp.autograph.experimental.do_not_convert(update)
 
 
 Reduction = Literal["sum_over_batch_size", "sum", "none"]
@@ -525,7 +558,7 @@ class Loss(keras.losses.Loss):
 
     def __call__(
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
-    ) -> tf.Tensor:
+    ) -> xp.Tensor:
         """Returns the loss, reduced, as `keras.losses.Loss` does."""
         _family.refuse_other("loss", self)
         batch = {"y_true": y_true, "y_pred": y_pred}
@@ -541,17 +574,17 @@ class Loss(keras.losses.Loss):
             return self._nothing(batch["y_pred"])
         return super().__call__(**batch)
 
-    def _nothing(self, y_pred: tf.Tensor) -> tf.Tensor:
+    def _nothing(self, y_pred: xp.Tensor) -> xp.Tensor:
         """Returns the loss of no examples, of which there are gradients."""
         dtype = getattr(self, "dtype", self._dtype_argument)
         dtype = dtype or _inputs.predictions_dtype(y_pred)
-        scores = tf.cast(tf.reshape(y_pred, [0]), dtype)
-        return scores if self.reduction == "none" else tf.reduce_sum(scores)
+        scores = xp.cast(xp.reshape(y_pred, [0]), dtype)
+        return scores if self.reduction == "none" else xp.reduce_sum(scores)
 
-    def _cast(self, y_pred: tf.Tensor) -> tf.Tensor:
+    def _cast(self, y_pred: xp.Tensor) -> xp.Tensor:
         """Returns the predictions in the precision of the arithmetic."""
         if self._dtype_argument is not None:
-            return tf.cast(y_pred, self._dtype_argument)
+            return xp.cast(y_pred, self._dtype_argument)
         return y_pred
 
     def get_config(self) -> dict[str, Any]:

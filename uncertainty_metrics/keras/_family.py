@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _optional
+from uncertainty_metrics.ops import IS_TENSORFLOW, LEGACY, xp
 
-# As TensorFlow reads it.
-_LEGACY = os.environ.get("TF_USE_LEGACY_KERAS") in ("true", "True", "1")
 if TYPE_CHECKING:
     import keras as keras
 else:
     # Says what to install; TensorFlow would not.
-    _optional.require("tf_keras" if _LEGACY else "keras", "uncertainty_metrics.keras")
-    keras = tf.keras
+    keras = _optional.require(
+        "tf_keras" if LEGACY else "keras", "uncertainty_metrics.keras"
+    )
+    if IS_TENSORFLOW:
+        keras = xp.keras
 
 _IS_KERAS_3 = hasattr(keras, "ops")
 _OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
 
-
-def _check_backend() -> None:
-    config = getattr(keras, "config", None)  # tf_keras has none.
-    backend = config.backend() if config is not None else "tensorflow"
-    if backend != "tensorflow":
-        raise ImportError(
-            "The metrics of uncertainty_metrics run on the TensorFlow backend of "
-            f"Keras. Received: KERAS_BACKEND={backend}. For the predictions of other "
-            "backends use `uncertainty_metrics.numpy`."
-        )
-
-
-_check_backend()
 
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
 AUC = keras.metrics.AUC

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs, xp
 
 # The options that say what `y_pred` holds.
 _OTHER = {
@@ -21,12 +20,12 @@ _OTHER = {
     ),
 }
 # No class, and no index that anyone ignores.
-WRONG = tf.int32.min
+WRONG = np.iinfo(np.int32).min
 
 
 def sparse(
-    y_true: tf.Tensor, y_pred: tf.Tensor, sparse_labels: bool | None
-) -> tuple[tf.Tensor, bool]:
+    y_true: xp.Tensor, y_pred: xp.Tensor, sparse_labels: bool | None
+) -> tuple[xp.Tensor, bool]:
     """Returns integer labels, and whether they were one-hot.
 
     A one-hot row that is not a distribution over the classes becomes the label `WRONG`.
@@ -45,25 +44,25 @@ def sparse(
         return y_true, False
     predictions = y_pred.shape
     classes = 2
-    if predictions.rank == y_true.shape.rank and predictions[-1] != 1:
+    if len(predictions) == len(y_true.shape) and predictions[-1] != 1:
         classes = predictions[-1]
-    if y_true.shape.rank < 1 or not y_true.shape[-1:].is_compatible_with([classes]):
+    if len(y_true.shape) < 1 or y_true.shape[-1] not in (None, classes):
         raise _checks.error(
             "y_true",
             f"one-hot of shape [..., {classes}] for y_pred of shape {predictions}",
             f"shape {y_true.shape}",
         )
-    shares = tf.cast(y_true, tf.float32)
-    distance = tf.abs(tf.reduce_sum(shares, axis=-1) - 1)
-    right = tf.reduce_all(shares >= 0, axis=-1) & (
+    shares = xp.cast(y_true, xp.float32)
+    distance = xp.abs(xp.reduce_sum(shares, axis=-1) - 1)
+    right = xp.reduce_all(shares >= 0, axis=-1) & (
         distance < np_inputs.ROW_SUM_TOLERANCE
     )
-    labels = tf.argmax(shares, axis=-1, output_type=tf.int32)
-    return tf.where(right, labels, tf.fill(tf.shape(labels), WRONG)), True
+    labels = xp.argmax(shares, axis=-1, output_type=xp.int32)
+    return xp.where(right, labels, xp.fill(xp.shape(labels), WRONG)), True
 
 
-def _is_one_hot(labels: tf.TensorShape, predictions: tf.TensorShape) -> bool:
-    if labels.rank != predictions.rank or labels.rank < 2 or labels[-1] == 1:
+def _is_one_hot(labels: xp.TensorShape, predictions: xp.TensorShape) -> bool:
+    if not len(labels) == len(predictions) > 1 or labels[-1] == 1:
         return False
     if labels[-1] is None and predictions[-1] != 1:
         raise ValueError(
@@ -85,14 +84,14 @@ class ClassRows(NamedTuple):
       one_hot: `y_true` where it was one-hot, else None.
     """
 
-    labels: tf.Tensor
-    predictions: tf.Tensor
-    weights: tf.Tensor | None
+    labels: xp.Tensor
+    predictions: xp.Tensor
+    weights: xp.Tensor | None
     classes: int
-    one_hot: tf.Tensor | None
+    one_hot: xp.Tensor | None
 
     @property
-    def data(self) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
+    def data(self) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor | None]:
         """What adds up a batch reads with `examples`."""
         return self.labels, self.predictions, self.weights
 
@@ -101,7 +100,7 @@ class ClassRows(NamedTuple):
     ) -> None:
         """Raises the ValueError that says what is wrong, by the NumPy twin's rules."""
         if self.one_hot is not None:
-            labels = tf.reshape(self.labels, tf.shape(self.one_hot)[:-1])
+            labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
         with keras_names(predictions):
             twin(
@@ -122,8 +121,8 @@ def class_rows(
     labels, one_hot = sparse(y_true, y_pred, sparse_labels)
     classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
     return ClassRows(
-        tf.reshape(labels, [-1]),
-        tf.reshape(y_pred, [-1, classes or 1]),
+        xp.reshape(labels, [-1]),
+        xp.reshape(y_pred, [-1, classes or 1]),
         flat_weights(sample_weight, mask, labels),
         classes or 2,
         y_true if one_hot else None,
@@ -133,9 +132,9 @@ def class_rows(
 def examples(
     predictions: str,
     ignore_index: int | None,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
+    labels: xp.Tensor,
+    y_pred: xp.Tensor,
+    sample_weight: xp.Tensor | None,
 ) -> _inputs.Examples:
     """Reads `ClassRows`, whose `predictions` are "logits" or "probabilities"."""
     return _inputs.examples(
@@ -146,7 +145,7 @@ def examples(
     )
 
 
-def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
+def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
     """Raises ValueError if a row of one-hot labels became the label `WRONG`."""
     bad = np.asarray(labels) == WRONG
     if np.any(bad):
@@ -157,13 +156,13 @@ def check_one_hot(y_true: tf.Tensor, labels: tf.Tensor) -> None:
 
 
 def flat_weights(
-    sample_weight: Any, mask: tf.Tensor | None, labels: tf.Tensor
-) -> tf.Tensor | None:
+    sample_weight: Any, mask: xp.Tensor | None, labels: xp.Tensor
+) -> xp.Tensor | None:
     """Returns weights [N], 0 where masked, or None where there are neither."""
     given = [value for value in (sample_weight, mask) if value is not None]
     if not given:
         return None
-    flat = [_inputs.flat_weights(value, labels, tf.float32) for value in given]
+    flat = [_inputs.flat_weights(value, labels, xp.float32) for value in given]
     return flat[0] if len(flat) == 1 else flat[0] * flat[1]
 
 
@@ -173,7 +172,7 @@ def check_classes(name: str, classes: int | None, expected: int | None) -> None:
         raise _checks.error(name, f"of {expected} classes", f"{classes} classes")
 
 
-def check_weights(weights: tf.Tensor | None) -> None:
+def check_weights(weights: xp.Tensor | None) -> None:
     """Raises ValueError unless weights are finite and >= 0."""
     if weights is not None:
         np_inputs.sample_weights(weights, weights.shape)

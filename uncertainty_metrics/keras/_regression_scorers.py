@@ -11,20 +11,18 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _levels
-from uncertainty_metrics.tensorflow import _inputs, distribution_scores
-from uncertainty_metrics.tensorflow.regression.distribution_pit import cdf_ends
+from uncertainty_metrics.ops import _inputs, numpy_dtype, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution
+    from uncertainty_metrics.ops._typing import Distribution
 
 
-def _call(distribution: Distribution, method: str, *arguments: tf.Tensor) -> tf.Tensor:
+def _call(distribution: Distribution, method: str, *arguments: xp.Tensor) -> xp.Tensor:
     try:
         return getattr(distribution, method)(*arguments)
     except NotImplementedError as missing:
@@ -45,7 +43,7 @@ class _Forecast(_scorers.RealScorer):
     def _check_size(self, size):
         _scorers.check_last(size, 2, "mean and scale parameter")
 
-    def of_distribution(self, distribution: Distribution, y: tf.Tensor) -> tf.Tensor:
+    def of_distribution(self, distribution: Distribution, y: xp.Tensor) -> xp.Tensor:
         """Returns the scores of a distribution, NaN where there are none; of the shape
         of y, or the two ends of each, with an axis before it.
         """
@@ -62,11 +60,11 @@ class SquaredError(_Forecast):
 
     def _scores(self, labels, y_pred):
         errors = labels - y_pred[:, 0]
-        return errors * errors, tf.math.is_finite(errors)
+        return errors * errors, xp.math.is_finite(errors)
 
     def of_distribution(self, distribution, y):
-        errors = y - tf.cast(_call(distribution, "mean"), y.dtype)
-        return tf.where(tf.math.is_finite(errors), errors * errors, np.nan)
+        errors = y - xp.cast(_call(distribution, "mean"), y.dtype)
+        return xp.where(xp.math.is_finite(errors), errors * errors, np.nan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,16 +72,16 @@ class _ScaleForecast(_scorers.NormalScorer, _Forecast):
     zero: ClassVar[bool] = False
 
     def _scores(self, labels, y_pred):
-        mean, parameter = tf.unstack(y_pred, axis=-1)
+        mean, parameter = xp.unstack(y_pred, axis=-1)
         errors = labels - mean
         scales = self._scale(parameter)
         if self._raw_name is None:  # They may underflow.
-            tiny = np.finfo(scales.dtype.as_numpy_dtype).tiny
-            scales = tf.maximum(scales, math.sqrt(tiny))  # Its square is no 0.
-        right = (scales > 0) & (scales < np.inf) & tf.math.is_finite(errors)
+            tiny = np.finfo(numpy_dtype(scales)).tiny
+            scales = xp.maximum(scales, math.sqrt(tiny))  # Its square is no 0.
+        right = (scales > 0) & (scales < np.inf) & xp.math.is_finite(errors)
         return self._score(errors, scales), right
 
-    def _score(self, errors: tf.Tensor, scales: tf.Tensor) -> tf.Tensor:
+    def _score(self, errors: xp.Tensor, scales: xp.Tensor) -> xp.Tensor:
         """Returns the scores [N], any number where errors or scales are wrong."""
         raise NotImplementedError
 
@@ -96,8 +94,8 @@ class Deviation(_ScaleForecast):
         return scales
 
     def of_distribution(self, distribution, y):
-        stddevs = tf.cast(_call(distribution, "stddev"), y.dtype)
-        return tf.where((stddevs >= 0) & (stddevs < np.inf), stddevs, np.nan)
+        stddevs = xp.cast(_call(distribution, "stddev"), y.dtype)
+        return xp.where((stddevs >= 0) & (stddevs < np.inf), stddevs, np.nan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,12 +114,12 @@ class Width(_ScaleForecast):
 
     def of_distribution(self, distribution, y):
         dtype = distribution.dtype if distribution.dtype.is_floating else y.dtype
-        tail = tf.constant((1 - self.level) / 2, dtype)
+        tail = xp.constant((1 - self.level) / 2, dtype)
         lower, upper = (
-            tf.cast(_call(distribution, "quantile", p), y.dtype)
+            xp.cast(_call(distribution, "quantile", p), y.dtype)
             for p in (tail, 1 - tail)
         )
-        return tf.where(upper >= lower, upper - lower, np.nan)
+        return xp.where(upper >= lower, upper - lower, np.nan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,12 +128,12 @@ class NormalLikelihood(_ScaleForecast):
 
     def _score(self, errors, scales):
         z = errors / scales
-        return tf.math.log(scales) + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
+        return xp.math.log(scales) + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
 
     def of_distribution(self, distribution, y):
-        y = tf.cast(y, distribution.dtype)
+        y = xp.cast(y, distribution.dtype)
         likelihood = _call(distribution, "log_prob", y)
-        return -tf.cast(likelihood, _inputs.sum_dtype(likelihood))
+        return -xp.cast(likelihood, _inputs.sum_dtype(likelihood))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,12 +144,14 @@ class _Distance(_ScaleForecast):
     """
 
     def _score(self, errors, scales):
-        return tf.abs(errors) / scales
+        return xp.abs(errors) / scales
 
     def of_distribution(self, distribution, y):
+        from uncertainty_metrics.tensorflow.regression.distribution_pit import cdf_ends
+
         ends, right = cdf_ends(distribution, y)
-        ends = [tf.where(right, 2 * end - 1, np.nan) for end in ends]
-        return tf.abs(ends[0]) if len(ends) == 1 else tf.stack(ends)
+        ends = [xp.where(right, 2 * end - 1, np.nan) for end in ends]
+        return xp.abs(ends[0]) if len(ends) == 1 else xp.stack(ends)
 
     def given(self):
         return Given(tuple(_levels.pit_limits(self.levels, np.float32)))
@@ -210,8 +210,8 @@ class Given(_scorers.RealScorer):
         return "1 (score)"
 
     def _scores(self, labels, y_pred):
-        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else tf.transpose(y_pred)
-        return scores, ~tf.math.is_nan(y_pred[:, 0])
+        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else xp.transpose(y_pred)
+        return scores, ~xp.math.is_nan(y_pred[:, 0])
 
     def explain(self, y_true, y_pred, live):
         np_inputs.finite("y_true", np.asarray(y_true).reshape(-1)[np.asarray(live)])
@@ -222,13 +222,15 @@ class Given(_scorers.RealScorer):
         )
 
 
-def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor:
+def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor:
     """Returns the scores of a distribution, shape of `y_true` and an axis of 1 or 2.
 
     Raises:
       ValueError: the distribution lacks a method, or its shape is not that of `y_true`.
     """
     from tensorflow_probability import distributions as tfd
+
+    from uncertainty_metrics.tensorflow import distribution_scores
 
     # The output of a TFP layer wraps the distribution.
     distribution = getattr(y_pred, "tensor_distribution", y_pred)
@@ -240,12 +242,12 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> tf.Tensor
         batch = distribution.batch_shape
         if batch.rank:
             _checks.paired("distribution", batch, "y_true", y_true.shape)
-        wide = distribution.dtype == tf.float64
-        y = tf.cast(y_true, tf.float64 if wide else tf.float32)
+        wide = distribution.dtype == xp.float64
+        y = xp.cast(y_true, xp.float64 if wide else xp.float32)
         if batch.rank:
-            y = tf.reshape(y, distribution.batch_shape_tensor())
-        finite = tf.math.is_finite(y)
-        scores = scorer.of_distribution(distribution, tf.where(finite, y, 0.0))
-    scores = tf.where(finite, scores, np.nan)
-    ends = tf.unstack(scores) if scores.shape.rank > finite.shape.rank else [scores]
-    return tf.stack([tf.reshape(end, tf.shape(y_true)) for end in ends], axis=-1)
+            y = xp.reshape(y, distribution.batch_shape_tensor())
+        finite = xp.math.is_finite(y)
+        scores = scorer.of_distribution(distribution, xp.where(finite, y, 0.0))
+    scores = xp.where(finite, scores, np.nan)
+    ends = xp.unstack(scores) if len(scores.shape) > len(finite.shape) else [scores]
+    return xp.stack([xp.reshape(end, xp.shape(y_true)) for end in ends], axis=-1)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
@@ -21,10 +20,13 @@ from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import forecast_scores as np_forecasts
 from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.tensorflow import (
+from uncertainty_metrics.ops import (
     _classifier_scores,
     _forecast_scores,
     _inputs,
+    numpy_dtype,
+    to_numpy,
+    xp,
 )
 
 ScaleTransform = Literal["softplus", "exp", "identity", "variance", "log_variance"]
@@ -45,9 +47,9 @@ class Batch(NamedTuple):
       targets: distributions over the classes [N, K] instead of the labels, or None.
     """
 
-    labels: tf.Tensor
-    predictions: tf.Tensor
-    targets: tf.Tensor | None = None
+    labels: xp.Tensor
+    predictions: xp.Tensor
+    targets: xp.Tensor | None = None
 
 
 class ExampleScores(NamedTuple):
@@ -60,9 +62,9 @@ class ExampleScores(NamedTuple):
       kept: boolean [N], False for ignored examples; or None where none is.
     """
 
-    scores: tf.Tensor
-    right: tf.Tensor
-    kept: tf.Tensor | None = None
+    scores: xp.Tensor
+    right: xp.Tensor
+    kept: xp.Tensor | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,16 +87,16 @@ class ClassScorer:
     def _predictions(self) -> str:
         return "logits" if self.from_logits else "probabilities"
 
-    def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
+    def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
         # A last axis of 1 is no axis of the scores.
-        if labels.shape.rank >= max(y_pred.shape.rank, 2) and labels.shape[-1] == 1:
-            labels = tf.squeeze(labels, axis=-1)
-        targets = tf.reshape(y_true, [-1, classes or 2]) if one_hot else None
-        predictions = tf.reshape(y_pred, [-1, classes or 1])
-        return Batch(tf.reshape(labels, [-1]), predictions, targets), labels
+        if len(labels.shape) >= max(len(y_pred.shape), 2) and labels.shape[-1] == 1:
+            labels = xp.squeeze(labels, axis=-1)
+        targets = xp.reshape(y_true, [-1, classes or 2]) if one_hot else None
+        predictions = xp.reshape(y_pred, [-1, classes or 1])
+        return Batch(xp.reshape(labels, [-1]), predictions, targets), labels
 
     def scores(self, batch: Batch) -> ExampleScores:
         examples = _inputs.examples(
@@ -104,18 +106,18 @@ class ClassScorer:
         )
         targets = batch.targets
         if targets is not None:
-            targets = tf.cast(targets, examples.dtype)
+            targets = xp.cast(targets, examples.dtype)
         scores, right = self._scores(examples, targets)
         kept = None if examples.weights is None else examples.weights > 0
         return ExampleScores(scores, right & examples.right & examples.usable, kept)
 
-    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
         """Says if logits are surely probabilities; `live` [N] says which count."""
         if not self.from_logits:
-            return tf.constant(False)
+            return xp.constant(False)
         return _inputs.are_probabilities(batch.predictions, live)
 
-    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
         labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
         if one_hot:
             _labels.check_one_hot(y_true, labels)
@@ -128,8 +130,8 @@ class ClassScorer:
             )
 
     def _scores(
-        self, examples: _inputs.Examples, targets: tf.Tensor | None
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, examples: _inputs.Examples, targets: xp.Tensor | None
+    ) -> tuple[xp.Tensor, xp.Tensor]:
         raise NotImplementedError
 
     @property
@@ -168,7 +170,7 @@ class Likelihood(ClassScorer):
 class Hits(ClassScorer):
     def _scores(self, examples, targets):
         decisions, _, right = _inputs.decisions(examples.probabilities)
-        return tf.cast(decisions == examples.labels, examples.dtype), right
+        return xp.cast(decisions == examples.labels, examples.dtype), right
 
     @property
     def _twin(self):
@@ -188,7 +190,7 @@ class RealScorer:
         """
         return 2
 
-    def flatten(self, y_true: tf.Tensor, y_pred: tf.Tensor) -> tuple[Batch, tf.Tensor]:
+    def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         y_pred = self._with_axis(y_pred)
         _checks.last_axis("y_pred", y_pred.shape, y_true.shape, self._axis(), "y_true")
@@ -196,33 +198,33 @@ class RealScorer:
         self._check_size(size)
         if size is None and self._size is not None:
             size = self._size
-            y_pred = tf.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
-        y_pred = tf.cast(y_pred, _inputs.predictions_dtype(y_pred))
-        labels = tf.reshape(tf.cast(y_true, y_pred.dtype), tf.shape(y_pred)[:-1])
-        columns = tf.shape(y_pred)[-1] if size is None else size
-        predictions = tf.reshape(y_pred, [-1, columns])
-        return Batch(tf.reshape(labels, [-1]), predictions), labels
+            y_pred = xp.ensure_shape(y_pred, [*y_pred.shape[:-1], size])
+        y_pred = xp.cast(y_pred, _inputs.predictions_dtype(y_pred))
+        labels = xp.reshape(xp.cast(y_true, y_pred.dtype), xp.shape(y_pred)[:-1])
+        columns = xp.shape(y_pred)[-1] if size is None else size
+        predictions = xp.reshape(y_pred, [-1, columns])
+        return Batch(xp.reshape(labels, [-1]), predictions), labels
 
     def scores(self, batch: Batch) -> ExampleScores:
         return ExampleScores(*self._scores(batch.labels, batch.predictions))
 
-    def mistaken(self, batch: Batch, live: tf.Tensor) -> tf.Tensor:
+    def mistaken(self, batch: Batch, live: xp.Tensor) -> xp.Tensor:
         del batch, live
-        return tf.constant(False)
+        return xp.constant(False)
 
-    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
         y_pred = self._with_axis(y_pred)
         dtype = _inputs.predictions_dtype(y_pred)  # In which labels may be infinite.
-        counted = np.asarray(live).reshape(-1)
-        labels = np.asarray(tf.cast(y_true, dtype)).reshape(-1)[counted]
-        predictions = np.asarray(tf.cast(y_pred, dtype))
+        counted = to_numpy(live).reshape(-1)
+        labels = to_numpy(xp.cast(y_true, dtype)).reshape(-1)[counted]
+        predictions = to_numpy(xp.cast(y_pred, dtype))
         predictions = predictions.reshape(len(counted), -1)[counted]
         np_inputs.finite("y_true", labels)
         np_inputs.finite("y_pred", predictions)
         self._explain(predictions)
         raise _checks.error(
             "y_pred",
-            f"such that its scores are in the range of {dtype.name}",
+            f"such that its scores are in the range of {numpy_dtype(dtype).name}",
             f"numbers up to {np.max(np.abs(predictions))}",
         )
 
@@ -236,12 +238,12 @@ class RealScorer:
     def _check_size(self, size: int | None) -> None:
         """Checks the size of the last axis, if it is known."""
 
-    def _with_axis(self, y_pred: tf.Tensor) -> tf.Tensor:
+    def _with_axis(self, y_pred: xp.Tensor) -> xp.Tensor:
         return y_pred
 
     def _scores(
-        self, labels: tf.Tensor, y_pred: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
+        self, labels: xp.Tensor, y_pred: xp.Tensor
+    ) -> tuple[xp.Tensor, xp.Tensor]:
         raise NotImplementedError
 
 
@@ -252,7 +254,7 @@ def check_last(size: int | None, expected: int, axis: str) -> None:
         )
 
 
-def as_normal(y_pred: Any) -> tuple[tf.Tensor, tf.Tensor] | None:
+def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
     """Returns mean and scale of a TFP Normal, None for what is no distribution.
 
     Raises:
@@ -273,16 +275,16 @@ def as_normal(y_pred: Any) -> tuple[tf.Tensor, tf.Tensor] | None:
         )
     shape = distribution.batch_shape_tensor()
     return (
-        tf.broadcast_to(distribution.loc, shape),
-        tf.broadcast_to(distribution.scale, shape),
+        xp.broadcast_to(distribution.loc, shape),
+        xp.broadcast_to(distribution.scale, shape),
     )
 
 
-def _root(values: tf.Tensor) -> tf.Tensor:
+def _root(values: xp.Tensor) -> xp.Tensor:
     """Returns the root, with a finite gradient at 0; negative values as they are."""
     positive = values > 0
-    return tf.where(
-        positive, tf.sqrt(tf.where(positive, values, tf.ones_like(values))), values
+    return xp.where(
+        positive, xp.sqrt(xp.where(positive, values, xp.ones_like(values))), values
     )
 
 
@@ -317,68 +319,68 @@ class NormalScorer(RealScorer):
             expected = f"{self._raw_name} {'>=' if self.zero else '>'} 0"
             raise _checks.error("y_pred", expected, np_inputs.first(bad, parameter))
 
-    def _scale(self, parameter: tf.Tensor) -> tf.Tensor:
+    def _scale(self, parameter: xp.Tensor) -> xp.Tensor:
         """Returns the standard deviation."""
         if self.scale_transform == "softplus":
-            return tf.nn.softplus(parameter)
+            return xp.nn.softplus(parameter)
         if self.scale_transform == "exp":
-            return tf.exp(parameter)
+            return xp.exp(parameter)
         if self.scale_transform == "variance":
             return _root(parameter)
         if self.scale_transform == "log_variance":
-            return tf.exp(parameter / 2)
+            return xp.exp(parameter / 2)
         if self.scale_transform == _OLD_TRANSFORM:
-            return _root(tf.nn.softplus(parameter))
+            return _root(xp.nn.softplus(parameter))
         return parameter
 
 
 @dataclasses.dataclass(frozen=True)
 class NormalCRPS(NormalScorer):
     def _scores(self, labels, y_pred):
-        mean, parameter = tf.unstack(y_pred, axis=-1)
+        mean, parameter = xp.unstack(y_pred, axis=-1)
         return _forecast_scores.normal_scores(labels, mean, self._scale(parameter))
 
 
-@tf.custom_gradient
+@xp.custom_gradient
 def _floored(
-    log_scale: tf.Tensor,
-) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    log_scale: xp.Tensor,
+) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
     """Returns log(scale), not below the minimum, with the gradient of all of it.
 
     `minimum + (x - stop_gradient(x))` would not do: graphs sum it in another order.
     """
-    return tf.maximum(log_scale, math.log(_MIN_SCALE)), lambda upstream: upstream
+    return xp.maximum(log_scale, math.log(_MIN_SCALE)), lambda upstream: upstream
 
 
 @dataclasses.dataclass(frozen=True)
 class GaussianNLL(NormalScorer):
-    def _log_scale(self, parameter: tf.Tensor) -> tf.Tensor:
+    def _log_scale(self, parameter: xp.Tensor) -> xp.Tensor:
         """Returns log(scale), not below the minimum but with the gradient it has."""
         if self.scale_transform == "identity":
-            return tf.math.log(tf.maximum(parameter, _MIN_SCALE))
+            return xp.math.log(xp.maximum(parameter, _MIN_SCALE))
         if self.scale_transform == "variance":
-            return tf.math.log(tf.maximum(parameter, _MIN_SCALE**2)) / 2
+            return xp.math.log(xp.maximum(parameter, _MIN_SCALE**2)) / 2
         log_scale = parameter
         if self.scale_transform in ("softplus", _OLD_TRANSFORM):
             # log(log(1 + e^x)) is x where e^x is lost beside 1.
-            eps = np.finfo(parameter.dtype.as_numpy_dtype).eps
+            eps = np.finfo(numpy_dtype(parameter)).eps
             small = parameter < math.log(eps)
-            safe = tf.where(small, tf.zeros_like(parameter), parameter)
-            log_scale = tf.where(small, parameter, tf.math.log(tf.nn.softplus(safe)))
+            safe = xp.where(small, xp.zeros_like(parameter), parameter)
+            log_scale = xp.where(small, parameter, xp.math.log(xp.nn.softplus(safe)))
         if self.scale_transform in ("log_variance", _OLD_TRANSFORM):
             log_scale /= 2
         return _floored(log_scale)
 
     def _scores(self, labels, y_pred):
-        mean, parameter = tf.unstack(y_pred, axis=-1)
+        mean, parameter = xp.unstack(y_pred, axis=-1)
         log_scale = self._log_scale(parameter)
-        z = (labels - mean) * tf.exp(-log_scale)
+        z = (labels - mean) * xp.exp(-log_scale)
         scores = log_scale + 0.5 * z * z + 0.5 * math.log(2 * math.pi)
-        right = tf.math.is_finite(labels) & tf.reduce_all(
-            tf.math.is_finite(y_pred), axis=-1
+        right = xp.math.is_finite(labels) & xp.reduce_all(
+            xp.math.is_finite(y_pred), axis=-1
         )
         if self._raw_name is not None:
-            right &= parameter >= 0
+            right = right & (parameter >= 0)
         return scores, right
 
 
@@ -442,7 +444,7 @@ class MeanPinball(RealScorer):
         losses, right = _forecast_scores.pinball_losses(
             labels[..., None], y_pred, self.quantiles
         )
-        return tf.reduce_mean(losses, axis=-1), tf.reduce_all(right, axis=-1)
+        return xp.reduce_mean(losses, axis=-1), xp.reduce_all(right, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -459,5 +461,5 @@ class Interval(RealScorer):
         check_last(size, 2, "lower and upper")
 
     def _scores(self, labels, y_pred):
-        lower, upper = tf.unstack(y_pred, axis=-1)
+        lower, upper = xp.unstack(y_pred, axis=-1)
         return _forecast_scores.interval_scores(labels, lower, upper, self.alpha)

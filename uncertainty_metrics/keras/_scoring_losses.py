@@ -6,13 +6,11 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
 from uncertainty_metrics.keras import _base, _scorers
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 class ScoringLoss(_base.Loss):
@@ -26,27 +24,27 @@ class ScoringLoss(_base.Loss):
         self._scorer = self._scorer_type(**options)
         super().__init__(reduction, name, dtype)
 
-    @tf.autograph.experimental.do_not_convert
-    def call(self, y_true: TensorLike, y_pred: TensorLike) -> tf.Tensor:
+    @xp.autograph.experimental.do_not_convert
+    def call(self, y_true: TensorLike, y_pred: TensorLike) -> xp.Tensor:
         """Returns the score of each example."""
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = self._cast(_inputs.as_tensor("y_pred", y_pred))
         batch, labels = self._scorer.flatten(y_true, y_pred)
         scores, right, kept = self._scorer.scores(batch)
-        live = tf.ones_like(right) if kept is None else kept
-        right |= ~live
+        live = xp.ones_like(right) if kept is None else kept
+        right = right | (~live)
         # Of probabilities for logits a graph says nothing: NaN would end a training.
-        if tf.executing_eagerly() and (
-            not tf.reduce_all(right) or self._scorer.mistaken(batch, live)
+        if xp.executing_eagerly() and (
+            not xp.reduce_all(right) or self._scorer.mistaken(batch, live)
         ):
             self._scorer.explain(y_true, y_pred, live)
-        scores = tf.where(right, scores, tf.constant(float("nan"), scores.dtype))
+        scores = xp.where(right, scores, xp.constant(float("nan"), scores.dtype))
         if kept is None:
-            return tf.reshape(scores, tf.shape(labels))
-        scores = tf.where(kept, scores, tf.zeros_like(scores))
-        scores = tf.reshape(scores, tf.shape(labels))
+            return xp.reshape(scores, xp.shape(labels))
+        scores = xp.where(kept, scores, xp.zeros_like(scores))
+        scores = xp.reshape(scores, xp.shape(labels))
         # Keras leaves them out of the mean.
-        scores._keras_mask = tf.reshape(kept, tf.shape(labels))
+        scores._keras_mask = xp.reshape(kept, xp.shape(labels))
         return scores
 
     def get_config(self) -> dict[str, Any]:
@@ -62,13 +60,13 @@ class NormalLoss(ScoringLoss):
         y_true: TensorLike,
         y_pred: Any,
         sample_weight: TensorLike | None = None,
-    ) -> tf.Tensor:
+    ) -> xp.Tensor:
         """Returns the loss, reduced."""
         normal = _scorers.as_normal(y_pred)
         if normal is None:
             return super().__call__(y_true, y_pred, sample_weight)
         # Keras would make a tensor of the distribution: a sample.
-        parameters = tf.stack(normal, axis=-1)
+        parameters = xp.stack(normal, axis=-1)
         parameters._keras_mask = getattr(y_pred, "_keras_mask", None)
         # This loss, with what Keras may have set on it: `fit` of tf_keras does.
         of_scales = object.__new__(type(self))

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._spec import YAxis
@@ -20,6 +19,7 @@ from uncertainty_metrics.keras.metrics.bayesian_calibration import (
 )
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
+from uncertainty_metrics.ops import to_numpy
 
 if TYPE_CHECKING:
     from uncertainty_metrics._statistics import BinStatistics
@@ -62,7 +62,7 @@ def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
         return {f"/{part}": float(value) for part, value in result.items()}
     scalars = {"": float(result)}
     if isinstance(metric, BayesianExpectedCalibrationError):
-        drawn = metric.quantiles(_QUANTILES).numpy()
+        drawn = to_numpy(metric.quantiles(_QUANTILES))
         for level, value in zip(_QUANTILES, drawn, strict=True):
             scalars[f"/quantile_{level:g}"] = float(value)
     statistics = metric.bin_statistics
@@ -189,7 +189,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
         """Writes the metrics of the validation data."""
         self._write("validation")
         self._validated = True
-        self._step += not self._in_epoch
+        self._step = self._step + (not self._in_epoch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Writes the metrics of training, of an epoch without validation."""
@@ -208,6 +208,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
                 stacklevel=2,
             )
             return
+        tf = _optional.require("tensorflow", "ReliabilityDiagramCallback")
         if run not in self._writers:
             directory = os.path.join(self.log_dir, run)
             self._writers[run] = tf.summary.create_file_writer(directory)

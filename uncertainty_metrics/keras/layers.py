@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _scaling
 from uncertainty_metrics.keras._family import KEEP_DTYPE, keras, register
-from uncertainty_metrics.tensorflow import _inputs, recalibration
+from uncertainty_metrics.ops import _inputs, xp
+from uncertainty_metrics.tensorflow import recalibration
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 @register
@@ -62,7 +61,7 @@ class TemperatureScalingLayer(keras.layers.Layer):
     @property
     def temperature(self) -> float:
         """T, a float > 0."""
-        return float(tf.convert_to_tensor(self._temperature))
+        return float(xp.convert_to_tensor(self._temperature))
 
     def fit(
         self,
@@ -93,11 +92,11 @@ class TemperatureScalingLayer(keras.layers.Layer):
         self._temperature.assign(scaling.temperature)
         return self
 
-    def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    def call(self, inputs: xp.Tensor) -> xp.Tensor:
         """Returns the logits divided by T."""
         dtype = _inputs.sum_dtype(inputs)
-        temperature = tf.cast(tf.convert_to_tensor(self._temperature), dtype)
-        return tf.cast(tf.cast(inputs, dtype) / temperature, self.compute_dtype)
+        temperature = xp.cast(xp.convert_to_tensor(self._temperature), dtype)
+        return xp.cast(xp.cast(inputs, dtype) / temperature, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the inputs."""

@@ -16,7 +16,7 @@ import tensorflow as tf
 from uncertainty_metrics import _checks, _optional
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution
+    from uncertainty_metrics.ops._typing import Distribution
 
 # A CDF is refused where it leaves [0, 1] or falls by more than this.
 CDF_TOLERANCE = 1e-2

@@ -22,10 +22,10 @@ import tensorflow as tf
 
 from uncertainty_metrics import _optional
 from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
-from uncertainty_metrics.tensorflow import _special
+from uncertainty_metrics.ops import _special
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution
+    from uncertainty_metrics.ops._typing import Distribution
 
 Score = tuple[tf.Tensor, tf.Tensor]
 Rule = Callable[[tf.Tensor, Any], Score]

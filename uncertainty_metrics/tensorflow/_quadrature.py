@@ -36,10 +36,11 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.tensorflow import _cdfs, _special
+from uncertainty_metrics.ops import _special
+from uncertainty_metrics.tensorflow import _cdfs
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution
+    from uncertainty_metrics.ops._typing import Distribution
 
 # Odd, so that every other node is a rule of its own that tells the error.
 NUM_NODES = 129

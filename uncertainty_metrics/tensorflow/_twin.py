@@ -6,10 +6,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, ParamSpec
 
-import tensorflow as tf
-
 from uncertainty_metrics import _contract
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs, wide, xp
 
 P = ParamSpec("P")
 
@@ -30,10 +28,11 @@ def twin(
         compute = _contract.complete(arithmetic, declaration)
 
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
-            value, ok = compute(*args, **kwargs)
+            with wide():
+                value, ok = compute(*args, **kwargs)
             return _inputs.nan_unless(ok, value, lambda: declaration(*args, **kwargs))
 
         _contract.adopt(function, declaration, arithmetic.__module__)
-        return tf.autograph.experimental.do_not_convert(function)
+        return xp.autograph.experimental.do_not_convert(function)
 
     return decorator

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import bayesian_calibration as declared
-from uncertainty_metrics.tensorflow import _binning, _inputs, _posterior, _search
+from uncertainty_metrics.ops import (
+    _binning,
+    _inputs,
+    _posterior,
+    _search,
+    is_floating,
+    xp,
+)
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = [
@@ -20,7 +25,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 @twin(declared.bayesian_expected_calibration_error)
@@ -38,28 +43,28 @@ def bayesian_expected_calibration_error(**arguments):
     return samples, valid
 
 
-def _checked_samples(name: str, samples: TensorLike) -> tf.Tensor:
+def _checked_samples(name: str, samples: TensorLike) -> xp.Tensor:
     tensor = _inputs.as_tensor(name, samples)
     declared.check_samples_shape(name, tensor.shape)
-    return tensor if tensor.dtype.is_floating else tf.cast(tensor, tf.float32)
+    return tensor if is_floating(tensor) else xp.cast(tensor, xp.float32)
 
 
-def _lower_share(a: tf.Tensor, b: tf.Tensor) -> tf.Tensor:
+def _lower_share(a: xp.Tensor, b: xp.Tensor) -> xp.Tensor:
     """Returns the share of pairs with a < b, and half that of those with a = b."""
     dtype = a.dtype
-    b = tf.sort(b)
+    b = xp.sort(b)
     # Twice the number of draws of b below each of a, those equal to it counted half.
     below = sum(_search.search_sorted(b, a, side) for side in ("left", "right"))
-    pairs = 2 * tf.size(a, tf.int64) * tf.size(b, tf.int64)
-    above = pairs - tf.reduce_sum(tf.cast(below, tf.int64))
-    return tf.cast(above, dtype) / tf.cast(pairs, dtype)
+    pairs = 2 * xp.size(a, xp.int64) * xp.size(b, xp.int64)
+    above = pairs - xp.reduce_sum(xp.cast(below, xp.int64))
+    return xp.cast(above, dtype) / xp.cast(pairs, dtype)
 
 
 @twin(declared.probability_of_lower_calibration_error)
 def probability_of_lower_calibration_error(samples_a, samples_b):
     a = _checked_samples("samples_a", samples_a)
     b = _checked_samples("samples_b", samples_b)
-    double = tf.float64 in (a.dtype, b.dtype)
-    a, b = (tf.cast(x, tf.float64 if double else tf.float32) for x in (a, b))
-    finite = tf.reduce_all(tf.math.is_finite(a)) & tf.reduce_all(tf.math.is_finite(b))
+    double = xp.float64 in (a.dtype, b.dtype)
+    a, b = (xp.cast(x, xp.float64 if double else xp.float32) for x in (a, b))
+    finite = xp.reduce_all(xp.math.is_finite(a)) & xp.reduce_all(xp.math.is_finite(b))
     return _lower_share(a, b), finite

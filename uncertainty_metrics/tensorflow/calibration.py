@@ -15,12 +15,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
-import tensorflow as tf
-
 from uncertainty_metrics import _spec
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import calibration as declared
-from uncertainty_metrics.tensorflow import _binning, _inputs
+from uncertainty_metrics.ops import _binning, _inputs, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = declared.__all__
@@ -75,7 +73,7 @@ def compute_all_metrics(**arguments):
     errors = {
         key: _binning.calibration_error(bins[key[:3]][0], key.norm) for key in specs
     }
-    return errors, tf.reduce_all([valid for _, valid in bins.values()])
+    return errors, xp.reduce_all([valid for _, valid in bins.values()])
 
 
 ece = expected_calibration_error

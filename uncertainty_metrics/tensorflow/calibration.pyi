@@ -4,9 +4,9 @@ from typing import Any, Literal, overload
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 from uncertainty_metrics._spec import CalibrationKey
-from uncertainty_metrics.tensorflow._binning import BinStatistics
+from uncertainty_metrics.ops._binning import BinStatistics
 
 def adaptive_calibration_error(
     labels: TensorLike,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import debiased_calibration as declared
-from uncertainty_metrics.tensorflow import _binning
+from uncertainty_metrics.ops import _binning
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = ["debiased_calibration_error"]

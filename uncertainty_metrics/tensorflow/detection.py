@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import detection as declared
-from uncertainty_metrics.tensorflow import _ranking
+from uncertainty_metrics.ops import _ranking
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]

@@ -14,15 +14,11 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.tensorflow import (
-    _cdfs,
-    _closed_form_crps,
-    _inputs,
-    _quadrature,
-)
+from uncertainty_metrics.ops import _inputs
+from uncertainty_metrics.tensorflow import _cdfs, _closed_form_crps, _quadrature
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
+    from uncertainty_metrics.ops._typing import Distribution, TensorLike
 
 
 def unwrapped(distribution: Any) -> Distribution:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import recalibration as declared
-from uncertainty_metrics.tensorflow import _inputs, _temperature
+from uncertainty_metrics.ops import _inputs, _temperature, is_floating, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = ["TemperatureScaling"]
 
@@ -50,12 +49,12 @@ class TemperatureScaling(declared.TemperatureScaling):
     """
 
     def _optimum(self, labels: TensorLike, logits: TensorLike, **options: Any) -> float:
-        if not tf.executing_eagerly():
+        if not xp.executing_eagerly():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
         examples = _inputs.examples(labels, logits=logits, **options)
         temperature = _temperature.optimal_temperature(examples)
         temperature = _inputs.nan_unless(
-            ~tf.math.is_nan(temperature),
+            ~xp.math.is_nan(temperature),
             temperature,
             lambda: declared.TemperatureScaling._optimum(
                 self, labels, logits, **options
@@ -65,7 +64,7 @@ class TemperatureScaling(declared.TemperatureScaling):
 
     def transform(  # type: ignore[override]  # Tensors.
         self, logits: TensorLike
-    ) -> tf.Tensor:
+    ) -> xp.Tensor:
         """Returns the logits divided by the temperature, in a graph too.
 
         Args:
@@ -83,11 +82,11 @@ class TemperatureScaling(declared.TemperatureScaling):
         values = _inputs.as_tensor("logits", logits)
         if 0 in values.shape:
             raise _checks.error("logits", "at least one", f"shape {list(values.shape)}")
-        dtype = values.dtype if values.dtype.is_floating else tf.float32
-        wide = tf.cast(values, _inputs.sum_dtype(values))
+        dtype = values.dtype if is_floating(values) else xp.float32
+        wide = xp.cast(values, _inputs.sum_dtype(values))
         quotients = _inputs.nan_unless(
             wide < np.inf,
-            wide / tf.constant(temperature, wide.dtype),
+            wide / xp.constant(temperature, wide.dtype),
             lambda: declared.TemperatureScaling.transform(self, logits),
         )
-        return tf.cast(quotients, dtype)
+        return xp.cast(quotients, dtype)

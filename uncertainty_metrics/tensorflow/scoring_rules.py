@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
 from uncertainty_metrics.numpy import scoring_rules as declared
-from uncertainty_metrics.tensorflow import _classifier_scores, _inputs
+from uncertainty_metrics.ops import _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = [
@@ -45,14 +43,14 @@ def negative_log_likelihood(**data):
 
 def _decompositions(
     data: dict[str, Any],
-) -> tuple[BrierParts, ExactBrierParts, tf.Tensor]:
+) -> tuple[BrierParts, ExactBrierParts, xp.Tensor]:
     """Returns both decompositions, and a boolean scalar."""
     examples = _inputs.examples(**data)
     hi, lo, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True
     )
     totals = hi + lo
-    valid &= tf.reduce_sum(totals[: examples.num_classes]) > 0
+    valid = valid & (xp.reduce_sum(totals[: examples.num_classes]) > 0)
     return *_classifier_scores.decomposition_parts(totals, vertices), valid
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import selective as declared
-from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _ranking
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _ranking, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = [
@@ -42,7 +40,7 @@ def _ranked(data: dict[str, Any]) -> _ranking.Ranked:
     return _ranking.ranked_decisions(_inputs.examples(**data))
 
 
-def _ranking_of(data: dict[str, Any]) -> tuple[_ranking.Ranking, tf.Tensor]:
+def _ranking_of(data: dict[str, Any]) -> tuple[_ranking.Ranking, xp.Tensor]:
     """Returns the ranking, and a boolean scalar."""
     batch = _ranked(data)
     ranking = batch.ranking()
@@ -91,15 +89,15 @@ def oracle_collaborative_accuracy(**data):
 @twin(declared.risk_coverage_curve)
 def risk_coverage_curve(**data):
     batch = _ranked({**data})
-    if tf.executing_eagerly():  # Only there the number of points may depend on values.
+    if xp.executing_eagerly():  # Only there the number of points may depend on values.
         curve = declared.risk_coverage_curve(**data)
         dtype = _inputs.sum_dtype(batch.scores)
-        return RiskCoverageCurve(*(tf.constant(part, dtype) for part in curve)), True
+        return RiskCoverageCurve(*(xp.constant(part, dtype) for part in curve)), True
     batch = _ranking.settled(batch)
     ranking = batch.ranking()
     thresholds = _ranking.group_scores(batch.scores)
     if data["logits"] is not None:
-        thresholds = tf.math.sigmoid(thresholds)
+        thresholds = xp.math.sigmoid(thresholds)
     # Groups without weight have the coverage and the risk of those before them.
     curve = RiskCoverageCurve(ranking.coverages, ranking.risks, thresholds)
     return curve, batch.valid & (ranking.total > 0)
@@ -111,7 +109,7 @@ def accuracy(**data):
     decisions, _, right = _inputs.decisions(examples.probabilities)
     if examples.predicted is not None:
         decisions = examples.predicted
-    hits = tf.cast(decisions == examples.labels, examples.dtype)
+    hits = xp.cast(decisions == examples.labels, examples.dtype)
     return _classifier_scores.reduced(examples, hits, right, aggregate=True)
 
 

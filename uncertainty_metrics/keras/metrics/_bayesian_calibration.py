@@ -6,14 +6,13 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
 from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
-from uncertainty_metrics.tensorflow import _posterior
+from uncertainty_metrics.ops import _posterior, xp
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,14 +25,14 @@ def _checked_levels(q: ArrayLike) -> np.ndarray:
     return levels
 
 
-def _quantiles(samples: tf.Tensor, levels: np.ndarray) -> tf.Tensor:
+def _quantiles(samples: xp.Tensor, levels: np.ndarray) -> xp.Tensor:
     """Interpolates between the order statistics, as `np.quantile` does."""
     position = levels * (samples.shape[0] - 1)
     below = np.floor(position)
-    ordered = tf.sort(samples)
-    low = tf.gather(ordered, below.astype(np.int32))
-    high = tf.gather(ordered, np.ceil(position).astype(np.int32))
-    return low + (high - low) * tf.constant(position - below, samples.dtype)
+    ordered = xp.sort(samples)
+    low = xp.gather(ordered, below.astype(np.int32))
+    high = xp.gather(ordered, np.ceil(position).astype(np.int32))
+    return low + (high - low) * xp.constant(position - below, samples.dtype)
 
 
 def checked_seed(name: str, value: Any) -> int:
@@ -58,19 +57,19 @@ class PosteriorMetric(CalibrationMetric):
         self.prior_alpha = None if given is None else self._prior
         super()._set_up(name, dtype, sketch_bits=None, **vars(spec), **options)
 
-    def _draw(self, num_samples: int, seed: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    def _draw(self, num_samples: int, seed: Any) -> tuple[xp.Tensor, xp.Tensor]:
         """Returns draws of the posterior and whether there are examples."""
         statistics, valid = self._read_statistics(self._result_dtype)
         samples = _posterior.draw(statistics, valid, self._prior, num_samples, seed)
-        return samples, tf.reduce_any(statistics.counts > 0) | ~valid
+        return samples, xp.reduce_any(statistics.counts > 0) | ~valid
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
         samples, some = self._draw(self.num_ece_samples, self.seed)
-        mean = tf.reduce_mean(samples)
-        return tf.where(some, mean, tf.zeros_like(mean))
+        mean = xp.reduce_mean(samples)
+        return xp.where(some, mean, xp.zeros_like(mean))
 
-    def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> tf.Tensor:
+    def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:
         """Draws from the posterior; before the first batch, from the prior.
 
         Args:
@@ -85,7 +84,7 @@ class PosteriorMetric(CalibrationMetric):
 
     def quantiles(
         self, q: ArrayLike, n: int | None = None, seed: Any = None
-    ) -> tf.Tensor:
+    ) -> xp.Tensor:
         """Quantiles of the posterior; before the first batch, of the prior.
 
         Args:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import (
     PRESETS,
@@ -15,8 +13,8 @@ from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.tensorflow import _binning, _inputs, _sketch, _sums
-from uncertainty_metrics.tensorflow._binning import BinStatistics
+from uncertainty_metrics.ops import _binning, _inputs, _sketch, _sums, xp
+from uncertainty_metrics.ops._binning import BinStatistics
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -31,21 +29,21 @@ COMMON = (
 
 
 def _with_totals(
-    sums: _sums.Sums, weights: tf.Tensor | None, n: tf.Tensor
+    sums: _sums.Sums, weights: xp.Tensor | None, n: xp.Tensor
 ) -> _sums.Sums:
     """Appends a cell: the examples of positive weight as its counts, and their weight
     as its outcomes.
     """
     if weights is None:
-        n = tf.cast(n, tf.int64)
-        nothing = tf.zeros_like(n)
+        n = xp.cast(n, xp.int64)
+        nothing = xp.zeros_like(n)
         return sums._replace(
             units=_sums.append_cell(sums.units, n, nothing, nothing, n)
         )
-    weights = tf.cast(weights, tf.float32)
-    live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
+    weights = xp.cast(weights, xp.float32)
+    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
-    nothing = tf.zeros_like(hi)
+    nothing = xp.zeros_like(hi)
     return sums._replace(
         hi=_sums.append_cell(sums.hi, live, nothing, hi),
         lo=_sums.append_cell(sums.lo, nothing, nothing, lo),
@@ -58,8 +56,8 @@ def _batch_sums(
     totals: bool,
     predictions: str,
     ignore_index: int | None,
-    *data: tf.Tensor,
-) -> tuple[_sums.Sums, tf.Tensor]:
+    *data: xp.Tensor,
+) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of a batch over all cells, and whether the batch was valid."""
     examples = _labels.examples(predictions, ignore_index, *data)
     scored = _binning.score(examples, spec)
@@ -70,9 +68,9 @@ def _batch_sums(
     else:
         cells = _sketch.num_cells(sketch_bits)
         index = _sketch.index(scored.scores, sketch_bits)
-    sums = _binning.cell_sums(scored, index, cells, num_groups, spec, tf.float32)
+    sums = _binning.cell_sums(scored, index, cells, num_groups, spec, xp.float32)
     if totals:
-        sums = _with_totals(sums, examples.weights, tf.size(examples.labels))
+        sums = _with_totals(sums, examples.weights, xp.size(examples.labels))
     return sums, scored.valid
 
 
@@ -123,11 +121,11 @@ class CalibrationMetric(ClassMetric):
         np_binning.checked(np_inputs.examples(*data, **options), self.spec)
         raise ValueError(_inputs.OUT_OF_RANGE)
 
-    def _read_statistics(self, dtype: tf.DType) -> tuple[BinStatistics, tf.Tensor]:
+    def _read_statistics(self, dtype: xp.DType) -> tuple[BinStatistics, xp.Tensor]:
         sums, valid = self._read_sums()
         return self._statistics(sums, dtype), valid
 
-    def _statistics(self, sums: _sums.Sums, dtype: tf.DType) -> BinStatistics:
+    def _statistics(self, sums: _sums.Sums, dtype: xp.DType) -> BinStatistics:
         if self._totals:
             sums = _sums.of_cells(sums, slice(-1))
         bits = self._bits(self._num_groups)
@@ -139,17 +137,17 @@ class CalibrationMetric(ClassMetric):
             sums, self._num_groups, self.spec.num_bins, bits, dtype
         )
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
         dtype = self._result_dtype
         if self._has_sums:
             sums, valid = self._read_sums()
             error = self._error(sums, dtype)
         else:
-            error, valid = tf.zeros([], dtype), self._read_valid()
-        return tf.where(valid, error, tf.constant(float("nan"), dtype))
+            error, valid = xp.zeros([], dtype), self._read_valid()
+        return xp.where(valid, error, xp.constant(float("nan"), dtype))
 
-    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+    def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         return _binning.calibration_error(self._statistics(sums, dtype), self.spec.norm)
 
     @property
@@ -161,10 +159,10 @@ class CalibrationMetric(ClassMetric):
 
     def _all_statistics(self) -> BinStatistics:
         """Returns `bin_statistics` where there is a state."""
-        statistics, valid = self._read_statistics(tf.float64)
+        statistics, valid = self._read_statistics(xp.float64)
         return _inputs.nan_where_wrong(valid, statistics)
 
-    def _per_bin(self, name: str) -> tf.Tensor | None:
+    def _per_bin(self, name: str) -> xp.Tensor | None:
         statistics = self.bin_statistics
         if statistics is None:
             return None
@@ -172,27 +170,27 @@ class CalibrationMetric(ClassMetric):
         return values[0] if self._num_groups == 1 else values
 
     @property
-    def counts(self) -> tf.Tensor | None:
+    def counts(self) -> xp.Tensor | None:
         """Total weight in each bin; None before the first batch."""
         return self._per_bin("counts")
 
     @property
-    def confidences(self) -> tf.Tensor | None:
+    def confidences(self) -> xp.Tensor | None:
         """Mean score of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("confidences")
 
     @property
-    def accuracies(self) -> tf.Tensor | None:
+    def accuracies(self) -> xp.Tensor | None:
         """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
         return self._per_bin("accuracies")
 
     @property
-    def correct_sums(self) -> tf.Tensor | None:
+    def correct_sums(self) -> xp.Tensor | None:
         """Weighted sum of the outcomes in each bin; None before the first batch."""
         return self._per_bin("outcome_sums")
 
     @property
-    def prob_sums(self) -> tf.Tensor | None:
+    def prob_sums(self) -> xp.Tensor | None:
         """Weighted sum of the scores in each bin; None before the first batch."""
         return self._per_bin("score_sums")
 
@@ -250,10 +248,10 @@ class DebiasedMetric(CalibrationMetric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, norm="l2", **options)
 
-    def _error(self, sums: _sums.Sums, dtype: tf.DType) -> tf.Tensor:
+    def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         last = _sums.totals(_sums.of_cells(sums, slice(-1, None)), dtype)
-        examples, _, weight = tf.unstack(last[:, 0])
-        unit = tf.maximum(tf.math.divide_no_nan(examples, weight), 1)
+        examples, _, weight = xp.unstack(last[:, 0])
+        unit = xp.maximum(xp.math.divide_no_nan(examples, weight), 1)
         return _binning.debiased_error(
             self._statistics(sums, dtype), self.squared, unit
         )

@@ -9,7 +9,7 @@ from uncertainty_metrics.keras import _base, _labels
 from uncertainty_metrics.keras._declared import Metric
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 class ClassMetric(Metric):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _labels, _scorers
@@ -17,12 +16,11 @@ from uncertainty_metrics.numpy.ensemble import (
     cross_entropy,
     uncertainty,
 )
-from uncertainty_metrics.tensorflow import _inputs
-from uncertainty_metrics.tensorflow.ensemble import _members
-from uncertainty_metrics.tensorflow.ensemble._members import Members
+from uncertainty_metrics.ops import _inputs, _members, xp
+from uncertainty_metrics.ops._members import Members
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 _Scorer = TypeVar("_Scorer")
 
@@ -38,11 +36,11 @@ class UncertaintyScorer:
         _checks.boolean("from_logits", self.from_logits)
 
     def flatten(
-        self, y_true: tf.Tensor, y_pred: tf.Tensor
-    ) -> tuple[_scorers.Batch, tf.Tensor]:
+        self, y_true: xp.Tensor, y_pred: xp.Tensor
+    ) -> tuple[_scorers.Batch, xp.Tensor]:
         """Returns the batch, and meaningless labels in the shape of its scores."""
         rows, shape = self._rows(y_pred)
-        labels = tf.zeros(shape, tf.int32)
+        labels = xp.zeros(shape, xp.int32)
         given, expected = y_true.shape[:1], labels.shape[:1]
         if given.rank == 1 and not given.is_compatible_with(expected):
             raise _checks.error(
@@ -50,13 +48,13 @@ class UncertaintyScorer:
                 f"of as many examples as y_pred, {[*expected, 1][0]}",
                 f"shape {list(y_true.shape)}",
             )
-        return _scorers.Batch(tf.reshape(labels, [-1]), rows), labels
+        return _scorers.Batch(xp.reshape(labels, [-1]), rows), labels
 
-    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
         del batch, live
-        return tf.constant(False)
+        return xp.constant(False)
 
-    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
         rows, _ = self._rows(y_pred)
         with _labels.keras_names(self._name):
             self._explain(np.asarray(rows)[np.asarray(live)])
@@ -65,7 +63,7 @@ class UncertaintyScorer:
     def _name(self) -> str:
         return "logits" if self.from_logits else "probabilities"
 
-    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _rows(self, y_pred: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
         """Returns predictions [N, ...] and the shape of the scores."""
         raise NotImplementedError
 
@@ -79,17 +77,17 @@ class MembersScorer(UncertaintyScorer):
     """A value that is read off `Members`."""
 
     function: ClassVar[str]
-    value: ClassVar[Callable[..., tf.Tensor]]
+    value: ClassVar[Callable[..., xp.Tensor]]
     ensemble_axis: int | None = 1
 
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
         members = Members(batch.predictions, self.from_logits)
         return _scorers.ExampleScores(type(self).value(members), members.right)
 
-    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
         return Members(batch.predictions, self.from_logits).mistaken(live)
 
-    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _rows(self, y_pred: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
         if self.ensemble_axis is None:
             _predictions.check_shape("y_pred", y_pred.shape)
             predictions = y_pred[..., None, :]
@@ -97,7 +95,7 @@ class MembersScorer(UncertaintyScorer):
             predictions = _members.members_before_classes(
                 "y_pred", y_pred, self.ensemble_axis
             )
-        return _members.flat_members(predictions), tf.shape(predictions)[:-2]
+        return _members.flat_members(predictions), xp.shape(predictions)[:-2]
 
     def _explain(self, rows: np.ndarray) -> None:
         getattr(uncertainty, self.function)(**{self._name: rows})
@@ -106,7 +104,7 @@ class MembersScorer(UncertaintyScorer):
 @dataclasses.dataclass(frozen=True)
 class Knowledge(UncertaintyScorer):
     def scores(self, batch: _scorers.Batch) -> _scorers.ExampleScores:
-        values = tf.cast(batch.predictions, _inputs.sum_dtype(batch.predictions))
+        values = xp.cast(batch.predictions, _inputs.sum_dtype(batch.predictions))
         parts, right = _members.dirichlet_parts(values, self.from_logits)
         return _scorers.ExampleScores(parts[0], right)
 
@@ -114,9 +112,9 @@ class Knowledge(UncertaintyScorer):
     def _name(self) -> str:
         return "logits" if self.from_logits else "alphas"
 
-    def _rows(self, y_pred: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _rows(self, y_pred: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
         _predictions.check_shape("y_pred", y_pred.shape, size=2)
-        return tf.reshape(y_pred, [-1, y_pred.shape[-1]]), tf.shape(y_pred)[:-1]
+        return xp.reshape(y_pred, [-1, y_pred.shape[-1]]), xp.shape(y_pred)[:-1]
 
     def _explain(self, rows: np.ndarray) -> None:
         uncertainty.knowledge_uncertainty(**{self._name: rows})
@@ -127,12 +125,12 @@ class CrossEntropyScorer(_scorers.ClassScorer):
     """A score of the label, under the predictions of all members."""
 
     function: ClassVar[str]
-    value: ClassVar[Callable[..., tf.Tensor]]
+    value: ClassVar[Callable[..., xp.Tensor]]
     ensemble_axis: int = 1
 
     def flatten(
-        self, y_true: tf.Tensor, y_pred: tf.Tensor
-    ) -> tuple[_scorers.Batch, tf.Tensor]:
+        self, y_true: xp.Tensor, y_pred: xp.Tensor
+    ) -> tuple[_scorers.Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
         predictions = _members.members_before_classes(
             "y_pred", y_pred, self.ensemble_axis
@@ -155,12 +153,12 @@ class CrossEntropyScorer(_scorers.ClassScorer):
             kept,
         )
 
-    def mistaken(self, batch: _scorers.Batch, live: tf.Tensor) -> tf.Tensor:
+    def mistaken(self, batch: _scorers.Batch, live: xp.Tensor) -> xp.Tensor:
         return super().mistaken(
             batch._replace(predictions=batch.predictions[:, 0]), live
         )
 
-    def explain(self, y_true: tf.Tensor, y_pred: tf.Tensor, live: tf.Tensor) -> None:
+    def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
         batch, labels = self.flatten(y_true, y_pred)
         _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):

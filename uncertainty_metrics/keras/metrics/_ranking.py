@@ -1,7 +1,7 @@
 """The state of streaming selective prediction and detection.
 
 Ranks are not additive, but counts are. The state counts hits and misses in the cells of
-a sketch (`tensorflow/_sketch.py`), of fixed size, and `result` takes the scores of a
+a sketch (`ops/_sketch.py`), of fixed size, and `result` takes the scores of a
 cell as equal: the exact metric of slightly rounded scores.
 """
 
@@ -11,17 +11,15 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.tensorflow import _inputs, _ranking, _sketch, _sums
+from uncertainty_metrics.ops import _inputs, _ranking, _sketch, _sums, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 _DEFAULT_BITS = 8
 declared = functools.partial(
@@ -43,7 +41,7 @@ def _num_cells(bits: int, real: bool) -> int:
 
 def cell_sums(
     batch: _ranking.Ranked, bits: int, real: bool
-) -> tuple[_sums.Sums, tf.Tensor]:
+) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns weight and hits of a batch in each cell, and if all was right.
 
     A last cell holds the number of examples of positive weight. `real` tells that
@@ -53,13 +51,13 @@ def cell_sums(
     num_cells = _num_cells(bits, real)
     if batch.weights is None:
         units = _sums.outcome_sums(cells, batch.hits, None, num_cells).units
-        n = tf.size(cells, tf.int64)
-        units = _sums.append_cell(units, n, tf.zeros_like(n))
+        n = xp.size(cells, xp.int64)
+        units = _sums.append_cell(units, n, xp.zeros_like(n))
         return _sums.Sums(units, None, None), batch.valid
-    weights = tf.cast(batch.weights, tf.float32)
+    weights = xp.cast(batch.weights, xp.float32)
     sums = _sums.outcome_sums(cells, batch.hits, weights, num_cells)
-    live = tf.cast(tf.math.count_nonzero(weights), tf.float32)
-    nothing = tf.zeros_like(live)
+    live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
+    nothing = xp.zeros_like(live)
     hi = _sums.append_cell(sums.hi, live, nothing)
     lo = _sums.append_cell(sums.lo, nothing, nothing)
     return _sums.Sums(None, hi, lo), batch.valid
@@ -71,7 +69,7 @@ class RankingMetric(_declared.Metric):
     Subclasses say in `_value` how, for the options of their own.
     """
 
-    _value: Callable[..., tf.Tensor]
+    _value: Callable[..., xp.Tensor]
     ignore_index: int | None
     sketch_bits: int | None
 
@@ -86,7 +84,7 @@ class RankingMetric(_declared.Metric):
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
 
-    def _read_ranking(self) -> tuple[_ranking.Ranking, tf.Tensor]:
+    def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
         """Returns the ranking of the cells, and whether it can be trusted."""
         sums, valid = self._read_sums()
         dtype = self._result_dtype
@@ -94,20 +92,20 @@ class RankingMetric(_declared.Metric):
         cells = _sums.of_cells(sums, slice(-1))
         return _ranking.from_sums(cells, examples, dtype), valid
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 where there is none yet."""
         ranking, valid = self._read_ranking()
         levels = (getattr(self, name) for name in self._own)
         value = self._value(ranking, *levels)
-        return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
+        return xp.where(valid, value, xp.constant(float("nan"), value.dtype))
 
 
 def _selective_sums(
     bits: int,
     predictions: str,
     ignore_index: int | None,
-    *data: tf.Tensor,
-) -> tuple[_sums.Sums, tf.Tensor]:
+    *data: xp.Tensor,
+) -> tuple[_sums.Sums, xp.Tensor]:
     examples = _labels.examples(predictions, ignore_index, *data)
     batch = _ranking.ranked_decisions(examples)
     return cell_sums(batch, bits, examples.from_logits)
@@ -130,10 +128,10 @@ class SelectiveMetric(RankingMetric, ClassMetric):
 def _detection_sums(
     bits: int,
     ignore_index: int | None,
-    labels: tf.Tensor,
-    y_pred: tf.Tensor,
-    sample_weight: tf.Tensor | None,
-) -> tuple[_sums.Sums, tf.Tensor]:
+    labels: xp.Tensor,
+    y_pred: xp.Tensor,
+    sample_weight: xp.Tensor | None,
+) -> tuple[_sums.Sums, xp.Tensor]:
     batch = _ranking.ranked(labels, y_pred, sample_weight, ignore_index)
     return cell_sums(batch, bits, real=True)
 
@@ -166,7 +164,7 @@ class DetectionMetric(RankingMetric):
         with _labels.keras_names("scores"):
             _checks.paired("scores", y_pred.shape, "labels", y_true.shape)
         weights = _labels.flat_weights(sample_weight, mask, y_true)
-        labels, scores = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1, 1])
+        labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
             with _labels.keras_names("scores"):

@@ -11,15 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _regression_scorers
 from uncertainty_metrics.keras.metrics._scores import MeanScore, ScoreMetric
-from uncertainty_metrics.tensorflow import _inputs, _search, _sums
-from uncertainty_metrics.tensorflow.regression import _levels
+from uncertainty_metrics.ops import _inputs, _levels, _search, _sums, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 class ForecastMetric(ScoreMetric):
@@ -50,13 +48,13 @@ class MeanForecast(ForecastMetric, MeanScore):
     """The mean of a score."""
 
 
-def _cell_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+def _cell_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
     """Returns the weight of the scores between the limits, [1, limits + 1]."""
-    if scores.shape.rank > 1:  # The two ends of intervals.
-        ends = tf.unstack(scores)
+    if len(scores.shape) > 1:  # The two ends of intervals.
+        ends = xp.unstack(scores)
         masses = _levels.ring_masses(ends, np.array(scorer.limits), weights)
-        return _sums.Sums(None, masses[None], tf.zeros_like(masses)[None])
-    limits = tf.constant(scorer.limits, scores.dtype)
+        return _sums.Sums(None, masses[None], xp.zeros_like(masses)[None])
+    limits = xp.constant(scorer.limits, scores.dtype)
     cell = _search.search_sorted(limits, scores, "left")
     hi, lo = _sums.segment_pair(weights[:, None], cell, limits.shape[0] + 1)
     return _sums.Sums(None, hi, lo)
@@ -74,15 +72,15 @@ class CoverageMetric(ForecastMetric):
         super()._set_up(name, dtype, **options)
         self._build_sums((1, len(self._scorer.levels) + 1))
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 before the first."""
         sums, valid = self._read_sums()
-        (mass,) = tf.unstack(_sums.totals(sums, self._result_dtype))
-        total = tf.reduce_sum(mass)
-        value = self._value(tf.cumsum(mass)[:-1] / total)
-        value = tf.where(total > 0, value, tf.zeros_like(value))
-        return tf.where(valid, value, tf.constant(float("nan"), value.dtype))
+        (mass,) = xp.unstack(_sums.totals(sums, self._result_dtype))
+        total = xp.reduce_sum(mass)
+        value = self._value(xp.cumsum(mass)[:-1] / total)
+        value = xp.where(total > 0, value, xp.zeros_like(value))
+        return xp.where(valid, value, xp.constant(float("nan"), value.dtype))
 
-    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
+    def _value(self, coverage: xp.Tensor) -> xp.Tensor:
         """Returns the metric, of the coverage of each level [L]."""
         raise NotImplementedError

@@ -11,50 +11,49 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics.keras import _base, _labels, _scorers
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import scoring_rules as np_rules
-from uncertainty_metrics.tensorflow import _classifier_scores, _inputs, _sums
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _sums, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
-_Reduce = Callable[[Any, tf.Tensor, tf.Tensor], _sums.Sums]
+_Reduce = Callable[[Any, xp.Tensor, xp.Tensor], _sums.Sums]
 
 
-def _mean_sums(scorer: Any, scores: tf.Tensor, weights: tf.Tensor) -> _sums.Sums:
+def _mean_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
     """Returns the weight and the weighted sum of the scores."""
     del scorer
-    hi, lo = _sums.total_pair(tf.stack([weights, scores * weights], axis=1))
+    hi, lo = _sums.total_pair(xp.stack([weights, scores * weights], axis=1))
     return _sums.Sums(None, hi, lo)
 
 
 def _batch_sums(
-    reduce: _Reduce, scorer: Any, batch: _scorers.Batch, weights: tf.Tensor | None
-) -> tuple[_sums.Sums, tf.Tensor]:
+    reduce: _Reduce, scorer: Any, batch: _scorers.Batch, weights: xp.Tensor | None
+) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of the scores and their weights, and if all was right."""
     scores, right, kept = scorer.scores(batch)
-    usable = tf.constant(True)
+    usable = xp.constant(True)
     if weights is None:
-        weights = tf.ones_like(right, scores.dtype)
+        weights = xp.ones_like(right, scores.dtype)
     else:
-        usable = tf.reduce_all((weights >= 0) & (weights < float("inf")))
-        weights = tf.cast(weights, scores.dtype)
+        usable = xp.reduce_all((weights >= 0) & (weights < float("inf")))
+        weights = xp.cast(weights, scores.dtype)
     if kept is not None:
-        weights = tf.where(kept, weights, tf.zeros_like(weights))
+        weights = xp.where(kept, weights, xp.zeros_like(weights))
     live = weights > 0
-    valid = usable & ~scorer.mistaken(batch, live) & tf.reduce_all(right | ~live)
-    scores = tf.where(right & live, scores, tf.zeros_like(scores))
+    valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
+    scores = xp.where(right & live, scores, xp.zeros_like(scores))
     return reduce(scorer, scores, weights), valid
 
 
 def _decomposition_sums(
     predictions: str,
     ignore_index: int | None,
-    *data: tf.Tensor,
-) -> tuple[_sums.Sums, tf.Tensor]:
+    *data: xp.Tensor,
+) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of `decomposition_sums`, and if all was right."""
     examples = _labels.examples(predictions, ignore_index, *data)
     hi, lo, valid, _ = _classifier_scores.decomposition_sums(examples)
@@ -150,7 +149,7 @@ class NormalScore(MeanScore):
         scorer = self._scorer
         if normal is not None:
             scorer = self._scorer_type("identity")
-            y_pred = tf.stack(normal, axis=-1)
+            y_pred = xp.stack(normal, axis=-1)
         self._update_by(scorer, y_true, y_pred, sample_weight)
 
 
@@ -183,19 +182,19 @@ class DecompositionMetric(ClassMetric):
         self._build_sums((2 * num_classes + 2, num_classes))
         self._classes = num_classes
 
-    def result(self) -> dict[str, tf.Tensor]:
+    def result(self) -> dict[str, xp.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
         dtype = self._result_dtype
         if not self._has_sums:
-            totals, valid = tf.zeros([4, 1], dtype), self._read_valid()
+            totals, valid = xp.zeros([4, 1], dtype), self._read_valid()
         else:
             sums, valid = self._read_sums()
             totals = _sums.totals(sums, dtype)
-        vertices = tf.eye(totals.shape[1], dtype=tf.bool)
+        vertices = xp.eye(totals.shape[1], dtype=xp.bool)
         parts = _classifier_scores.decomposition_parts(totals, vertices)[self.exact]
-        nan = tf.constant(float("nan"), dtype)
+        nan = xp.constant(float("nan"), dtype)
         return {
-            name: tf.where(valid, part, nan) for name, part in parts._asdict().items()
+            name: xp.where(valid, part, nan) for name, part in parts._asdict().items()
         }
 
     def get_config(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.keras.metrics._calibration import TaskMetric
-from uncertainty_metrics.tensorflow._binning import BinStatistics
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._binning import BinStatistics
+from uncertainty_metrics.ops._typing import TensorLike
 
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tensorflow as tf
-
 from uncertainty_metrics.keras._declared import Option
 from uncertainty_metrics.keras.metrics._ranking import (
     DetectionMetric,
     declared,
     positive_share,
 )
-from uncertainty_metrics.tensorflow import _ranking
+from uncertainty_metrics.ops import _ranking, xp
 
 _COMMON = "ignore_index, name, dtype, *, sketch_bits"
 
@@ -50,7 +48,7 @@ class AUROC(DetectionMetric):
     _value = staticmethod(_ranking.roc_area)
 
     @property
-    def error_bound(self) -> tf.Tensor:
+    def error_bound(self) -> xp.Tensor:
         """Half the share of the pairs that the sketch cannot order."""
         ranking, _ = self._read_ranking()
         return _ranking.roc_area_within_groups(ranking)

@@ -6,7 +6,7 @@ import matplotlib.axes
 import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ranking import DetectionMetric
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.

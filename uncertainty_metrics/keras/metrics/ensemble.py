@@ -17,7 +17,7 @@ from uncertainty_metrics.keras.metrics._ensemble import (
     scorer,
 )
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.tensorflow.ensemble import _members
+from uncertainty_metrics.ops import _members
 
 _of_members = functools.partial(
     declared,

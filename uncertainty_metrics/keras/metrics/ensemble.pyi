@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ensemble import UncertaintyMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 class PredictiveEntropy(UncertaintyMetric):
     """Entropy of the mean of the members, mean of all batches, in nats.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 
-import tensorflow as tf
-
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics.keras import _base, _declared, _regression_scorers
 from uncertainty_metrics.keras._declared import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
+from uncertainty_metrics.ops import xp
 
 
 def _register(metric: type) -> type:
@@ -60,9 +59,9 @@ class ExpectedCalibrationError(CoverageMetric):
     _direction = "down"
     _scorer_type = _regression_scorers.Curve
 
-    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
-        levels = tf.constant(self._scorer.levels, coverage.dtype)
-        return tf.reduce_mean(tf.abs(coverage - levels))
+    def _value(self, coverage: xp.Tensor) -> xp.Tensor:
+        levels = xp.constant(self._scorer.levels, coverage.dtype)
+        return xp.reduce_mean(xp.abs(coverage - levels))
 
 
 @declared(
@@ -88,7 +87,7 @@ class IntervalCoverage(CoverageMetric):
 
     _scorer_type = _regression_scorers.Coverage
 
-    def _value(self, coverage: tf.Tensor) -> tf.Tensor:
+    def _value(self, coverage: xp.Tensor) -> xp.Tensor:
         return coverage[0]
 
 
@@ -174,6 +173,6 @@ class RootMeanSquaredError(MeanForecast):
     _direction = "down"
     _scorer_type = _regression_scorers.SquaredError
 
-    def result(self) -> tf.Tensor:
+    def result(self) -> xp.Tensor:
         """Returns the root of the mean over all batches; 0.0 before the first."""
-        return tf.sqrt(super().result())
+        return xp.sqrt(super().result())

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric
 from uncertainty_metrics.keras.metrics._regression import MeanForecast
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 class ExpectedCalibrationError(CoverageMetric):
     """Expected calibration error of regression, of all batches.

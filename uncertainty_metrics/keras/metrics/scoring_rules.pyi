@@ -8,7 +8,7 @@ import tensorflow as tf
 from uncertainty_metrics.keras.metrics._scores import DecompositionMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.keras.metrics._scores import NormalScore
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 class BrierScore(MeanScore):
     """Brier score of all batches: the mean of `sum_k p_k^2 - 2 p_y`.

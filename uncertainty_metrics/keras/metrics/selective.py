@@ -11,7 +11,7 @@ from uncertainty_metrics.keras.metrics._ranking import (
     positive_share,
 )
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.tensorflow import _ranking
+from uncertainty_metrics.ops import _ranking
 
 _COMMON = "from_logits, ignore_index, name, dtype, *, sparse_labels, sketch_bits"
 

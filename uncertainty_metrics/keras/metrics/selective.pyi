@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from uncertainty_metrics.keras.metrics._ranking import SelectiveMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.

@@ -8,31 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import cross_entropy as declared
-from uncertainty_metrics.tensorflow import _classifier_scores, _inputs
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _members, xp
+from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensorflow._twin import twin
-from uncertainty_metrics.tensorflow.ensemble import _members
-from uncertainty_metrics.tensorflow.ensemble._members import Members
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = declared.__all__
 
 
 def _cross_entropy(
-    likelihoods: Callable[[Members, tf.Tensor], tf.Tensor],
+    likelihoods: Callable[[Members, xp.Tensor], xp.Tensor],
     labels: TensorLike,
     logits: TensorLike | None,
     probabilities: TensorLike | None,
     aggregate: bool,
     ensemble_axis: int,
     **options: Any,
-) -> tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[xp.Tensor, xp.Tensor]:
     _checks.boolean("aggregate", aggregate)
     name, predictions = _checks.predictions(probabilities, logits, None)
     predictions = _members.floating(name, predictions)
@@ -66,11 +63,11 @@ def variance_bound(probs, labels, num_models):
     _predictions.check_labels(y.shape, "probs", tensor.shape, tensor.shape[1:-1])
     predictions = _members.members_before_classes("probs", tensor, 0)
     members = Members(_members.flat_members(predictions), False)
-    y, right = _inputs.integers(tf.reshape(y, [-1]), members.classes.shape[-1])
-    right &= members.right
+    y, right = _inputs.integers(xp.reshape(y, [-1]), members.classes.shape[-1])
+    right = right & members.right
     if num_models is not None:  # The graph may not have known.
-        right &= members.count == num_models
+        right = right & (members.count == num_models)
     at_labels = _members.label_probabilities(members, y)
-    top = tf.reduce_max(at_labels, axis=1, keepdims=True)
-    shares = tf.math.divide_no_nan(at_labels, top)
-    return _members.aggregated(tf.math.reduce_variance(shares, axis=1) / 2, right)
+    top = xp.reduce_max(at_labels, axis=1, keepdims=True)
+    shares = xp.math.divide_no_nan(at_labels, top)
+    return _members.aggregated(xp.math.reduce_variance(shares, axis=1) / 2, right)

@@ -4,7 +4,7 @@ from typing import Any, Literal, overload
 import numpy as np
 import tensorflow as tf
 
-from uncertainty_metrics.tensorflow._typing import TensorLike
+from uncertainty_metrics.ops._typing import TensorLike
 
 def cosine_distance(
     x: TensorLike,

@@ -8,19 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import uncertainty as declared
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs, _members, numpy_dtype, xp
+from uncertainty_metrics.ops._members import Members
 from uncertainty_metrics.tensorflow._twin import twin
-from uncertainty_metrics.tensorflow.ensemble import _members
-from uncertainty_metrics.tensorflow.ensemble._members import Members
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = declared.__all__
 
@@ -30,28 +27,30 @@ _BLOCK = 28 * 2**20
 
 
 def _in_blocks(
-    score: Callable[[Members], tf.Tensor], members: Members
-) -> tuple[tf.Tensor, tf.Tensor]:
+    score: Callable[[Members], xp.Tensor], members: Members
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the scores [..., N] of all examples and which of them are right."""
-    if not tf.executing_eagerly():
+    if not xp.executing_eagerly():
         return score(members), members.right
     rows = members.predictions
-    step = max(1, _BLOCK // (rows.shape[1] * rows.shape[2] * rows.dtype.size))
+    step = max(
+        1, _BLOCK // (rows.shape[1] * rows.shape[2] * numpy_dtype(rows).itemsize)
+    )
     parts = []
     for i in range(0, rows.shape[0], step):  # One block at a time is in memory.
         block = Members(rows[i : i + step], members.from_logits)
         parts.append((score(block), block.right))
     scores, right = zip(*parts, strict=True)
-    return tf.concat(scores, axis=-1), tf.concat(right, axis=-1)
+    return xp.concat(scores, axis=-1), xp.concat(right, axis=-1)
 
 
 def _scores(
-    score: Callable[[Members], tf.Tensor],
+    score: Callable[[Members], xp.Tensor],
     logits: TensorLike | None,
     probabilities: TensorLike | None,
     ensemble_axis: int | None,
     single: bool = False,
-) -> tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the scores [..., N] of all examples, N in the shape of the examples, and
     which of them are right.
 
@@ -66,18 +65,18 @@ def _scores(
         predictions = _members.members_before_classes(name, predictions, ensemble_axis)
     members = Members(_members.flat_members(predictions), name == "logits")
     scores, right = _in_blocks(score, members)
-    right &= ~members.mistaken()
-    shape = tf.shape(predictions)[:-2]
-    if predictions.shape[:-2].is_fully_defined():
+    right = right & (~members.mistaken())
+    shape = xp.shape(predictions)[:-2]
+    if None not in predictions.shape[:-2]:
         shape = predictions.shape[:-2]
-    scores = tf.reshape(scores, tf.concat([scores.shape[:-1], shape], axis=0))
-    return scores, tf.reshape(right, shape)
+    scores = xp.reshape(scores, xp.concat([scores.shape[:-1], shape], axis=0))
+    return scores, xp.reshape(right, shape)
 
 
 @twin(declared.model_uncertainty)
 def model_uncertainty(**arguments):
     parts, right = _scores(_members.information, **arguments)
-    return ModelUncertainty(*tf.unstack(parts)), right
+    return ModelUncertainty(*xp.unstack(parts)), right
 
 
 @twin(declared.predictive_entropy)
@@ -116,6 +115,6 @@ def knowledge_uncertainty(alphas, logits):
     name = _checks.exactly_one(alphas=alphas, logits=logits)
     values = _members.floating(name, alphas if logits is None else logits)
     _predictions.check_shape(name, values.shape, size=2)
-    values = tf.cast(values, _inputs.sum_dtype(values))
+    values = xp.cast(values, _inputs.sum_dtype(values))
     parts, right = _members.dirichlet_parts(values, name == "logits")
-    return KnowledgeUncertainty(*tf.unstack(parts)), right
+    return KnowledgeUncertainty(*xp.unstack(parts)), right

@@ -5,12 +5,10 @@ Declared in `uncertainty_metrics.numpy.regression.coverage`.
 
 from __future__ import annotations
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import coverage as declared
+from uncertainty_metrics.ops import _forecasts, _levels, xp
 from uncertainty_metrics.tensorflow._twin import twin
-from uncertainty_metrics.tensorflow.regression import _forecasts, _levels
 
 __all__ = [
     "calibration_error",
@@ -63,4 +61,4 @@ def calibration_error(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
     shares = _levels.level_coverage(forecasts.z, forecasts.weights, levels)
-    return tf.abs(shares - tf.constant(levels, shares.dtype)), forecasts.valid
+    return xp.abs(shares - xp.constant(levels, shares.dtype)), forecasts.valid

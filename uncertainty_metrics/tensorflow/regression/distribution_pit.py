@@ -9,14 +9,11 @@ import tensorflow as tf
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.tensorflow import (
-    _cdfs,
-    _inputs,
-    distribution_scores,
-)
+from uncertainty_metrics.ops import _inputs
+from uncertainty_metrics.tensorflow import _cdfs, distribution_scores
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import Distribution, TensorLike
+    from uncertainty_metrics.ops._typing import Distribution, TensorLike
 
 __all__ = ["distribution_pit"]
 

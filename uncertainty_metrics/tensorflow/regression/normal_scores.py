@@ -9,18 +9,16 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import normal_scores as declared
-from uncertainty_metrics.tensorflow import _binning, _inputs, _sums
+from uncertainty_metrics.ops import _binning, _forecasts, _inputs, _levels, _sums, xp
 from uncertainty_metrics.tensorflow._twin import twin
-from uncertainty_metrics.tensorflow.regression import _forecasts, _levels
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = [
     "ence",
@@ -33,8 +31,8 @@ __all__ = [
 ]
 
 
-def _likelihood(forecasts: _forecasts.Forecasts) -> tf.Tensor:
-    terms = tf.math.log(forecasts.variances) + forecasts.z**2
+def _likelihood(forecasts: _forecasts.Forecasts) -> xp.Tensor:
+    terms = xp.math.log(forecasts.variances) + forecasts.z**2
     return 0.5 * (math.log(2 * math.pi) + _sums.mean(terms, forecasts.weights))
 
 
@@ -51,7 +49,7 @@ def _mean_stddev(
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
     stddevs: TensorLike | None,
-) -> tuple[tf.Tensor, tf.Tensor]:
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the mean, and whether it is right."""
     name, given = np_forecasts.spread(uncertainties, stddevs)
     tensor = _inputs.as_tensor(name, given)
@@ -59,9 +57,9 @@ def _mean_stddev(
     (values,), weights, usable = _forecasts.included(
         {name: tensor}, mask, sample_weight, dtype
     )
-    variances = _forecasts.variances(name, tf.cast(values, dtype))
+    variances = _forecasts.variances(name, xp.cast(values, dtype))
     right = _forecasts.is_variance(variances)
-    roots = tf.sqrt(tf.where(right, variances, tf.ones_like(variances)))
+    roots = xp.sqrt(xp.where(right, variances, xp.ones_like(variances)))
     return _sums.mean(roots, weights), usable & _inputs.live_rows(weights, right)
 
 
@@ -74,12 +72,12 @@ def sharpness(uncertainties, mask, *, sample_weight, stddevs):
 def interval_width(uncertainties, level, mask, *, sample_weight, stddevs):
     levels = _checks.levels("level", level)
     mean, valid = _mean_stddev(uncertainties, mask, sample_weight, stddevs)
-    limits = tf.constant(np_levels.normal_limits(np.atleast_1d(levels)), mean.dtype)
+    limits = xp.constant(np_levels.normal_limits(np.atleast_1d(levels)), mean.dtype)
     return _levels.of_level(2 * limits * mean, levels), valid
 
 
-def _root_mean_square(errors: tf.Tensor, weights: tf.Tensor | None) -> tf.Tensor:
-    return tf.sqrt(_sums.mean(errors * errors, weights))
+def _root_mean_square(errors: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
+    return xp.sqrt(_sums.mean(errors * errors, weights))
 
 
 @twin(declared.root_mean_squared_error)
@@ -90,9 +88,9 @@ def root_mean_squared_error(predictions, targets, mask, *, sample_weight):
     }
     dtype = _inputs.predictions_dtype(tensors["predictions"])
     flat, weights, usable = _forecasts.included(tensors, mask, sample_weight, dtype)
-    mean, y = (tf.cast(tensor, dtype) for tensor in flat)
-    right = tf.math.is_finite(mean) & tf.math.is_finite(y)
-    errors = tf.where(right, y - mean, tf.zeros_like(y))
+    mean, y = (xp.cast(tensor, dtype) for tensor in flat)
+    right = xp.math.is_finite(mean) & xp.math.is_finite(y)
+    errors = xp.where(right, y - mean, xp.zeros_like(y))
     valid = usable & _inputs.live_rows(weights, right)
     return _root_mean_square(errors, weights), valid
 
@@ -112,28 +110,28 @@ ence = expected_normalized_calibration_error
 
 
 def _ence(
-    errors: tf.Tensor, variances: tf.Tensor, weights: tf.Tensor | None, n_bins: int
-) -> tf.Tensor:
+    errors: xp.Tensor, variances: xp.Tensor, weights: xp.Tensor | None, n_bins: int
+) -> xp.Tensor:
     if weights is None:
-        weights = tf.ones_like(errors)
-    order = tf.argsort(variances)
+        weights = xp.ones_like(errors)
+    order = xp.argsort(variances)
     errors, variances, weights = (
-        tf.gather(values, order) for values in (errors, variances, weights)
+        xp.gather(values, order) for values in (errors, variances, weights)
     )
     masses = _sums.integer_masses(weights, n_bins)
-    group = tf.zeros_like(order)
-    bins = tf.constant([n_bins], tf.int64)
+    group = xp.zeros_like(order)
+    bins = xp.constant([n_bins], xp.int64)
     index = _binning.mass_index(variances, group, masses, bins)
     rows = [weights] + [
-        tf.math.multiply_no_nan(values, weights)
+        xp.math.multiply_no_nan(values, weights)
         for values in (variances, errors * errors)
     ]
     hi, lo = _sums.segment_pair(
-        tf.stack(rows, axis=1), tf.cast(index, tf.int32), n_bins
+        xp.stack(rows, axis=1), xp.cast(index, xp.int32), n_bins
     )
-    mass, variance, squares = tf.unstack(hi + lo)
-    gaps = tf.abs(1 - tf.sqrt(tf.math.divide_no_nan(squares, variance)))
-    return tf.reduce_sum(mass * gaps) / tf.reduce_sum(mass)
+    mass, variance, squares = xp.unstack(hi + lo)
+    gaps = xp.abs(1 - xp.sqrt(xp.math.divide_no_nan(squares, variance)))
+    return xp.reduce_sum(mass * gaps) / xp.reduce_sum(mass)
 
 
 @twin(declared.evaluate_calibration)
@@ -148,7 +146,7 @@ def evaluate_calibration(
         "nll": _likelihood(forecasts),
         "ece": _levels.curve_error(_levels.normal_curve(z, weights, n_bins)),
         "rmse": _root_mean_square(forecasts.errors, weights),
-        "sharpness": _sums.mean(tf.sqrt(forecasts.variances), weights),
-        "mean_z_score": _sums.mean(tf.abs(z), weights),
+        "sharpness": _sums.mean(xp.sqrt(forecasts.variances), weights),
+        "mean_z_score": _sums.mean(xp.abs(z), weights),
     }
     return values, forecasts.valid

@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy.regression import _levels as np_levels
 from uncertainty_metrics.numpy.regression import pit_calibration as declared
-from uncertainty_metrics.tensorflow import _binning, _inputs
+from uncertainty_metrics.ops import (
+    _binning,
+    _forecasts,
+    _inputs,
+    _levels,
+    is_floating,
+    numpy_dtype,
+    xp,
+)
 from uncertainty_metrics.tensorflow._twin import twin
-from uncertainty_metrics.tensorflow.regression import _forecasts, _levels
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
 
@@ -28,7 +33,7 @@ def _pit_values(
     pit: TensorLike | PITInterval,
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
-) -> tuple[list[tf.Tensor], tf.Tensor | None, tf.Tensor]:
+) -> tuple[list[xp.Tensor], xp.Tensor | None, xp.Tensor]:
     """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
     upper ends of intervals; weights, and whether all was right.
     """
@@ -38,17 +43,17 @@ def _pit_values(
     }
     dtype = _inputs.predictions_dtype(*tensors.values())
     ends, weights, usable = _forecasts.included(tensors, mask, sample_weight, dtype)
-    right = tf.constant(True)
+    right = xp.constant(True)
     for i, values in enumerate(ends):
-        if not values.dtype.is_floating:
-            values = tf.cast(values, tf.float32)
+        if not is_floating(values):
+            values = xp.cast(values, xp.float32)
         inside = _inputs.rows_in_range(values[:, None])
-        right &= inside
-        ends[i] = tf.where(inside, tf.minimum(values, 1), tf.zeros_like(values))
+        right = right & inside
+        ends[i] = xp.where(inside, xp.minimum(values, 1), xp.zeros_like(values))
     if len(ends) > 1:
-        lower, upper = (tf.cast(values, dtype) for values in ends)
-        right &= lower <= upper
-        ends = [tf.where(right, lower, tf.zeros_like(lower)), upper]
+        lower, upper = (xp.cast(values, dtype) for values in ends)
+        right = right & (lower <= upper)
+        ends = [xp.where(right, lower, xp.zeros_like(lower)), upper]
     return ends, weights, usable & _inputs.live_rows(weights, right)
 
 
@@ -61,12 +66,12 @@ def pit_histogram(pit, n_bins, mask, *, sample_weight):
     if len(ends) == 1:
         counts = _levels.masses(cells[0], weights, n_bins, dtype)
     else:
-        edges = np_binning.even_edges(n_bins, dtype.as_numpy_dtype)
+        edges = np_binning.even_edges(n_bins, numpy_dtype(dtype))
         counts = _levels.spread_masses(ends, cells, edges, weights)
     histogram = {
-        "edges": tf.constant(np_binning.even_edges(n_bins), dtype),
+        "edges": xp.constant(np_binning.even_edges(n_bins), dtype),
         "counts": counts,
-        "density": counts / tf.reduce_sum(counts) * n_bins,
+        "density": counts / xp.reduce_sum(counts) * n_bins,
     }
     return histogram, valid
 
@@ -76,15 +81,15 @@ def _curve(
     n_bins: int,
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
-) -> tuple[dict[str, tf.Tensor], tf.Tensor]:
+) -> tuple[dict[str, xp.Tensor], xp.Tensor]:
     """Returns the curve, and whether it is right."""
     levels = np_levels.curve_levels(n_bins)
     ends, weights, valid = _pit_values(pit, mask, sample_weight)
-    limits = np_levels.pit_limits(levels, ends[0].dtype.as_numpy_dtype)
-    ends = [2 * tf.cast(values, _inputs.sum_dtype(values)) - 1 for values in ends]
+    limits = np_levels.pit_limits(levels, numpy_dtype(ends[0]))
+    ends = [2 * xp.cast(values, _inputs.sum_dtype(values)) - 1 for values in ends]
     if len(ends) == 1:
-        return _levels.curve(tf.abs(ends[0]), limits, levels, weights), valid
-    within = tf.cumsum(_levels.ring_masses(ends, limits, weights))
+        return _levels.curve(xp.abs(ends[0]), limits, levels, weights), valid
+    within = xp.cumsum(_levels.ring_masses(ends, limits, weights))
     curve = _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
     return curve, valid
 

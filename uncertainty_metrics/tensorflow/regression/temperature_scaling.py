@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import temperature_scaling as declared
-from uncertainty_metrics.tensorflow import _inputs
-from uncertainty_metrics.tensorflow.regression import _forecasts
+from uncertainty_metrics.ops import _forecasts, _inputs, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 __all__ = ["TemperatureScaling"]
 
@@ -46,7 +43,7 @@ class TemperatureScaling(declared.TemperatureScaling):
         uncertainties: TensorLike | None = None,
         *,
         stddevs: TensorLike | None = None,
-    ) -> tf.Tensor:
+    ) -> xp.Tensor:
         """Multiplies variances by the temperature, standard deviations by its root.
 
         Args:
@@ -64,7 +61,7 @@ class TemperatureScaling(declared.TemperatureScaling):
         name, given = np_forecasts.spread(uncertainties, stddevs)
         tensor = _inputs.as_tensor(name, given)
         _checks.paired(name, tensor.shape, name, tensor.shape)
-        values = tf.cast(tensor, _inputs.predictions_dtype(tensor))
+        values = xp.cast(tensor, _inputs.predictions_dtype(tensor))
         factor = math.sqrt(temperature) if name == "stddevs" else temperature
         return _inputs.nan_unless(
             _forecasts.is_variance(_forecasts.variances(name, values)),

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _spec
 from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.tensorflow import _inputs, _search, _sums
+from uncertainty_metrics.ops import _inputs, _search, _sums, numpy_dtype, xp
 
 
 def read(
@@ -30,8 +29,8 @@ def read(
 class BinStatistics(_BinStatistics):
     __doc__ = _BinStatistics.__doc__
 
-    def _mean(self, sums: tf.Tensor) -> tf.Tensor:
-        return tf.math.divide_no_nan(sums, self.counts)
+    def _mean(self, sums: xp.Tensor) -> xp.Tensor:
+        return xp.math.divide_no_nan(sums, self.counts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,28 +47,30 @@ class BinnableScores:
       valid: boolean scalar.
     """
 
-    scores: tf.Tensor
-    weights: tf.Tensor | None
-    groups: tf.Tensor | None
-    hits: tf.Tensor | None
-    outcomes: tf.Tensor | None
-    valid: tf.Tensor
+    scores: xp.Tensor
+    weights: xp.Tensor | None
+    groups: xp.Tensor | None
+    hits: xp.Tensor | None
+    outcomes: xp.Tensor | None
+    valid: xp.Tensor
 
 
-def even_index(scores: tf.Tensor, num_bins: int) -> tf.Tensor:
+def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
     """Returns the int32 bin (a, b] of each score in [0, 1]; the first holds 0 too."""
     dtype = scores.dtype
-    edges = np_binning.even_edges(num_bins, dtype.as_numpy_dtype)
-    if dtype.size < 4:  # Rounded edges may coincide, so nothing is near the truth.
-        inner = tf.constant(edges[1:-1].astype(np.float32))
-        return _search.search_sorted(inner, tf.cast(scores, tf.float32), "left")
+    edges = np_binning.even_edges(num_bins, numpy_dtype(dtype))
+    if (
+        numpy_dtype(dtype).itemsize < 4
+    ):  # Rounded edges may coincide, so nothing is near the truth.
+        inner = xp.constant(edges[1:-1].astype(np.float32))
+        return _search.search_sorted(inner, xp.cast(scores, xp.float32), "left")
     # The product is at most one bin off; two comparisons with the edges mend that.
-    guess = tf.cast(tf.math.ceil(scores * num_bins), tf.int32) - 1
-    guess = tf.clip_by_value(guess, 0, num_bins - 1)
-    lower = tf.constant(np.concatenate([[-1.0], edges[1:-1]]), dtype)
-    upper = tf.constant(edges[1:], dtype)
-    above = tf.cast(scores > tf.gather(upper, guess), tf.int32)
-    below = tf.cast(scores <= tf.gather(lower, guess), tf.int32)
+    guess = xp.cast(xp.math.ceil(scores * num_bins), xp.int32) - 1
+    guess = xp.clip_by_value(guess, 0, num_bins - 1)
+    lower = xp.constant(np.concatenate([[-1.0], edges[1:-1]]), dtype)
+    upper = xp.constant(edges[1:], dtype)
+    above = xp.cast(scores > xp.gather(upper, guess), xp.int32)
+    below = xp.cast(scores <= xp.gather(lower, guess), xp.int32)
     return guess + above - below
 
 
@@ -93,8 +94,8 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
 
     def sane(values, row_is_right):
         # Selections keep what arithmetic would flush to 0 below 2^-126.
-        values = tf.where(values > 1, tf.ones_like(values), values)
-        return tf.where(row_is_right, values, tf.zeros_like(values))
+        values = xp.where(values > 1, xp.ones_like(values), values)
+        return xp.where(row_is_right, values, xp.zeros_like(values))
 
     if spec.positive_class:
         scores = sane(probabilities[:, 1], right)
@@ -107,22 +108,22 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
         scores = sane(scores, right)
         return BinnableScores(scores, weights, groups, None, predicted == labels, valid)
 
-    scores = tf.reshape(sane(probabilities, right[:, None]), [-1])
-    rows = tf.shape(labels)[0]
+    scores = xp.reshape(sane(probabilities, right[:, None]), [-1])
+    rows = xp.shape(labels)[0]
     if weights is not None:
-        weights = tf.repeat(weights, classes)
+        weights = xp.repeat(weights, classes)
     groups = None
     if spec.class_conditional:
-        groups = tf.tile(tf.range(classes), [rows])
-    hits = tf.range(rows) * classes + labels
+        groups = xp.tile(xp.range(classes), [rows])
+    hits = xp.range(rows) * classes + labels
     return BinnableScores(scores, weights, groups, hits, None, valid)
 
 
-def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> tf.Tensor | None:
+def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> xp.Tensor | None:
     """Returns which scores do not count, or None where all do."""
     dropped = None
     if spec.threshold > 0:
-        threshold = tf.constant(spec.threshold, scored.scores.dtype)
+        threshold = xp.constant(spec.threshold, scored.scores.dtype)
         dropped = scored.scores <= threshold
     if scored.weights is not None:
         nothing = scored.weights == 0
@@ -130,17 +131,17 @@ def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> tf.Tensor | None:
     return dropped
 
 
-def _drop(cell: tf.Tensor, dropped: tf.Tensor | None) -> tf.Tensor:
-    return cell if dropped is None else tf.where(dropped, -1, cell)
+def _drop(cell: xp.Tensor, dropped: xp.Tensor | None) -> xp.Tensor:
+    return cell if dropped is None else xp.where(dropped, -1, cell)
 
 
 def cell_sums(
     scored: BinnableScores,
-    index: tf.Tensor,
+    index: xp.Tensor,
     num_cells: int,
     num_groups: int,
     spec: CalibrationSpec,
-    dtype: tf.DType,
+    dtype: xp.DType,
 ) -> _sums.Sums:
     """Adds up the scores of a batch, `index` being the cell of each in its group."""
     cell = index if scored.groups is None else scored.groups * num_cells + index
@@ -149,167 +150,167 @@ def cell_sums(
     if scored.outcomes is not None:
         hit_cell, hit_weights = _drop(cell, ~scored.outcomes), weights
     else:
-        hit_cell = tf.gather(cell, scored.hits)
-        hit_weights = None if weights is None else tf.gather(weights, scored.hits)
+        hit_cell = xp.gather(cell, scored.hits)
+        hit_weights = None if weights is None else xp.gather(weights, scored.hits)
     return _sums.cell_sums(
         cell,
-        tf.cast(scored.scores, dtype),
-        None if weights is None else tf.cast(weights, dtype),
+        xp.cast(scored.scores, dtype),
+        None if weights is None else xp.cast(weights, dtype),
         hit_cell,
-        None if hit_weights is None else tf.cast(hit_weights, dtype),
+        None if hit_weights is None else xp.cast(hit_weights, dtype),
         num_groups * num_cells,
     )
 
 
 def mass_bins(
-    below: tf.Tensor, at: tf.Tensor, total: tf.Tensor, num_bins: tf.Tensor | int
-) -> tf.Tensor:
+    below: xp.Tensor, at: xp.Tensor, total: xp.Tensor, num_bins: xp.Tensor | int
+) -> xp.Tensor:
     """Returns `floor(num_bins * (below + at / 2) / total)`, capped, in int64."""
-    num_bins = tf.cast(num_bins, tf.int64)
+    num_bins = xp.cast(num_bins, xp.int64)
     middle = num_bins * (2 * below + at)
-    return tf.minimum(middle // tf.maximum(2 * total, 1), num_bins - 1)
+    return xp.minimum(middle // xp.maximum(2 * total, 1), num_bins - 1)
 
 
-def even_statistics(totals: tf.Tensor, num_groups: int, num_bins: int) -> BinStatistics:
+def even_statistics(totals: xp.Tensor, num_groups: int, num_bins: int) -> BinStatistics:
     """Wraps the totals [3, groups * bins] of even bins."""
-    edges = tf.constant(
+    edges = xp.constant(
         np.broadcast_to(np_binning.even_edges(num_bins), (num_groups, num_bins + 1)),
         totals.dtype,
     )
-    counts, score_sums, outcome_sums = tf.unstack(
-        tf.reshape(totals, [3, num_groups, num_bins])
+    counts, score_sums, outcome_sums = xp.unstack(
+        xp.reshape(totals, [3, num_groups, num_bins])
     )
     return BinStatistics(edges, counts, score_sums, outcome_sums)
 
 
 def _lexicographic(
-    scored: BinnableScores, keys: tf.Tensor, num_groups: int
-) -> tuple[tf.Tensor, tf.Tensor]:
+    scored: BinnableScores, keys: xp.Tensor, num_groups: int
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the order that sorts by group, then by key, and the sorted groups."""
     if scored.groups is None:
-        return tf.argsort(keys), tf.zeros_like(keys, tf.int32)
+        return xp.argsort(keys), xp.zeros_like(keys, xp.int32)
     if scored.hits is None:
-        order = tf.argsort(keys)
-        by_group = tf.argsort(tf.gather(scored.groups, order), stable=True)
-        order = tf.gather(order, by_group)
-        return order, tf.gather(scored.groups, order)
+        order = xp.argsort(keys)
+        by_group = xp.argsort(xp.gather(scored.groups, order), stable=True)
+        order = xp.gather(order, by_group)
+        return order, xp.gather(scored.groups, order)
     # Class-wise scores lie in rows of all classes: sort the columns, all at once.
-    columns = tf.transpose(tf.reshape(keys, [-1, num_groups]))
-    rows = tf.argsort(columns, axis=-1)
-    groups = tf.range(num_groups)[:, None]
-    order = tf.reshape(rows * num_groups + groups, [-1])
-    return order, tf.reshape(tf.broadcast_to(groups, tf.shape(rows)), [-1])
+    columns = xp.transpose(xp.reshape(keys, [-1, num_groups]))
+    rows = xp.argsort(columns, axis=-1)
+    groups = xp.range(num_groups)[:, None]
+    order = xp.reshape(rows * num_groups + groups, [-1])
+    return order, xp.reshape(xp.broadcast_to(groups, xp.shape(rows)), [-1])
 
 
 def _bins_of_points(
-    spec: CalibrationSpec, mass: tf.Tensor
-) -> tuple[tf.Tensor, tf.Tensor]:
+    spec: CalibrationSpec, mass: xp.Tensor
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the int64 number of bins of each group, by `datapoints_per_bin`, and
     whether all of them are few enough.
     """
-    bins = tf.floor(mass / spec.datapoints_per_bin * np_binning.ROUND_UP)
-    bins = tf.cast(bins, tf.int64)
-    fits = tf.reduce_all(bins <= np_binning.MAX_BINS)
-    return tf.clip_by_value(bins, 1, np_binning.MAX_BINS), fits
+    bins = xp.floor(mass / spec.datapoints_per_bin * np_binning.ROUND_UP)
+    bins = xp.cast(bins, xp.int64)
+    fits = xp.reduce_all(bins <= np_binning.MAX_BINS)
+    return xp.clip_by_value(bins, 1, np_binning.MAX_BINS), fits
 
 
-def _starts(values: tf.Tensor) -> tf.Tensor:
+def _starts(values: xp.Tensor) -> xp.Tensor:
     """Returns where a value of [n] differs from the one before; True for the first."""
-    first = tf.ones([tf.minimum(tf.shape(values)[0], 1)], tf.bool)
-    return tf.concat([first, values[1:] != values[:-1]], axis=0)
+    first = xp.ones([xp.minimum(xp.shape(values)[0], 1)], xp.bool)
+    return xp.concat([first, values[1:] != values[:-1]], axis=0)
 
 
 def mass_index(
-    keys: tf.Tensor, groups: tf.Tensor, masses: tf.Tensor, bins: tf.Tensor
-) -> tf.Tensor:
+    keys: xp.Tensor, groups: xp.Tensor, masses: xp.Tensor, bins: xp.Tensor
+) -> xp.Tensor:
     """Returns the int64 bin of equal mass of each sorted key, within its group."""
     # Equal scores are a run, and a run goes into one bin.
-    run = tf.cumsum(tf.cast(_starts(keys) | _starts(groups), tf.int32)) - 1
-    at = tf.math.unsorted_segment_sum(masses, run, tf.shape(keys)[0])
-    below = tf.gather(tf.cumsum(at, exclusive=True), run)
-    totals = tf.math.unsorted_segment_sum(masses, groups, tf.shape(bins)[0])
-    below -= tf.gather(tf.cumsum(totals, exclusive=True), groups)
+    run = xp.cumsum(xp.cast(_starts(keys) | _starts(groups), xp.int32)) - 1
+    at = xp.math.unsorted_segment_sum(masses, run, xp.shape(keys)[0])
+    below = xp.gather(xp.cumsum(at, exclusive=True), run)
+    totals = xp.math.unsorted_segment_sum(masses, groups, xp.shape(bins)[0])
+    below = below - xp.gather(xp.cumsum(totals, exclusive=True), groups)
     return mass_bins(
-        below, tf.gather(at, run), tf.gather(totals, groups), tf.gather(bins, groups)
+        below, xp.gather(at, run), xp.gather(totals, groups), xp.gather(bins, groups)
     )
 
 
-def _rank(index: tf.Tensor, groups: tf.Tensor, num_groups: int) -> tf.Tensor:
+def _rank(index: xp.Tensor, groups: xp.Tensor, num_groups: int) -> xp.Tensor:
     """Numbers the bins that hold a score from 0 in each group, in order."""
-    rank = tf.cumsum(tf.cast(_starts(index) | _starts(groups), tf.int64))
-    first = tf.math.unsorted_segment_min(rank, groups, num_groups)
-    return rank - tf.gather(first, groups)
+    rank = xp.cumsum(xp.cast(_starts(index) | _starts(groups), xp.int64))
+    first = xp.math.unsorted_segment_min(rank, groups, num_groups)
+    return rank - xp.gather(first, groups)
 
 
 def _adaptive(
-    scored: BinnableScores, num_groups: int, spec: CalibrationSpec, dtype: tf.DType
-) -> tuple[BinStatistics, tf.Tensor]:
+    scored: BinnableScores, num_groups: int, spec: CalibrationSpec, dtype: xp.DType
+) -> tuple[BinStatistics, xp.Tensor]:
     """Returns exact statistics of equal mass and whether the bins could be made."""
-    scores = tf.cast(scored.scores, dtype)
-    size = tf.shape(scores)[0] if scores.shape[0] is None else scores.shape[0]
+    scores = xp.cast(scored.scores, dtype)
+    size = xp.shape(scores)[0] if scores.shape[0] is None else scores.shape[0]
     outcomes = scored.outcomes
     if scored.hits is not None:
-        hit = tf.ones(tf.shape(scored.hits), tf.int32)
-        outcomes = tf.scatter_nd(scored.hits[:, None], hit, [size]) > 0
+        hit = xp.ones(xp.shape(scored.hits), xp.int32)
+        outcomes = xp.scatter_nd(scored.hits[:, None], hit, [size]) > 0
     dropped = _dropped(scored, spec)
     keys = scores
     if dropped is not None:  # They go to the front of their group.
-        keys = tf.where(dropped, -tf.ones_like(scores), scores)
+        keys = xp.where(dropped, -xp.ones_like(scores), scores)
     order, groups = _lexicographic(scored, keys, num_groups)
-    keys, outcomes = tf.gather(keys, order), tf.gather(outcomes, order)
+    keys, outcomes = xp.gather(keys, order), xp.gather(outcomes, order)
     counted = keys >= 0
     weights = scored.weights
-    mass = tf.cast(counted, dtype)
+    mass = xp.cast(counted, dtype)
     if weights is not None:
-        weights = tf.gather(tf.cast(weights, dtype), order)
-        mass *= weights
+        weights = xp.gather(xp.cast(weights, dtype), order)
+        mass = mass * weights
 
-    slots: int | tf.Tensor = spec.num_bins
-    bins = tf.fill([num_groups], tf.constant(spec.num_bins, tf.int64))
-    fits = tf.constant(True)
+    slots: int | xp.Tensor = spec.num_bins
+    bins = xp.fill([num_groups], xp.constant(spec.num_bins, xp.int64))
+    fits = xp.constant(True)
     if spec.datapoints_per_bin is not None:
         bins, fits = _bins_of_points(
-            spec, tf.math.unsorted_segment_sum(mass, groups, num_groups)
+            spec, xp.math.unsorted_segment_sum(mass, groups, num_groups)
         )
         # No group has more scores than this, and no more bins than that hold one.
         slots = size if scored.hits is None else size // num_groups
         if weights is None:
             slots //= spec.datapoints_per_bin
-            slots = tf.maximum(slots, 1) if tf.is_tensor(slots) else max(slots, 1)
+            slots = xp.maximum(slots, 1) if xp.is_tensor(slots) else max(slots, 1)
     if weights is None:
-        masses = tf.cast(counted, tf.int64)
+        masses = xp.cast(counted, xp.int64)
     else:
         masses = _sums.integer_masses(mass, bins)
     index = mass_index(keys, groups, masses, bins)
     if spec.datapoints_per_bin is not None and weights is not None:
         index = _rank(index, groups, num_groups)  # Empty bins take no slot.
 
-    cell = groups * slots + tf.cast(index, tf.int32)
+    cell = groups * slots + xp.cast(index, xp.int32)
     placed = _drop(cell, ~counted)
     sums = _sums.cell_sums(
         placed,
-        tf.maximum(keys, 0),
+        xp.maximum(keys, 0),
         weights,
         _drop(placed, ~outcomes),
         weights,
         num_groups * slots,
     )
-    counts, score_sums, outcome_sums = tf.unstack(
-        tf.reshape(_sums.totals(sums, dtype), [3, num_groups, slots])
+    counts, score_sums, outcome_sums = xp.unstack(
+        xp.reshape(_sums.totals(sums, dtype), [3, num_groups, slots])
     )
     edges = adaptive_edges(keys, cell, num_groups, slots)
     return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False), fits
 
 
 def adaptive_edges(
-    keys: tf.Tensor, cell: tf.Tensor, num_groups: int, slots: int | tf.Tensor
-) -> tf.Tensor:
+    keys: xp.Tensor, cell: xp.Tensor, num_groups: int, slots: int | xp.Tensor
+) -> xp.Tensor:
     """Returns the edges: inner ones are the largest score of the bins before."""
-    held = tf.math.unsorted_segment_sum(tf.ones_like(cell), cell, num_groups * slots)
-    before = tf.reshape(tf.cumsum(held, exclusive=True), [num_groups, slots])
-    last = tf.gather(keys, tf.maximum(before - 1, 0))
-    inner = tf.where(before > before[:, :1], tf.maximum(last, 0), tf.zeros_like(last))
-    return tf.concat([inner, tf.ones_like(inner[:, :1])], axis=1)
+    held = xp.math.unsorted_segment_sum(xp.ones_like(cell), cell, num_groups * slots)
+    before = xp.reshape(xp.cumsum(held, exclusive=True), [num_groups, slots])
+    last = xp.gather(keys, xp.maximum(before - 1, 0))
+    inner = xp.where(before > before[:, :1], xp.maximum(last, 0), xp.zeros_like(last))
+    return xp.concat([inner, xp.ones_like(inner[:, :1])], axis=1)
 
 
 def _from_numpy(
@@ -339,7 +340,7 @@ def _from_numpy(
     except ValueError:
         return None
     fields = vars(statistics) | {
-        name: tf.constant(getattr(statistics, name), examples.dtype)
+        name: xp.constant(getattr(statistics, name), examples.dtype)
         for name in ("edges", "counts", "score_sums", "outcome_sums")
     }
     return BinStatistics(**fields)
@@ -347,17 +348,17 @@ def _from_numpy(
 
 def bin_statistics(
     examples: _inputs.Examples, spec: CalibrationSpec
-) -> tuple[BinStatistics, tf.Tensor]:
+) -> tuple[BinStatistics, xp.Tensor]:
     """Returns the statistics of the bins of `spec`, and whether the data were valid."""
     if _inputs.through_numpy() and "CPU" in examples.labels.device:
         statistics = _from_numpy(examples, spec)
         if statistics is not None:
-            return statistics, tf.constant(True)
+            return statistics, xp.constant(True)
     scored = score(examples, spec)
     num_groups = spec.num_groups(examples.num_classes)
-    valid = scored.valid & (tf.size(examples.labels) > 0)
+    valid = scored.valid & (xp.size(examples.labels) > 0)
     if examples.weights is not None:
-        valid &= tf.reduce_any(examples.weights > 0)
+        valid = valid & xp.reduce_any(examples.weights > 0)
     if spec.binning_scheme == "even":
         index = even_index(scored.scores, spec.num_bins)
         sums = cell_sums(scored, index, spec.num_bins, num_groups, spec, examples.dtype)
@@ -367,52 +368,52 @@ def bin_statistics(
     return statistics, valid & made
 
 
-def calibration_error(statistics: BinStatistics, norm: Norm) -> tf.Tensor:
+def calibration_error(statistics: BinStatistics, norm: Norm) -> xp.Tensor:
     """Returns the norm over bins of each group, combined over groups."""
     counts = statistics.counts
-    gaps = tf.abs(statistics.score_sums - statistics.outcome_sums)
-    per_bin = tf.math.divide_no_nan(gaps, counts)
+    gaps = xp.abs(statistics.score_sums - statistics.outcome_sums)
+    per_bin = xp.math.divide_no_nan(gaps, counts)
     if norm == "max":
-        return tf.reduce_max(per_bin)
+        return xp.reduce_max(per_bin)
     # Divided first, so that tiny weights do not underflow. An empty group counts 0.
-    shares = tf.math.divide_no_nan(gaps, tf.reduce_sum(counts, axis=1, keepdims=True))
+    shares = xp.math.divide_no_nan(gaps, xp.reduce_sum(counts, axis=1, keepdims=True))
     if norm == "l1":
-        return tf.reduce_mean(tf.reduce_sum(shares, axis=1))
-    return tf.sqrt(tf.reduce_mean(tf.reduce_sum(shares * per_bin, axis=1)))
+        return xp.reduce_mean(xp.reduce_sum(shares, axis=1))
+    return xp.sqrt(xp.reduce_mean(xp.reduce_sum(shares * per_bin, axis=1)))
 
 
-def debiased_square(statistics: BinStatistics, unit: tf.Tensor | float) -> tf.Tensor:
+def debiased_square(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:
     """Returns the squared error of bins less its bias, a mean over groups.
 
     `unit` is the number of examples in a weight of 1. Its NumPy twin says more.
     """
     counts = statistics.counts
-    gaps = tf.math.divide_no_nan(
+    gaps = xp.math.divide_no_nan(
         statistics.score_sums - statistics.outcome_sums, counts
     )
     accuracies = statistics.accuracies
     examples = counts * unit
     several = examples > 1.5
-    freedom = tf.where(several, examples - 1, tf.ones_like(examples))
+    freedom = xp.where(several, examples - 1, xp.ones_like(examples))
     variances = accuracies * (1 - accuracies) / freedom
-    shares = tf.math.divide_no_nan(counts, tf.reduce_sum(counts, axis=1, keepdims=True))
+    shares = xp.math.divide_no_nan(counts, xp.reduce_sum(counts, axis=1, keepdims=True))
     squares = shares * (gaps * gaps - variances)
-    squares = tf.where(several, squares, tf.zeros_like(squares))
-    return tf.reduce_mean(tf.reduce_sum(squares, axis=1))
+    squares = xp.where(several, squares, xp.zeros_like(squares))
+    return xp.reduce_mean(xp.reduce_sum(squares, axis=1))
 
 
-def unit_of(weights: tf.Tensor | None, dtype: tf.DType) -> tf.Tensor | float:
+def unit_of(weights: xp.Tensor | None, dtype: xp.DType) -> xp.Tensor | float:
     """Returns the number of examples in a weight of 1."""
     if weights is None:
         return 1.0
-    weights = tf.cast(weights, dtype)
-    mean = _sums.mean(weights, tf.cast(weights > 0, dtype))
-    return 1 / tf.minimum(mean, 1)
+    weights = xp.cast(weights, dtype)
+    mean = _sums.mean(weights, xp.cast(weights > 0, dtype))
+    return 1 / xp.minimum(mean, 1)
 
 
 def debiased_error(
-    statistics: BinStatistics, squared: bool, unit: tf.Tensor | float
-) -> tf.Tensor:
+    statistics: BinStatistics, squared: bool, unit: xp.Tensor | float
+) -> xp.Tensor:
     """Returns the error less its bias, or its square."""
     square = debiased_square(statistics, unit)
-    return square if squared else tf.sqrt(tf.maximum(square, 0))
+    return square if squared else xp.sqrt(xp.maximum(square, 0))

@@ -2,9 +2,10 @@
 
 from typing import TypeAlias
 
-import tensorflow as tf
 import tensorflow_probability as tfp
 from numpy.typing import ArrayLike
 
-TensorLike: TypeAlias = tf.Tensor | ArrayLike
+from uncertainty_metrics.ops import xp
+
+TensorLike: TypeAlias = xp.Tensor | ArrayLike
 Distribution: TypeAlias = tfp.distributions.Distribution

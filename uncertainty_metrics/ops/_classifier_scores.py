@@ -7,39 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
-from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.ops import _inputs, _sums, xp
 
 
 def reduced(
-    examples: _inputs.Examples, scores: tf.Tensor, right: tf.Tensor, aggregate: bool
-) -> tuple[tf.Tensor, tf.Tensor]:
+    examples: _inputs.Examples, scores: xp.Tensor, right: xp.Tensor, aggregate: bool
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the weighted mean of scores [N], or all of them, weighted; and a boolean
     scalar, whether to trust them.
     """
     weights = examples.weights
     valid = examples.valid & _inputs.live_rows(weights, right)
-    scores = tf.where(right, scores, tf.zeros_like(scores))
+    scores = xp.where(right, scores, xp.zeros_like(scores))
     if aggregate:
-        valid &= tf.size(scores) > 0
+        valid = valid & (xp.size(scores) > 0)
         if weights is not None:
-            valid &= tf.reduce_any(weights > 0)
+            valid = valid & xp.reduce_any(weights > 0)
         return _sums.mean(scores, weights), valid
     if weights is not None:
-        scores = tf.math.multiply_no_nan(scores, weights)
-    return tf.reshape(scores, examples.shape), valid
+        scores = xp.math.multiply_no_nan(scores, weights)
+    return xp.reshape(scores, examples.shape), valid
 
 
-def _expected(values: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+def _expected(values: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     """Returns the value [N] of [N, K] at labels [N], or its mean under labels [N, K],
     distributions over the classes.
     """
-    if labels.shape.rank == 1:
+    if len(labels.shape) == 1:
         return _inputs.take(values, labels)
-    return tf.reduce_sum(tf.math.multiply_no_nan(values, labels), axis=-1)
+    return xp.reduce_sum(xp.math.multiply_no_nan(values, labels), axis=-1)
 
 
 # `_squares` adds up so many parts of a row of at least so many numbers.
@@ -47,16 +45,16 @@ _PARTS = 8
 _WIDE = 64
 
 
-@tf.custom_gradient
+@xp.custom_gradient
 def _squares(
-    values: tf.Tensor,
-) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
+    values: xp.Tensor,
+) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
     """Returns the sums of the squares of [N, K] over K."""
     classes = values.shape[1]
     if classes < _WIDE:
-        total = tf.reduce_sum(values * values, axis=-1)
-    elif tf.executing_eagerly():  # Without the squares in memory; XLA knows no norm.
-        total = tf.square(tf.math.reduce_euclidean_norm(values, axis=-1))
+        total = xp.reduce_sum(values * values, axis=-1)
+    elif xp.executing_eagerly():  # Without the squares in memory; XLA knows no norm.
+        total = xp.square(xp.math.reduce_euclidean_norm(values, axis=-1))
     else:
         # A part at a time takes less memory, which takes as long as the arithmetic,
         # and XLA on CPU makes vector code of parts, which it makes of no whole row.
@@ -64,73 +62,73 @@ def _squares(
         starts = range(0, _PARTS * width, width)
         parts = [values[:, start : start + width] for start in starts]
         rest = values[:, _PARTS * width :]
-        total = tf.reduce_sum(tf.add_n([part * part for part in parts]), axis=-1)
-        total += tf.reduce_sum(rest * rest, axis=-1)
+        total = xp.reduce_sum(xp.add_n([part * part for part in parts]), axis=-1)
+        total = total + xp.reduce_sum(rest * rest, axis=-1)
     return total, lambda upstream: 2 * upstream[:, None] * values
 
 
 def brier_scores(
-    examples: _inputs.Examples, zero_based: bool, targets: tf.Tensor | None = None
-) -> tuple[tf.Tensor, tf.Tensor]:
+    examples: _inputs.Examples, zero_based: bool, targets: xp.Tensor | None = None
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the Brier score of each example [N] and whether its forecast was right.
 
     `targets` [N, K] are distributions over the classes instead of labels.
     """
-    p = tf.cast(examples.probabilities, examples.dtype)
+    p = xp.cast(examples.probabilities, examples.dtype)
     labels = examples.labels if targets is None else targets
     if zero_based:  # Without the rounding of numbers near 1.
         if targets is None:
-            targets = tf.one_hot(labels, examples.num_classes, dtype=p.dtype)
+            targets = xp.one_hot(labels, examples.num_classes, dtype=p.dtype)
         scores = _squares(p - targets)
-        scores += 1 - tf.reduce_sum(targets * targets, axis=-1)
+        scores = scores + (1 - xp.reduce_sum(targets * targets, axis=-1))
     else:
         scores = _squares(p) - 2 * _expected(p, labels)
     if examples.from_logits:
-        return scores, ~tf.math.is_nan(scores)
+        return scores, ~xp.math.is_nan(scores)
     return scores, _inputs.rows_in_range(examples.predictions, scores)
 
 
 def likelihood_scores(
-    examples: _inputs.Examples, targets: tf.Tensor | None = None
-) -> tuple[tf.Tensor, tf.Tensor]:
+    examples: _inputs.Examples, targets: xp.Tensor | None = None
+) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the negative log-likelihood of each example [N] and whether its forecast
     was right; `targets` [N, K] as in `brier_scores`.
     """
-    predictions = tf.cast(examples.predictions, examples.dtype)
+    predictions = xp.cast(examples.predictions, examples.dtype)
     labels = examples.labels if targets is None else targets
     if not examples.from_logits:
         if targets is None:  # Other classes may be impossible.
-            scores = -tf.math.log(_inputs.take(predictions, labels))
+            scores = -xp.math.log(_inputs.take(predictions, labels))
         else:
-            scores = -_expected(tf.math.log(predictions), labels)
+            scores = -_expected(xp.math.log(predictions), labels)
         # The logarithm of what rounding put above 1 is no score.
-        return tf.maximum(scores, 0), _inputs.rows_in_range(examples.predictions)
+        return xp.maximum(scores, 0), _inputs.rows_in_range(examples.predictions)
     if targets is None:
-        scores = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, predictions)
+        scores = xp.nn.sparse_softmax_cross_entropy_with_logits(labels, predictions)
     else:
-        scores = -_expected(tf.nn.log_softmax(predictions), labels)
-    return scores, ~tf.math.is_nan(scores)
+        scores = -_expected(xp.nn.log_softmax(predictions), labels)
+    return scores, ~xp.math.is_nan(scores)
 
 
 _MOST_CLASSES = 46340  # Their square is an int32.
 
 
-def _occurring(decisions: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _occurring(decisions: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns decisions numbered by those that occur, [N], and which these are, [N]."""
     n = decisions.shape[0]
-    order = tf.argsort(decisions)
-    ordered = tf.gather(decisions, order)
-    steps = tf.cast(ordered != tf.roll(ordered, 1, 0), tf.int32)
-    ranks = tf.cumsum(tf.where(tf.range(n) == 0, 0, steps))
+    order = xp.argsort(decisions)
+    ordered = xp.gather(decisions, order)
+    steps = xp.cast(ordered != xp.roll(ordered, 1, 0), xp.int32)
+    ranks = xp.cumsum(xp.where(xp.range(n) == 0, 0, steps))
     return (
-        tf.scatter_nd(order[:, None], ranks, [n]),
-        tf.math.unsorted_segment_max(ordered, ranks, n),
+        xp.scatter_nd(order[:, None], ranks, [n]),
+        xp.math.unsorted_segment_max(ordered, ranks, n),
     )
 
 
 def decomposition_sums(
     examples: _inputs.Examples, occurring: bool = False
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
     """Returns what the parts of the Brier score are read off, and if all was right.
 
     The columns hold sums over the examples of one decision k, of forecasts less the
@@ -150,20 +148,20 @@ def decomposition_sums(
     labels, weights = examples.labels, examples.weights
     decisions, scores, right = _inputs.decisions(examples.probabilities)
     valid = examples.valid & _inputs.live_rows(weights, right)
-    p = tf.cast(examples.probabilities, dtype)
-    scores = tf.cast(scores, dtype)
-    hits = tf.cast(decisions == labels, dtype)
-    columns, n = tf.range(classes), classes
+    p = xp.cast(examples.probabilities, dtype)
+    scores = xp.cast(scores, dtype)
+    hits = xp.cast(decisions == labels, dtype)
+    columns, n = xp.range(classes), classes
     if occurring and (decisions.shape[0] or classes) < classes:
         decisions, columns = _occurring(decisions)
         n = columns.shape[0]
     elif classes > _MOST_CLASSES:
         expected = f"at most {_MOST_CLASSES}, for sums of all their pairs"
         raise _checks.error("num_classes", expected, classes)
-    vertices = columns == tf.range(classes)[:, None]
-    rows = tf.stack(
+    vertices = columns == xp.range(classes)[:, None]
+    rows = xp.stack(
         [
-            tf.ones_like(scores),
+            xp.ones_like(scores),
             scores - 1,
             _squares(p) - 2 * scores + 1,
             _inputs.take(p, labels) - hits,
@@ -172,55 +170,55 @@ def decomposition_sums(
     )
     if weights is not None:
         live = (right & (weights > 0))[:, None]
-        rows = tf.where(live, rows * weights[:, None], tf.zeros_like(rows))
-        p = tf.where(live, p * weights[:, None], tf.zeros_like(p))
+        rows = xp.where(live, rows * weights[:, None], xp.zeros_like(rows))
+        p = xp.where(live, p * weights[:, None], xp.zeros_like(p))
     outcomes = _sums.segment_pair(rows[:, :1], labels * n + decisions, classes * n)
     moments = _sums.segment_pair(rows[:, 1:], decisions, n)
     # In the sum of the parts those off the diagonal cancel: plain sums will do.
-    strays = tf.transpose(tf.math.unsorted_segment_sum(p, decisions, n))
+    strays = xp.transpose(xp.math.unsorted_segment_sum(p, decisions, n))
     hi, lo = (
-        tf.concat(
+        xp.concat(
             [
-                tf.reshape(outcome, [classes, n]),
-                tf.where(vertices, moment[0], stray),
+                xp.reshape(outcome, [classes, n]),
+                xp.where(vertices, moment[0], stray),
                 moment[1:],
             ],
             axis=0,
         )
         for outcome, stray, moment in zip(
-            outcomes, (strays, tf.zeros_like(strays)), moments, strict=True
+            outcomes, (strays, xp.zeros_like(strays)), moments, strict=True
         )
     )
     return hi, lo, valid, vertices
 
 
 def decomposition_parts(
-    totals: tf.Tensor, vertices: tf.Tensor
+    totals: xp.Tensor, vertices: xp.Tensor
 ) -> tuple[BrierParts, ExactBrierParts]:
     """Returns the parts of the Brier score, of `decomposition_sums`."""
     classes = vertices.shape[0]
     counts, strays = totals[:classes], totals[classes : 2 * classes]
-    held = tf.reduce_sum(counts, axis=0)
-    total = tf.reduce_sum(held)
+    held = xp.reduce_sum(counts, axis=0)
+    total = xp.reduce_sum(held)
 
     def share(values):
-        return tf.math.divide_no_nan(values, total)
+        return xp.math.divide_no_nan(values, total)
 
-    dbar = tf.math.divide_no_nan(counts, held)
-    fbar = tf.math.divide_no_nan(strays, held)  # Less the vertex, as all below.
-    gaps = fbar - (dbar - tf.cast(vertices, totals.dtype))
-    gaps = tf.where(held > 0, gaps, tf.zeros_like(gaps))
-    pbar = share(tf.reduce_sum(counts, axis=1, keepdims=True))
+    dbar = xp.math.divide_no_nan(counts, held)
+    fbar = xp.math.divide_no_nan(strays, held)  # Less the vertex, as all below.
+    gaps = fbar - (dbar - xp.cast(vertices, totals.dtype))
+    gaps = xp.where(held > 0, gaps, xp.zeros_like(gaps))
+    pbar = share(xp.reduce_sum(counts, axis=1, keepdims=True))
 
     def mean(per_decision):
-        return tf.reduce_sum(share(held) * tf.reduce_sum(per_decision, axis=0))
+        return xp.reduce_sum(share(held) * xp.reduce_sum(per_decision, axis=0))
 
-    uncertainty = -tf.reduce_sum(pbar * pbar)
-    resolution = mean(tf.math.squared_difference(dbar, pbar))
+    uncertainty = -xp.reduce_sum(pbar * pbar)
+    resolution = mean(xp.math.squared_difference(dbar, pbar))
     reliability = mean(gaps * gaps)
-    variance = share(tf.reduce_sum(totals[-2])) - mean(fbar * fbar)
-    variance = tf.maximum(variance, 0)
-    covariance = 2 * (share(tf.reduce_sum(totals[-1])) - mean(fbar * dbar))
+    variance = share(xp.reduce_sum(totals[-2])) - mean(fbar * fbar)
+    variance = xp.maximum(variance, 0)
+    covariance = 2 * (share(xp.reduce_sum(totals[-1])) - mean(fbar * dbar))
     return (
         BrierParts(uncertainty, resolution, reliability + variance),
         ExactBrierParts(uncertainty, resolution, reliability, variance, covariance),

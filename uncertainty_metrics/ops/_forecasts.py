@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as declared
-from uncertainty_metrics.tensorflow import _inputs
+from uncertainty_metrics.ops import _inputs, is_floating, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 class Forecasts(NamedTuple):
@@ -29,23 +28,23 @@ class Forecasts(NamedTuple):
       valid: boolean scalar, False if an example that counts is wrong, or none counts.
     """
 
-    errors: tf.Tensor
-    variances: tf.Tensor
-    weights: tf.Tensor | None
-    right: tf.Tensor
-    valid: tf.Tensor
+    errors: xp.Tensor
+    variances: xp.Tensor
+    weights: xp.Tensor | None
+    right: xp.Tensor
+    valid: xp.Tensor
 
     @property
-    def z(self) -> tf.Tensor:
-        return self.errors / tf.sqrt(self.variances)
+    def z(self) -> xp.Tensor:
+        return self.errors / xp.sqrt(self.variances)
 
 
 def included(
-    tensors: dict[str, tf.Tensor],
+    tensors: dict[str, xp.Tensor],
     mask: TensorLike | None,
     sample_weight: TensorLike | None,
-    dtype: tf.DType,
-) -> tuple[list[tf.Tensor], tf.Tensor | None, tf.Tensor]:
+    dtype: xp.DType,
+) -> tuple[list[xp.Tensor], xp.Tensor | None, xp.Tensor]:
     """Returns the tensors, of which the last tells the shape, and the weights, [N]
     each, 0 for what is masked out; and whether sizes and weights are right, some > 0.
     """
@@ -57,25 +56,29 @@ def included(
         _checks.aligned_shape("mask", kept.shape, last.shape)  # By its own name.
     weights, usable = _inputs.weights_and_ignored(sample_weight, last, None, dtype)
     if kept is not None:
-        exact = kept if kept.dtype.is_floating else tf.cast(kept, tf.int64)
-        usable &= tf.reduce_all((exact == 0) | (exact == 1))
+        exact = kept if is_floating(kept) else xp.cast(kept, xp.int64)
+        usable = usable & xp.reduce_all((exact == 0) | (exact == 1))
         ones = _inputs.flat_weights(kept, last, dtype)
         weights = ones if weights is None else weights * ones
-    usable &= tf.size(last) > 0 if weights is None else tf.reduce_any(weights > 0)
+    usable = usable & (
+        xp.size(last) > 0 if weights is None else xp.reduce_any(weights > 0)
+    )
     # Sizes that only the graph knows may differ, and 1 would broadcast.
-    usable &= tf.reduce_all([tf.size(t) == tf.size(last) for t in tensors.values()])
-    return [tf.reshape(t, [-1]) for t in tensors.values()], weights, usable
+    usable = usable & xp.reduce_all(
+        [xp.size(t) == xp.size(last) for t in tensors.values()]
+    )
+    return [xp.reshape(t, [-1]) for t in tensors.values()], weights, usable
 
 
-def is_variance(values: tf.Tensor) -> tf.Tensor:
+def is_variance(values: xp.Tensor) -> xp.Tensor:
     return (values > 0) & (values < np.inf)
 
 
-def variances(name: str, given: tf.Tensor) -> tf.Tensor:
+def variances(name: str, given: xp.Tensor) -> xp.Tensor:
     """Returns variances, 0 for standard deviations that are not positive."""
     if name != "stddevs":
         return given
-    return tf.where(given > 0, given * given, tf.zeros_like(given))
+    return xp.where(given > 0, given * given, xp.zeros_like(given))
 
 
 def checked_forecasts(
@@ -93,13 +96,13 @@ def checked_forecasts(
     tensors = {key: _inputs.as_tensor(key, value) for key, value in arguments.items()}
     dtype = _inputs.predictions_dtype(tensors[names[0]], tensors[name])
     flat, weights, usable = included(tensors, mask, sample_weight, dtype)
-    mean, given, y = (tf.cast(tensor, dtype) for tensor in flat)
+    mean, given, y = (xp.cast(tensor, dtype) for tensor in flat)
     spreads = variances(name, given)
-    right = tf.math.is_finite(mean) & tf.math.is_finite(y) & is_variance(spreads)
-    right &= usable
+    right = xp.math.is_finite(mean) & xp.math.is_finite(y) & is_variance(spreads)
+    right = right & usable
     return Forecasts(
-        tf.where(right, y - mean, tf.zeros_like(y)),
-        tf.where(right, spreads, tf.ones_like(spreads)),
+        xp.where(right, y - mean, xp.zeros_like(y)),
+        xp.where(right, spreads, xp.ones_like(spreads)),
         weights,
         right,
         usable & _inputs.live_rows(weights, right),

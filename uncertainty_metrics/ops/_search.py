@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tensorflow as tf
+from uncertainty_metrics.ops import xp
 
 
-def search_sorted(ordered: tf.Tensor, values: tf.Tensor, side: str) -> tf.Tensor:
+def search_sorted(ordered: xp.Tensor, values: xp.Tensor, side: str) -> xp.Tensor:
     """Returns `tf.searchsorted`, which XLA takes for a comparison of all with all.
 
     Args:
@@ -19,12 +19,12 @@ def search_sorted(ordered: tf.Tensor, values: tf.Tensor, side: str) -> tf.Tensor
     """
     length = ordered.shape[-1]
     if length is None:  # Not in XLA.
-        return tf.searchsorted(ordered, values, side)
-    below = tf.less if side == "left" else tf.less_equal
-    count = tf.zeros_like(values, tf.int32)
+        return xp.searchsorted(ordered, values, side)
+    below = xp.less if side == "left" else xp.less_equal
+    count = xp.zeros_like(values, xp.int32)
     for bit in reversed(range(length.bit_length())):
         longer = count + 2**bit
-        last = tf.minimum(longer, length) - 1
-        element = tf.gather(ordered, last, batch_dims=ordered.shape.rank - 1)
-        count = tf.where((longer <= length) & below(element, values), longer, count)
+        last = xp.minimum(longer, length) - 1
+        element = xp.gather(ordered, last, batch_dims=len(ordered.shape) - 1)
+        count = xp.where((longer <= length) & below(element, values), longer, count)
     return count

@@ -9,13 +9,12 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics.numpy.recalibration import MAX_STEPS, ROUNDING
-from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
 
 # Newton doubles the digits: the step after one as small as this is the last.
-_LAST_STEP = {tf.float32: 1e-4, tf.float64: 1e-9}
+_LAST_STEP = {xp.float32: 1e-4, xp.float64: 1e-9}
 
 
 class Rows(NamedTuple):
@@ -27,47 +26,47 @@ class Rows(NamedTuple):
       at_label: z at the label, [N]; -inf where that is impossible.
     """
 
-    z: tf.Tensor
-    possible: tf.Tensor
-    at_label: tf.Tensor
+    z: xp.Tensor
+    possible: xp.Tensor
+    at_label: xp.Tensor
 
 
 def rows_of(
-    examples: _inputs.Examples, logits: tf.Tensor
-) -> tuple[Rows, tf.Tensor, tf.Tensor]:
+    examples: _inputs.Examples, logits: xp.Tensor
+) -> tuple[Rows, xp.Tensor, xp.Tensor]:
     """Returns the rows of logits [N, K], the unit of `z`, and if all was right."""
-    top = tf.reduce_max(logits, axis=-1)
-    right = tf.math.is_finite(top) & ~tf.reduce_any(tf.math.is_nan(logits), axis=-1)
+    top = xp.reduce_max(logits, axis=-1)
+    right = xp.math.is_finite(top) & ~xp.reduce_any(xp.math.is_nan(logits), axis=-1)
     live = right
     valid = examples.valid & _inputs.live_rows(examples.weights, right)
     if examples.weights is not None:
-        live &= examples.weights > 0
-    valid &= tf.reduce_any(live)
-    z = tf.where(live[:, None], logits - top[:, None], tf.zeros_like(logits))
+        live = live & (examples.weights > 0)
+    valid = valid & xp.reduce_any(live)
+    z = xp.where(live[:, None], logits - top[:, None], xp.zeros_like(logits))
     at_label = _inputs.take(z, examples.labels)
     possible = z > -np.inf
-    z = tf.where(possible, z, tf.zeros_like(z))
-    unit = -tf.reduce_min(z)
-    unit = tf.where(unit > 0, unit, tf.ones_like(unit))
+    z = xp.where(possible, z, xp.zeros_like(z))
+    unit = -xp.reduce_min(z)
+    unit = xp.where(unit > 0, unit, xp.ones_like(unit))
     return Rows(z / unit, possible, at_label / unit), unit, valid
 
 
-def moments(rows: Rows, beta: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+def moments(rows: Rows, beta: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
     """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
     beta z, [N] each.
     """
-    mass = tf.where(rows.possible, tf.exp(beta * rows.z), tf.zeros_like(rows.z))
-    total = tf.reduce_sum(mass, axis=-1)
-    mean = tf.reduce_sum(mass * rows.z, axis=-1) / total
-    square = tf.reduce_sum(mass * rows.z * rows.z, axis=-1) / total
-    return tf.math.log(total), mean, square - mean * mean
+    mass = xp.where(rows.possible, xp.exp(beta * rows.z), xp.zeros_like(rows.z))
+    total = xp.reduce_sum(mass, axis=-1)
+    mean = xp.reduce_sum(mass * rows.z, axis=-1) / total
+    square = xp.reduce_sum(mass * rows.z * rows.z, axis=-1) / total
+    return xp.math.log(total), mean, square - mean * mean
 
 
 # As a graph, an eager call is one call and not hundreds.
-@functools.partial(tf.function, autograph=False, reduce_retracing=True)
+@functools.partial(xp.function, autograph=False, reduce_retracing=True)
 def inverse_temperature(
-    rows: Rows, weights: tf.Tensor | None, start: tf.Tensor | None = None
-) -> tf.Tensor:
+    rows: Rows, weights: xp.Tensor | None, start: xp.Tensor | None = None
+) -> xp.Tensor:
     """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
 
     The limits are 0, where the logits of the labels are no larger than the others, and
@@ -82,43 +81,45 @@ def inverse_temperature(
 
     def step(beta, low, high, last, done):
         _, slope, curvature = derivatives(beta)
-        low, high = tf.where(slope < 0, beta, low), tf.where(slope < 0, high, beta)
+        low, high = xp.where(slope < 0, beta, low), xp.where(slope < 0, high, beta)
         # Where rounding makes larger steps than the bracket has.
         closed = high - low <= _LAST_STEP[dtype] * low
-        newton = tf.where(closed, tf.zeros_like(beta), slope / curvature)
-        done = tf.abs(newton) <= _LAST_STEP[dtype] * beta
+        newton = xp.where(closed, xp.zeros_like(beta), slope / curvature)
+        done = xp.abs(newton) <= _LAST_STEP[dtype] * beta
         target = beta - newton
-        fast = (low < target) & (target < high) & (tf.abs(slope) < last / 2)
-        safe = tf.where(fast, target, tf.sqrt(low) * tf.sqrt(high))
-        safe = tf.clip_by_value(safe, beta / 16, beta * 16)
-        return tf.where(done, target, safe), low, high, tf.abs(slope), done
+        fast = (low < target) & (target < high) & (xp.abs(slope) < last / 2)
+        safe = xp.where(fast, target, xp.sqrt(low) * xp.sqrt(high))
+        safe = xp.clip_by_value(safe, beta / 16, beta * 16)
+        return xp.where(done, target, safe), low, high, xp.abs(slope), done
 
-    zero, infinity = tf.constant(0, dtype), tf.constant(np.inf, dtype)
+    zero, infinity = xp.constant(0, dtype), xp.constant(np.inf, dtype)
     gaps, slope, curvature = derivatives(zero)
-    size = _sums.mean(tf.abs(gaps), weights)
-    flat = slope >= -ROUNDING * np.finfo(dtype.as_numpy_dtype).eps * size
+    size = _sums.mean(xp.abs(gaps), weights)
+    flat = slope >= -ROUNDING * np.finfo(numpy_dtype(dtype)).eps * size
     wrong = rows.at_label < 0
-    separable = ~tf.reduce_any(wrong if weights is None else wrong & (weights > 0))
-    limit = tf.where(flat, zero, infinity)
+    separable = ~xp.reduce_any(wrong if weights is None else wrong & (weights > 0))
+    limit = xp.where(flat, zero, infinity)
     at_limit = flat | separable
     beta = -slope / curvature
     if start is not None:
-        beta = tf.where((start > 0) & (start < infinity), start, beta)
+        beta = xp.where((start > 0) & (start < infinity), start, beta)
     # The slope increases with beta from below 0 to above: Newton's steps, inside the
     # bracket that they leave, or a bisection where they are not fast.
-    beta, _, _, _, done = tf.while_loop(
+    beta, _, _, _, done = xp.while_loop(
         lambda *state: ~state[-1],
         step,
         (beta, zero, infinity, infinity, at_limit),
         maximum_iterations=MAX_STEPS,
     )
-    beta = tf.where(done, beta, tf.constant(np.nan, dtype))
-    return tf.where(at_limit, limit, beta)
+    beta = xp.where(done, beta, xp.constant(np.nan, dtype))
+    return xp.where(at_limit, limit, beta)
 
 
-def optimal_temperature(examples: _inputs.Examples) -> tf.Tensor:
+def optimal_temperature(examples: _inputs.Examples) -> xp.Tensor:
     """Returns the temperature, a scalar, NaN where none is best."""
     rows, unit, valid = rows_of(examples, examples.predictions)
     beta = inverse_temperature(rows, examples.weights)
-    valid &= (beta > 0) & (beta < np.inf) & tf.reduce_all(rows.at_label > -np.inf)
-    return tf.where(valid, unit / beta, tf.constant(np.nan, beta.dtype))
+    valid = valid & (
+        (beta > 0) & (beta < np.inf) & xp.reduce_all(rows.at_label > -np.inf)
+    )
+    return xp.where(valid, unit / beta, xp.constant(np.nan, beta.dtype))

@@ -11,15 +11,22 @@ from __future__ import annotations
 import array
 import dataclasses
 import functools
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    is_floating,
+    numpy_dtype,
+    to_numpy,
+    xp,
+)
 
 T = TypeVar("T")
 
@@ -34,9 +41,9 @@ OUT_OF_RANGE = (
 )
 # The signed and unsigned integers of each size in bytes.
 _INTEGERS = {
-    2: (tf.int16, tf.uint16),
-    4: (tf.int32, tf.uint32),
-    8: (tf.int64, tf.uint64),
+    2: (xp.int16, xp.uint16),
+    4: (xp.int32, xp.uint32),
+    8: (xp.int64, xp.uint64),
 }
 
 
@@ -59,46 +66,46 @@ class Examples:
       shape: int32 vector, the shape of the labels that were passed.
     """
 
-    labels: tf.Tensor
-    predictions: tf.Tensor
-    weights: tf.Tensor | None
-    predicted: tf.Tensor | None
-    right: tf.Tensor
-    usable: tf.Tensor
-    mistaken: tf.Tensor
+    labels: xp.Tensor
+    predictions: xp.Tensor
+    weights: xp.Tensor | None
+    predicted: xp.Tensor | None
+    right: xp.Tensor
+    usable: xp.Tensor
+    mistaken: xp.Tensor
     from_logits: bool
-    shape: tf.Tensor
+    shape: xp.Tensor
 
     @property
     def num_classes(self) -> int:
         return self.predictions.shape[1]
 
     @property
-    def dtype(self) -> tf.DType:
+    def dtype(self) -> xp.DType:
         """The precision of the arithmetic."""
         return sum_dtype(self.predictions)
 
     @property
-    def valid(self) -> tf.Tensor:
+    def valid(self) -> xp.Tensor:
         """Boolean scalar, False if an example of positive weight was wrong."""
         return self.usable & ~self.mistaken & live_rows(self.weights, self.right)
 
     @functools.cached_property
-    def probabilities(self) -> tf.Tensor:
+    def probabilities(self) -> xp.Tensor:
         """The probabilities [N, K]; NaN for logits of NaN, +inf or nothing but -inf."""
         if self.from_logits:
-            return tf.nn.softmax(self.predictions, axis=-1)
+            return xp.nn.softmax(self.predictions, axis=-1)
         return self.predictions
 
 
-def sum_dtype(tensor: tf.Tensor) -> tf.DType:
+def sum_dtype(tensor: xp.Tensor) -> xp.DType:
     """Returns float64 for float64, and float32 for every narrower type."""
-    return tf.float64 if tensor.dtype == tf.float64 else tf.float32
+    return xp.float64 if tensor.dtype == xp.float64 else xp.float32
 
 
 def through_numpy() -> bool:
     """Says if an eager call may leave its arithmetic to the NumPy twin's."""
-    return SHORTCUT and tf.executing_eagerly()
+    return IS_TENSORFLOW and SHORTCUT and xp.executing_eagerly()
 
 
 def is_distribution(value: Any) -> bool:
@@ -108,15 +115,39 @@ def is_distribution(value: Any) -> bool:
     return module is not None and isinstance(value, module.Distribution)
 
 
-def _is_numeric(dtype: tf.DType) -> bool:
+def _is_numeric(dtype: xp.DType) -> bool:
     return dtype.is_floating or dtype.is_integer or dtype.is_bool
 
 
-def as_tensor(name: str, value: Any) -> tf.Tensor:
+def as_tensor(name: str, value: Any) -> xp.Tensor:
     """Converts to a numeric tensor; raises what `as_array` of the NumPy twin raises."""
     if is_distribution(value):  # TensorFlow may convert it: to a random sample.
         raise TypeError(f"`{name}` must hold numbers. Received: {value}")
-    if isinstance(value, tf.RaggedTensor | tf.SparseTensor):
+    return (_as_tensor if IS_TENSORFLOW else _of_other)(name, value)
+
+
+def _of_other(name: str, value: Any) -> xp.Tensor:
+    """Returns `as_tensor` where the tensors are not TensorFlow's."""
+    value = getattr(value, "value", value) if xp.is_variable(value) else value
+    if xp.is_tensor(value):
+        if "complex" in xp.name(value.dtype):
+            raise TypeError(f"`{name}` must hold numbers. Received: {value.dtype}")
+        return value
+    array = np_inputs.as_array(name, value)
+    if np_inputs.is_floating(array):
+        array = np_inputs.native_floating(array)
+    array = array.astype(array.dtype.newbyteorder("="))
+    if not xp.has_64_bits() and array.dtype.itemsize == 8:
+        if np_inputs.is_floating(array):
+            array = array.astype(np.float32)
+        else:  # What is out of range stays so.
+            limits = np.iinfo(np.int32)
+            array = np.clip(array, limits.min, limits.max).astype(np.int32)
+    return xp.constant(array)
+
+
+def _as_tensor(name: str, value: Any) -> xp.Tensor:
+    if isinstance(value, xp.RaggedTensor | xp.SparseTensor):
         raise _checks.error(name, "a dense tensor", type(value).__name__)
     if isinstance(value, memoryview | array.array):  # As sequences they were float32.
         value = np.asarray(value)
@@ -125,18 +156,18 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
         value = value.astype(value.dtype.newbyteorder("="))
     try:
         masked = np.ma.is_masked(value)
-        tensor = None if masked else tf.convert_to_tensor(value)
+        tensor = None if masked else xp.convert_to_tensor(value)
     except (
         *(TypeError, ValueError, NotImplementedError, OverflowError),
         RuntimeError,  # Of tensors of other frameworks.
     ):
         tensor = None
-    if tensor is None or not (_is_numeric(tensor.dtype) or tf.is_tensor(value)):
+    if tensor is None or not (_is_numeric(tensor.dtype) or xp.is_tensor(value)):
         value = np_inputs.as_array(name, value)  # Its messages name the argument.
         if np_inputs.is_floating(value):  # Bytes in another order, or too many.
             value = np_inputs.native_floating(value)
-        tensor = tf.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
-    if tensor.dtype == tf.string:
+        tensor = xp.convert_to_tensor(value.astype(value.dtype.newbyteorder("=")))
+    if tensor.dtype == xp.string:
         np_inputs.refuse_text(name)
     if not _is_numeric(tensor.dtype):
         raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
@@ -145,50 +176,50 @@ def as_tensor(name: str, value: Any) -> tf.Tensor:
     return tensor
 
 
-def integers(labels: tf.Tensor, num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
+def integers(labels: xp.Tensor, num_classes: int) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns int32 labels, 0 where wrong, and whether each one was right."""
-    whole = tf.cast(labels, tf.int64)
+    whole = xp.cast(labels, xp.int64)
     right = (whole >= 0) & (whole < num_classes)
-    if labels.dtype.is_floating:
-        right &= tf.cast(whole, labels.dtype) == labels  # False for NaN.
-    return tf.cast(tf.where(right, whole, tf.zeros_like(whole)), tf.int32), right
+    if is_floating(labels):
+        right = right & (xp.cast(whole, labels.dtype) == labels)  # False for NaN.
+    return xp.cast(xp.where(right, whole, xp.zeros_like(whole)), xp.int32), right
 
 
 def _looks_one_hot(
-    labels: tf.Tensor, predictions: tf.Tensor, from_logits: bool
-) -> tf.Tensor:
+    labels: xp.Tensor, predictions: xp.Tensor, from_logits: bool
+) -> xp.Tensor:
     """Says if [..., K] labels and predictions are one-hot, not binary pairs."""
-    labels = tf.cast(labels, tf.float32)
-    one_hot = tf.reduce_all((labels == 0) | (labels == 1)) & tf.reduce_all(
-        tf.reduce_sum(labels, axis=-1) == 1
+    labels = xp.cast(labels, xp.float32)
+    one_hot = xp.reduce_all((labels == 0) | (labels == 1)) & xp.reduce_all(
+        xp.reduce_sum(labels, axis=-1) == 1
     )
     if from_logits:
         return one_hot
-    total = tf.reduce_sum(tf.cast(predictions, tf.float32), axis=-1)
-    return one_hot & tf.reduce_all(tf.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
+    total = xp.reduce_sum(xp.cast(predictions, xp.float32), axis=-1)
+    return one_hot & xp.reduce_all(xp.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
 
 
-def flat_weights(sample_weight: Any, labels: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+def flat_weights(sample_weight: Any, labels: xp.Tensor, dtype: xp.DType) -> xp.Tensor:
     """Returns weights [N], broadcast to labels, their values unchecked."""
     weights = as_tensor("sample_weight", sample_weight)
     aligned = _checks.aligned_shape("sample_weight", weights.shape, labels.shape)
-    extra = len(aligned) - weights.shape.rank
-    weights = tf.cast(weights, dtype)
+    extra = len(aligned) - len(weights.shape)
+    weights = xp.cast(weights, dtype)
     if extra > 0:
-        weights = tf.reshape(weights, tf.concat([tf.shape(weights), [1] * extra], 0))
+        weights = xp.reshape(weights, xp.concat([xp.shape(weights), [1] * extra], 0))
     elif extra < 0:
-        weights = tf.squeeze(weights, axis=list(range(extra, 0)))
-    return tf.reshape(tf.broadcast_to(weights, tf.shape(labels)), [-1])
+        weights = xp.squeeze(weights, axis=list(range(extra, 0)))
+    return xp.reshape(xp.broadcast_to(weights, xp.shape(labels)), [-1])
 
 
-def checked_weights(weights: tf.Tensor) -> tf.Tensor:
+def checked_weights(weights: xp.Tensor) -> xp.Tensor:
     """Returns floating weights, NaN inside a graph where they are not finite and >= 0.
 
     Raises:
       ValueError: one is not, in eager execution.
     """
-    if not weights.dtype.is_floating:
-        weights = tf.cast(weights, tf.float32)
+    if not is_floating(weights):
+        weights = xp.cast(weights, xp.float32)
     return nan_unless(
         (weights >= 0) & (weights < np.inf),
         weights,
@@ -197,28 +228,28 @@ def checked_weights(weights: tf.Tensor) -> tf.Tensor:
 
 
 def weights_and_ignored(
-    sample_weight: Any, labels: tf.Tensor, ignore_index: int | None, dtype: tf.DType
-) -> tuple[tf.Tensor | None, tf.Tensor]:
+    sample_weight: Any, labels: xp.Tensor, ignore_index: int | None, dtype: xp.DType
+) -> tuple[xp.Tensor | None, xp.Tensor]:
     """Returns weights [N], 0 for ignored labels, or None for ones; and whether they are
     usable: all that were passed are finite and >= 0.
     """
     ignore_index = _checks.ignored_label("ignore_index", ignore_index)
-    weights, usable = None, tf.constant(True)
+    weights, usable = None, xp.constant(True)
     if sample_weight is not None:
         weights = flat_weights(sample_weight, labels, dtype)
         right = (weights >= 0) & (weights < np.inf)
-        weights = tf.where(right, weights, tf.zeros_like(weights))
-        limit = min(np_inputs.MAX_WEIGHT, float(dtype.max))
-        usable = tf.reduce_all(right) & (tf.reduce_sum(weights) <= limit)
+        weights = xp.where(right, weights, xp.zeros_like(weights))
+        limit = min(np_inputs.MAX_WEIGHT, float(np.finfo(numpy_dtype(dtype)).max))
+        usable = xp.reduce_all(right) & (xp.reduce_sum(weights) <= limit)
     if ignore_index is not None:
         # In a type that holds the index: 255 of uint8 is not -1.
-        floating = labels.dtype.is_floating  # In float16, too large is infinite.
-        wide = tf.cast(labels, sum_dtype(labels) if floating else tf.int64)
-        kept = wide != tf.cast(ignore_index, wide.dtype)
-        if labels.dtype == tf.uint64:  # Numbers beyond int64 became negative.
-            kept |= wide < 0
-        kept = tf.reshape(kept, [-1])
-        kept = tf.cast(kept, dtype)
+        floating = is_floating(labels)  # In float16, too large is infinite.
+        wide = xp.cast(labels, sum_dtype(labels) if floating else xp.int64)
+        kept = wide != xp.cast(ignore_index, wide.dtype)
+        if labels.dtype == xp.uint64:  # Numbers beyond int64 became negative.
+            kept = kept | (wide < 0)
+        kept = xp.reshape(kept, [-1])
+        kept = xp.cast(kept, dtype)
         weights = kept if weights is None else weights * kept
     return weights, usable
 
@@ -238,19 +269,19 @@ def examples(
     predictions = as_tensor(name, predictions)
     labels = as_tensor("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
-    shape, dynamic_shape = labels.shape, tf.shape(labels)
-    usable = tf.constant(True)
-    same_shape = shape.rank == predictions.shape.rank and shape.rank > 1
+    shape, dynamic_shape = labels.shape, xp.shape(labels)
+    usable = xp.constant(True)
+    same_shape = len(shape) == len(predictions.shape) > 1
     if num_classes is None and same_shape and shape[-1] != 1:
-        usable &= ~_looks_one_hot(labels, predictions, name == "logits")
+        usable = usable & (~_looks_one_hot(labels, predictions, name == "logits"))
 
-    if not predictions.dtype.is_floating:
-        predictions = tf.cast(predictions, tf.float32)
+    if not is_floating(predictions):
+        predictions = xp.cast(predictions, xp.float32)
     dtype = sum_dtype(predictions)
-    predictions = tf.reshape(predictions, [-1, num_classes or 1])
+    predictions = xp.reshape(predictions, [-1, num_classes or 1])
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
-        sizes = {labels_predicted.shape.num_elements(), shape.num_elements()}
+        sizes = {_size(labels_predicted.shape), _size(shape)}
         if len(sizes - {None}) == 2:
             raise _checks.error(
                 "labels_predicted",
@@ -258,34 +289,34 @@ def examples(
                 f"shape {list(labels_predicted.shape)}",
             )
         if None in sizes:
-            usable &= tf.size(labels_predicted) == tf.size(labels)
+            usable = usable & (xp.size(labels_predicted) == xp.size(labels))
     weights, weights_usable = weights_and_ignored(
         sample_weight, labels, ignore_index, dtype
     )
-    usable &= weights_usable
+    usable = usable & weights_usable
     classes = num_classes or 2
-    labels, right = integers(tf.reshape(labels, [-1]), classes)
+    labels, right = integers(xp.reshape(labels, [-1]), classes)
     if labels_predicted is not None:
         labels_predicted, right_decision = integers(
-            tf.reshape(labels_predicted, [-1]), classes
+            xp.reshape(labels_predicted, [-1]), classes
         )
-        right &= right_decision
+        right = right & right_decision
 
     labels, predictions, weights, labels_predicted, right = of_one_length(
         labels, predictions, weights, labels_predicted, right
     )
-    mistaken = tf.constant(False)
+    mistaken = xp.constant(False)
     if name == "logits":
         mistaken = are_probabilities(
             predictions, None if weights is None else weights > 0
         )
-        predictions = tf.cast(predictions, dtype)
+        predictions = xp.cast(predictions, dtype)
         if num_classes is None:
-            predictions = tf.concat([tf.zeros_like(predictions), predictions], axis=-1)
+            predictions = xp.concat([xp.zeros_like(predictions), predictions], axis=-1)
     elif num_classes is None:
         rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
-        predictions = tf.where(rounded, tf.ones_like(predictions), predictions)
-        predictions = tf.concat([1 - predictions, predictions], axis=-1)
+        predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
+        predictions = xp.concat([1 - predictions, predictions], axis=-1)
     return Examples(
         labels,
         predictions,
@@ -299,36 +330,44 @@ def examples(
     )
 
 
-def are_probabilities(logits: tf.Tensor, counted: tf.Tensor | None = None) -> tf.Tensor:
+def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp.Tensor:
     """Says if logits [N, ..., K] are surely probabilities, by the rule of the NumPy
     twin; `counted` [N] says which rows count.
     """
     if logits.shape[-1] == 1:
-        return tf.constant(False)
+        return xp.constant(False)
     rows = logits[: np_inputs.FIRST_ROWS]
     if counted is not None:
         counted = counted[: np_inputs.FIRST_ROWS]
     if through_numpy():  # As one operation, not twenty.
-        counted = None if counted is None else counted.numpy()
-        return tf.constant(np_inputs.are_probabilities(rows.numpy(), counted))
+        live = None if counted is None else to_numpy(counted)
+        return xp.constant(np_inputs.are_probabilities(to_numpy(rows), live))
     if counted is None:
-        counted = tf.ones(tf.shape(rows)[:1], tf.bool)
-    least, tolerance = np_inputs.probability_rows(logits.dtype.size, logits.shape[-1])
-    rows = tf.cast(rows, sum_dtype(rows))
-    members = tf.reduce_prod(tf.shape(rows)[1:-1])
-    rows = tf.reshape(rows, [-1, members, logits.shape[-1]])
-    each = (tf.reduce_min(rows, axis=-1) >= 0) & (
-        tf.abs(tf.reduce_sum(rows, axis=-1) - 1) <= tolerance
+        counted = xp.ones(xp.shape(rows)[:1], xp.bool)
+    least, tolerance = np_inputs.probability_rows(
+        numpy_dtype(logits).itemsize, logits.shape[-1]
     )
-    fractions = tf.reduce_any((rows > 0) & (rows < 1), axis=[1, 2])
+    rows = xp.cast(rows, sum_dtype(rows))
+    members = xp.reduce_prod(xp.shape(rows)[1:-1])
+    rows = xp.reshape(rows, [-1, members, logits.shape[-1]])
+    each = (xp.reduce_min(rows, axis=-1) >= 0) & (
+        xp.abs(xp.reduce_sum(rows, axis=-1) - 1) <= tolerance
+    )
+    fractions = xp.reduce_any((rows > 0) & (rows < 1), axis=[1, 2])
     return (
-        tf.reduce_all(tf.reduce_all(each, axis=1) | ~counted)
-        & tf.reduce_any(fractions & counted)
-        & (tf.reduce_sum(tf.cast(counted, tf.int32)) * members >= least)
+        xp.reduce_all(xp.reduce_all(each, axis=1) | ~counted)
+        & xp.reduce_any(fractions & counted)
+        & (xp.reduce_sum(xp.cast(counted, xp.int32)) * members >= least)
     )
 
 
-def of_one_length(*tensors: tf.Tensor | None) -> list[Any]:
+def _size(shape: Iterable[int | None]) -> int | None:
+    """Returns the number of elements, None where the static shape does not tell."""
+    sizes = list(shape)
+    return None if None in sizes else math.prod(size or 0 for size in sizes)
+
+
+def of_one_length(*tensors: xp.Tensor | None) -> list[Any]:
     """Returns the tensors [n, ...], all with the static n that one of them has.
 
     TensorFlow takes those of a static and of a dynamic n for tensors of any rank.
@@ -340,17 +379,17 @@ def of_one_length(*tensors: tf.Tensor | None) -> list[Any]:
     return [
         t
         if t is None or t.shape[0] is not None
-        else tf.ensure_shape(t, [size, *t.shape[1:]])
+        else xp.ensure_shape(t, [size, *t.shape[1:]])
         for t in tensors
     ]
 
 
-def live_rows(weights: tf.Tensor | None, right: tf.Tensor) -> tf.Tensor:
+def live_rows(weights: xp.Tensor | None, right: xp.Tensor) -> xp.Tensor:
     """Returns whether every row of positive weight is right."""
-    return tf.reduce_all(right if weights is None else right | (weights == 0))
+    return xp.reduce_all(right if weights is None else right | (weights == 0))
 
 
-@tf.autograph.experimental.do_not_convert
+@xp.autograph.experimental.do_not_convert
 def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
     """Returns a structure of tensors, as `nan_where_wrong` does inside a graph.
 
@@ -358,9 +397,12 @@ def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
       ValueError: one is not right, in eager execution; `explain`, the NumPy twin,
         knows the same rules and names the value.
     """
-    if not tf.executing_eagerly():
+    each = xp.nest.flatten(right)
+    if not xp.executing_eagerly() or (
+        not IS_TENSORFLOW and any(map(xp.is_traced, each))
+    ):
         return nan_where_wrong(right, values)
-    if not all(map(tf.reduce_all, tf.nest.flatten(right))):
+    if not all(map(xp.reduce_all, each)):
         explain()
         raise ValueError(OUT_OF_RANGE)
     return values
@@ -371,37 +413,37 @@ def nan_where_wrong(right: Any, values: T) -> T:
     or there is one for each. Of a dataclass, all tensors are such values.
     """
     if dataclasses.is_dataclass(values):  # A leaf to `tf.nest`.
-        fields = {k: v for k, v in vars(values).items() if tf.is_tensor(v)}
+        fields = {k: v for k, v in vars(values).items() if xp.is_tensor(v)}
         fields = nan_where_wrong(right, fields)
         return dataclasses.replace(values, **fields)  # type: ignore[type-var]
-    each, flat = tf.nest.flatten(right), tf.nest.flatten(values)
+    each, flat = xp.nest.flatten(right), xp.nest.flatten(values)
     flat = [
-        tf.where(ok, value, tf.constant(float("nan"), value.dtype))
+        xp.where(ok, value, xp.constant(float("nan"), value.dtype))
         for ok, value in zip(each * (len(flat) // len(each)), flat, strict=True)
     ]
-    return tf.nest.pack_sequence_as(values, flat)
+    return xp.nest.pack_sequence_as(values, flat)
 
 
-def take(values: tf.Tensor, index: tf.Tensor) -> tf.Tensor:
+def take(values: xp.Tensor, index: xp.Tensor) -> xp.Tensor:
     """Returns `values[i, index[i]]`, [N], of values [N, K]."""
     # Much faster than a gather with batch_dims.
-    rows = tf.range(tf.shape(values)[0]) * values.shape[1]
-    return tf.gather(tf.reshape(values, [-1]), rows + index)
+    rows = xp.range(xp.shape(values)[0]) * values.shape[1]
+    return xp.gather(xp.reshape(values, [-1]), rows + index)
 
 
-def _argmax(values: tf.Tensor) -> tf.Tensor:
+def _argmax(values: xp.Tensor) -> xp.Tensor:
     """Returns the argmax of each row of [N, K], ties to the lowest."""
     # Of the maxima of groups and then of a group: XLA on CPU reduces groups whose loop
     # it unrolls several times as fast as a whole row.
     classes = values.shape[1]
     size = max(size for size in range(1, 33) if classes % size == 0)
     if not 8 <= size <= classes // 16:
-        return tf.argmax(values, axis=-1, output_type=tf.int32)
-    groups = tf.reshape(values, [-1, classes // size, size])
-    best = tf.argmax(tf.reduce_max(groups, axis=-1), axis=-1, output_type=tf.int32)
-    rows = tf.range(tf.shape(values)[0]) * (classes // size)
-    group = tf.gather(tf.reshape(groups, [-1, size]), rows + best)
-    return best * size + tf.argmax(group, axis=-1, output_type=tf.int32)
+        return xp.argmax(values, axis=-1, output_type=xp.int32)
+    groups = xp.reshape(values, [-1, classes // size, size])
+    best = xp.argmax(xp.reduce_max(groups, axis=-1), axis=-1, output_type=xp.int32)
+    rows = xp.range(xp.shape(values)[0]) * (classes // size)
+    group = xp.gather(xp.reshape(groups, [-1, size]), rows + best)
+    return best * size + xp.argmax(group, axis=-1, output_type=xp.int32)
 
 
 # For fewer classes a pass over all of them costs less than a branch.
@@ -409,79 +451,83 @@ _FEW = 32
 
 
 def decisions(
-    probabilities: tf.Tensor,
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    probabilities: xp.Tensor,
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
     """Returns the argmax of each row, ties to the lowest, its probability, and whether
     all probabilities of the row are in [0, 1]; [N] each.
     """
+    if not IS_TENSORFLOW:
+        index = _argmax(probabilities)
+        right = rows_in_range(probabilities)
+        return index, xp.minimum(take(probabilities, index), 1), right
     # Non-negative floats sort like their bits, and NaN, negative numbers and numbers
     # above 1 all have larger bits than 1.0: one pass finds the maximum and bad values.
-    signed, unsigned = _INTEGERS[probabilities.dtype.size]
+    signed, unsigned = _INTEGERS[numpy_dtype(probabilities).itemsize]
 
-    def best(values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        bits = tf.bitcast(values, unsigned)
-        if bits.dtype.size < 4:  # There is no argmax of uint16 everywhere.
-            bits = tf.cast(bits, tf.int32)
+    def best(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+        bits = xp.bitcast(values, unsigned)
+        if numpy_dtype(bits).itemsize < 4:  # There is no argmax of uint16 everywhere.
+            bits = xp.cast(bits, xp.int32)
         index = _argmax(bits)
         return index, take(values, index)
 
-    def without_negative_zeros() -> tuple[tf.Tensor, tf.Tensor]:
-        zeros = tf.zeros_like(probabilities)
-        return best(tf.where(probabilities == 0, zeros, probabilities))
+    def without_negative_zeros() -> tuple[xp.Tensor, xp.Tensor]:
+        zeros = xp.zeros_like(probabilities)
+        return best(xp.where(probabilities == 0, zeros, probabilities))
 
     # -0.0 is a zero with large bits: as a maximum it may hide the real one.
     if probabilities.shape[1] < _FEW:
         index, scores = without_negative_zeros()
     else:
         index, scores = best(probabilities)
-        index, scores = tf.cond(
-            tf.reduce_all(tf.bitcast(scores, signed) >= 0),
+        index, scores = xp.cond(
+            xp.reduce_all(xp.bitcast(scores, signed) >= 0),
             lambda: (index, scores),
             without_negative_zeros,
         )
-    return index, tf.minimum(scores, 1), _in_range(scores)
+    return index, xp.minimum(scores, 1), _in_range(scores)
 
 
-def _upper_limit(probabilities: tf.Tensor) -> tf.Tensor:
+def _upper_limit(probabilities: xp.Tensor) -> xp.Tensor:
     dtype = probabilities.dtype
-    return tf.constant(np_inputs.upper_limit(dtype.as_numpy_dtype), dtype)
+    return xp.constant(np_inputs.upper_limit(numpy_dtype(dtype)), dtype)
 
 
-def _in_range(probabilities: tf.Tensor) -> tf.Tensor:
+def _in_range(probabilities: xp.Tensor) -> xp.Tensor:
     """Returns whether each is in [0, 1], but for rounding; False for NaN."""
     return (probabilities >= 0) & (probabilities <= _upper_limit(probabilities))
 
 
 def rows_in_range(
-    probabilities: tf.Tensor, total: tf.Tensor | None = None
-) -> tf.Tensor:
+    probabilities: xp.Tensor, total: xp.Tensor | None = None
+) -> xp.Tensor:
     """Returns whether all probabilities of each row are in [0, 1], but for rounding.
 
     `total` is NaN for a row with NaN; by default it is the sum of the row.
     """
     # Plain reductions are several times as fast as one of comparisons.
-    largest = tf.reduce_max(probabilities, axis=-1)
-    smallest = tf.reduce_min(probabilities, axis=-1)
+    largest = xp.reduce_max(probabilities, axis=-1)
+    smallest = xp.reduce_min(probabilities, axis=-1)
     if total is None:
-        total = tf.reduce_sum(probabilities, axis=-1)
+        total = xp.reduce_sum(probabilities, axis=-1)
     right = (largest <= _upper_limit(probabilities)) & (smallest >= 0)
-    return right & ~tf.math.is_nan(total)
+    return right & ~xp.math.is_nan(total)
 
 
-def predictions_dtype(*predictions: tf.Tensor) -> tf.DType:
+def predictions_dtype(*predictions: xp.Tensor) -> xp.DType:
     """Returns float64 if one of them is float64, else float32."""
-    wide = any(tensor.dtype == tf.float64 for tensor in predictions)
-    return tf.float64 if wide else tf.float32
+    wide = any(tensor.dtype == xp.float64 for tensor in predictions)
+    return xp.float64 if wide else xp.float32
 
 
-def like_labels(name: str, tensor: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+def like_labels(name: str, tensor: xp.Tensor, labels: xp.Tensor) -> xp.Tensor:
     """Returns the tensor in the shape and type of the labels."""
     _checks.same_shape(name, tensor.shape, labels.shape)
-    tensor = tf.cast(tensor, labels.dtype)
-    if tensor.shape.rank == 0:
-        return tf.broadcast_to(tensor, tf.shape(labels))
-    if tensor.shape.num_elements() is None or labels.shape.num_elements() is None:
+    tensor = xp.cast(tensor, labels.dtype)
+    if len(tensor.shape) == 0:
+        return xp.broadcast_to(tensor, xp.shape(labels))
+    if None in (_size(tensor.shape), _size(labels.shape)):
         # The graph optimizer may drop the reshape, and a single value would broadcast.
-        alike = tf.size(tensor) == tf.size(labels)
-        tensor = tf.where(alike, tensor, tf.constant(np.nan, tensor.dtype))
-    return tf.reshape(tensor, tf.shape(labels))
+        alike = xp.size(tensor) == xp.size(labels)
+        tensor = xp.where(alike, tensor, xp.constant(np.nan, tensor.dtype))
+    return xp.reshape(tensor, xp.shape(labels))

@@ -15,9 +15,8 @@ for each octave of |score| from 2^-30 to 2^20, and four beyond.
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
 
-from uncertainty_metrics.tensorflow import _binning, _sums
+from uncertainty_metrics.ops import _binning, _sums, xp
 
 # What the bits of a float32 say.
 _MANTISSA = 23
@@ -58,30 +57,30 @@ def num_cells(bits: int) -> int:
     return _tail(bits)[2] + _OCTAVES * 2**bits + 2  # Those of 1 - 2^-24 and of 1.
 
 
-def _steps(value: tf.Tensor, bits: int, smallest: int) -> tf.Tensor:
+def _steps(value: xp.Tensor, bits: int, smallest: int) -> xp.Tensor:
     """Returns how many cells of an octave `value` lies above 2^smallest."""
-    pattern = tf.bitcast(value, tf.int32)
-    step = tf.bitwise.right_shift(pattern, _MANTISSA - bits)
+    pattern = xp.bitcast(value, xp.int32)
+    step = xp.bitwise.right_shift(pattern, _MANTISSA - bits)
     return step - (_BIAS + smallest) * 2**bits
 
 
-def index(scores: tf.Tensor, bits: int) -> tf.Tensor:
+def index(scores: xp.Tensor, bits: int) -> xp.Tensor:
     """Returns the int32 cell of each score in [0, 1], ascending with the score."""
     tail, normal, full = _tail(bits)
-    scores = tf.cast(scores, tf.float32)
+    scores = xp.cast(scores, xp.float32)
     # The bits of a number below 2^-126 count its multiples of 2^-149.
-    count = tf.maximum(tf.bitcast(scores, tf.int32), 0)  # -0.0 is 0.
-    denormal = tf.maximum(1 + _steps(tf.cast(count, tf.float32), tail, 0), 0)
+    count = xp.maximum(xp.bitcast(scores, xp.int32), 0)  # -0.0 is 0.
+    denormal = xp.maximum(1 + _steps(xp.cast(count, xp.float32), tail, 0), 0)
     tiny = normal + _steps(scores, tail, -_NORMAL)
     low = full + _steps(scores, bits, -_LOW)
     # 1 - p is exact in float32 for p >= 1/2.
-    distance = tf.maximum(1 - scores, 2.0**-_HIGH)
+    distance = xp.maximum(1 - scores, 2.0**-_HIGH)
     last = num_cells(bits) - 1
     high = last - 1 - _steps(distance, bits, -_HIGH)
-    cell = tf.where(scores < 0.5, low, high)
-    cell = tf.where(scores < 1, cell, tf.fill(tf.shape(cell), last))
-    cell = tf.where(scores < 2.0**-_LOW, tiny, cell)
-    return tf.where(count < 2**_MANTISSA, denormal, cell)
+    cell = xp.where(scores < 0.5, low, high)
+    cell = xp.where(scores < 1, cell, xp.fill(xp.shape(cell), last))
+    cell = xp.where(scores < 2.0**-_LOW, tiny, cell)
+    return xp.where(count < 2**_MANTISSA, denormal, cell)
 
 
 def _octave_cells(bits: int, low: int) -> int:
@@ -101,28 +100,28 @@ def num_real_cells(bits: int) -> int:
     return _below_zero(bits) + num_cells(bits) + _octave_cells(bits, 0)
 
 
-def real_index(scores: tf.Tensor, bits: int) -> tf.Tensor:
+def real_index(scores: xp.Tensor, bits: int) -> xp.Tensor:
     """Returns the int32 cell of each score, ascending with the score."""
     tail = _tail(bits)[0]
-    pattern = tf.bitcast(tf.cast(scores, tf.float32), tf.int32)
+    pattern = xp.bitcast(xp.cast(scores, xp.float32), xp.int32)
     # By the bits: arithmetic may take the smallest numbers as 0.
-    size_pattern = tf.minimum(tf.bitwise.bitwise_and(pattern, _SIZE), _LARGEST)
+    size_pattern = xp.minimum(xp.bitwise.bitwise_and(pattern, _SIZE), _LARGEST)
     is_negative = (pattern < 0) & (size_pattern > 0)
-    size = tf.bitcast(size_pattern, tf.float32)
+    size = xp.bitcast(size_pattern, xp.float32)
 
     def from_octave(low):
         """Counts the cells from 2^low on."""
         inner = _steps(size, bits, low)
         outer = (_REAL_HIGH - low) * 2**bits + _steps(size, tail, _REAL_HIGH)
-        return tf.where(size < 2.0**_REAL_HIGH, inner, outer)
+        return xp.where(size < 2.0**_REAL_HIGH, inner, outer)
 
     first = 1 + (_NORMAL + _REAL_LOW) * 2**tail
-    tiny = tf.maximum(1 + _steps(size, tail, -_NORMAL), 0)
-    below = tf.where(size < 2.0**_REAL_LOW, tiny, first + from_octave(_REAL_LOW))
+    tiny = xp.maximum(1 + _steps(size, tail, -_NORMAL), 0)
+    below = xp.where(size < 2.0**_REAL_LOW, tiny, first + from_octave(_REAL_LOW))
     zero = _below_zero(bits)
     above = zero + num_cells(bits) + from_octave(0)
-    cell = tf.where(size > 1, above, zero + index(size, bits))
-    return tf.where(is_negative, zero - 1 - below, cell)
+    cell = xp.where(size > 1, above, zero + index(size, bits))
+    return xp.where(is_negative, zero - 1 - below, cell)
 
 
 def upper_edges(bits: int) -> np.ndarray:
@@ -146,25 +145,25 @@ def upper_edges(bits: int) -> np.ndarray:
 
 
 def adaptive_statistics(
-    sums: _sums.Sums, num_groups: int, num_bins: int, bits: int, dtype: tf.DType
+    sums: _sums.Sums, num_groups: int, num_bins: int, bits: int, dtype: xp.DType
 ) -> _binning.BinStatistics:
     """Groups neighbouring cells into bins of equal mass; a cell is never split."""
     cells = num_cells(bits)
     masses = _sums.integer_masses(_sums.totals(sums)[0], num_bins)
-    masses = tf.reshape(masses, [num_groups, cells])
+    masses = xp.reshape(masses, [num_groups, cells])
     index = _binning.mass_bins(
-        tf.cumsum(masses, axis=1, exclusive=True),
+        xp.cumsum(masses, axis=1, exclusive=True),
         masses,
-        tf.reduce_sum(masses, axis=1, keepdims=True),
+        xp.reduce_sum(masses, axis=1, keepdims=True),
         num_bins,
     )
-    groups = tf.range(num_groups)[:, None]
-    of = tf.reshape(groups * num_bins + tf.cast(index, tf.int32), [-1])
+    groups = xp.range(num_groups)[:, None]
+    of = xp.reshape(groups * num_bins + xp.cast(index, xp.int32), [-1])
     binned = _sums.regroup(sums, of, num_groups * num_bins)
-    counts, score_sums, outcome_sums = tf.unstack(
-        tf.reshape(_sums.totals(binned, dtype), [3, num_groups, num_bins])
+    counts, score_sums, outcome_sums = xp.unstack(
+        xp.reshape(_sums.totals(binned, dtype), [3, num_groups, num_bins])
     )
-    upper = tf.constant(np.tile(upper_edges(bits), num_groups), dtype)
+    upper = xp.constant(np.tile(upper_edges(bits), num_groups), dtype)
     edges = _binning.adaptive_edges(upper, of, num_groups, num_bins)
     return _binning.BinStatistics(
         edges, counts, score_sums, outcome_sums, additive=False

@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _ranking as np_ranking
-from uncertainty_metrics.tensorflow import _inputs, _sums
+from uncertainty_metrics.ops import _inputs, _sums, is_floating, numpy_dtype, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.tensorflow._typing import TensorLike
+    from uncertainty_metrics.ops._typing import TensorLike
 
 
 class Ranking(NamedTuple):
@@ -35,42 +34,42 @@ class Ranking(NamedTuple):
       total_misses: float scalar, weight of all misses.
     """
 
-    hits: tf.Tensor
-    misses: tf.Tensor
-    hits_before: tf.Tensor
-    misses_before: tf.Tensor
-    total_hits: tf.Tensor
-    total_misses: tf.Tensor
+    hits: xp.Tensor
+    misses: xp.Tensor
+    hits_before: xp.Tensor
+    misses_before: xp.Tensor
+    total_hits: xp.Tensor
+    total_misses: xp.Tensor
 
     @property
-    def mass(self) -> tf.Tensor:
+    def mass(self) -> xp.Tensor:
         return self.hits + self.misses
 
     @property
-    def mass_before(self) -> tf.Tensor:
+    def mass_before(self) -> xp.Tensor:
         return self.hits_before + self.misses_before
 
     @property
-    def total(self) -> tf.Tensor:
+    def total(self) -> xp.Tensor:
         return self.total_hits + self.total_misses
 
     @property
-    def coverages(self) -> tf.Tensor:
+    def coverages(self) -> xp.Tensor:
         """Share of the weight up to and with each group."""
         return _ratio(self.mass_before + self.mass, self.total)
 
     @property
-    def risks(self) -> tf.Tensor:
+    def risks(self) -> xp.Tensor:
         """Share of misses up to and with each group."""
         covered = self.mass_before + self.mass
         return _ratio(self.misses_before + self.misses, covered)
 
 
-_ratio = tf.math.divide_no_nan
+_ratio = xp.math.divide_no_nan
 
 
 def _from_integers(
-    masses: tf.Tensor, unit: tf.Tensor, examples: tf.Tensor, worst_first: bool = False
+    masses: xp.Tensor, unit: xp.Tensor, examples: xp.Tensor, worst_first: bool = False
 ) -> Ranking:
     """Returns the ranking of int64 masses and masses of hits [2, G], in units.
 
@@ -78,27 +77,27 @@ def _from_integers(
     it. With `worst_first` they ascend, and so do the groups.
     """
     # Integers have one sum in any order, and neither drift nor cancel.
-    mass, hits = tf.unstack(masses)
-    masses = tf.stack([hits, mass - hits])
-    before = tf.cumsum(masses, axis=1, exclusive=True, reverse=worst_first)
-    totals = tf.reduce_sum(masses, axis=1)
-    total = tf.cast(tf.reduce_sum(totals), unit.dtype) * unit
-    unit *= tf.maximum(_ratio(tf.cast(examples, unit.dtype), total), 1)
+    mass, hits = xp.unstack(masses)
+    masses = xp.stack([hits, mass - hits])
+    before = xp.cumsum(masses, axis=1, exclusive=True, reverse=worst_first)
+    totals = xp.reduce_sum(masses, axis=1)
+    total = xp.cast(xp.reduce_sum(totals), unit.dtype) * unit
+    unit = unit * xp.maximum(_ratio(xp.cast(examples, unit.dtype), total), 1)
     return Ranking(
         *(
             part
             for values in (masses, before, totals)
-            for part in tf.unstack(tf.cast(values, unit.dtype) * unit)
+            for part in xp.unstack(xp.cast(values, unit.dtype) * unit)
         )
     )
 
 
-def from_sums(sums: _sums.Sums, examples: tf.Tensor, dtype: tf.DType) -> Ranking:
+def from_sums(sums: _sums.Sums, examples: xp.Tensor, dtype: xp.DType) -> Ranking:
     """Returns the ranking of cells [2, G], the worst first: weight and that of hits."""
-    units, unit = tf.cond(
-        tf.reduce_any(sums.hi != 0),
+    units, unit = xp.cond(
+        xp.reduce_any(sums.hi != 0),
         lambda: _sums.integers(_sums.totals(sums, dtype), 1),
-        lambda: (sums.units, tf.ones([], dtype)),  # Most metrics never see a weight.
+        lambda: (sums.units, xp.ones([], dtype)),  # Most metrics never see a weight.
     )
     return _from_integers(units, unit, examples, worst_first=True)
 
@@ -113,10 +112,10 @@ class Ranked(NamedTuple):
       valid: boolean scalar, False if an example of positive weight was wrong.
     """
 
-    scores: tf.Tensor
-    hits: tf.Tensor
-    weights: tf.Tensor | None
-    valid: tf.Tensor
+    scores: xp.Tensor
+    hits: xp.Tensor
+    weights: xp.Tensor | None
+    valid: xp.Tensor
 
     def ranking(self) -> Ranking:
         """Returns the ranking, of weights that are at least 1 on average."""
@@ -126,7 +125,7 @@ class Ranked(NamedTuple):
 
 
 def _from_numpy(
-    scores: tf.Tensor, hits: tf.Tensor, weights: tf.Tensor | None
+    scores: xp.Tensor, hits: xp.Tensor, weights: xp.Tensor | None
 ) -> Ranking:
     """Ranks in NumPy, which sorts several times as fast."""
     dtype = _inputs.sum_dtype(scores)
@@ -135,38 +134,38 @@ def _from_numpy(
         columns.append(np.asarray(weights).astype(np.float64))
         live = columns[-1] > 0
         if not np.any(live):
-            return Ranking(*tf.zeros([4, 1], dtype), *tf.zeros([2], dtype))
+            return Ranking(*xp.zeros([4, 1], dtype), *xp.zeros([2], dtype))
         columns = [column[live] for column in columns]
     groups = np_ranking.groups(*columns)
     running = np.stack([groups.hits, groups.misses]) * groups.unit
     parts = (*np.diff(running), *running[:, :-1], *running[:, -1])
-    return Ranking(*(tf.constant(part, dtype) for part in parts))
+    return Ranking(*(xp.constant(part, dtype) for part in parts))
 
 
 def _from_scores(
-    scores: tf.Tensor, hits: tf.Tensor, weights: tf.Tensor | None
+    scores: xp.Tensor, hits: xp.Tensor, weights: xp.Tensor | None
 ) -> Ranking:
     """Ranks examples as N groups, of which the last are empty."""
     dtype = _inputs.sum_dtype(scores)
     order, group = _sorted(scores)
-    hits = tf.cast(tf.gather(hits, order), dtype)
+    hits = xp.cast(xp.gather(hits, order), dtype)
     if weights is None:
-        weights = tf.ones_like(hits)
+        weights = xp.ones_like(hits)
     else:
-        weights = tf.cast(tf.gather(weights, order), dtype)
-    masses, unit = _sums.integers(tf.stack([weights, weights * hits], axis=1), 1)
-    masses = tf.math.unsorted_segment_sum(masses, group, tf.size(scores))
-    examples = tf.math.count_nonzero(weights)
-    return _from_integers(tf.transpose(masses), unit, examples)
+        weights = xp.cast(xp.gather(weights, order), dtype)
+    masses, unit = _sums.integers(xp.stack([weights, weights * hits], axis=1), 1)
+    masses = xp.math.unsorted_segment_sum(masses, group, xp.size(scores))
+    examples = xp.math.count_nonzero(weights)
+    return _from_integers(xp.transpose(masses), unit, examples)
 
 
-def _sorted(scores: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _sorted(scores: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the order of scores [N], best first, and the group of each in it."""
-    order = tf.argsort(scores, direction="DESCENDING")
-    scores = tf.gather(scores, order)
-    differs = tf.cast(scores[1:] != scores[:-1], tf.int32)
-    first = tf.zeros_like(order[:1])
-    return order, tf.cumsum(tf.concat([first, differs], axis=0))
+    order = xp.argsort(scores, direction="DESCENDING")
+    scores = xp.gather(scores, order)
+    differs = xp.cast(scores[1:] != scores[:-1], xp.int32)
+    first = xp.zeros_like(order[:1])
+    return order, xp.cumsum(xp.concat([first, differs], axis=0))
 
 
 def ranked(
@@ -180,42 +179,45 @@ def ranked(
     outcomes = _inputs.as_tensor(names[0], labels)
     values = _inputs.as_tensor(names[1], scores)
     _checks.paired(names[1], values.shape, names[0], outcomes.shape)
-    if not values.dtype.is_floating:  # float32 holds no more than 24 bits.
-        values = tf.cast(values, tf.float64 if values.dtype.size > 2 else tf.float32)
+    if not is_floating(values):  # float32 holds no more than 24 bits.
+        values = xp.cast(
+            values, xp.float64 if numpy_dtype(values).itemsize > 2 else xp.float32
+        )
     dtype = _inputs.sum_dtype(values)
-    values = tf.cast(tf.reshape(values, [-1]), dtype)
+    values = xp.cast(xp.reshape(values, [-1]), dtype)
     weights, usable = _inputs.weights_and_ignored(
         sample_weight, outcomes, ignore_index, dtype
     )
-    outcomes, right = _inputs.integers(tf.reshape(outcomes, [-1]), 2)
-    finite = tf.math.is_finite(values)
+    outcomes, right = _inputs.integers(xp.reshape(outcomes, [-1]), 2)
+    finite = xp.math.is_finite(values)
     valid = usable & _inputs.live_rows(weights, right & finite)
-    values = tf.where(finite, values, tf.zeros_like(values))
+    values = xp.where(finite, values, xp.zeros_like(values))
     return Ranked(values, outcomes == 1, weights, valid)
 
 
-def _margins(logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+def _margins(logits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
     """Returns the argmax of logits [N, K], the logit of its probability, and whether
     the row was right; [N] each.
 
     The probability itself is 1.0 from a margin of 17 on, in float32.
     """
-    rows = tf.shape(logits)[0]
-    if logits.dtype == tf.float64:
+    rows = xp.shape(logits)[0]
+    if logits.dtype == xp.float64:
         # The last few of a tensor take another path through TensorFlow's float64 log
         # and exp, and equal rows must stay equal.
-        logits = tf.pad(logits, [[0, -rows % 16], [0, 0]])
-    index = tf.argmax(logits, axis=-1, output_type=tf.int32)
+        logits = xp.pad(logits, [[0, -rows % 16], [0, 0]])
+    index = xp.argmax(logits, axis=-1, output_type=xp.int32)
     top = _inputs.take(logits, index)
-    is_top = tf.one_hot(index, logits.shape[1], True, False, dtype=tf.bool)
-    others = tf.where(is_top, tf.constant(-np.inf, logits.dtype), logits)
-    second = tf.reduce_max(others, axis=-1)
-    reference = tf.where(second > -np.inf, second, tf.zeros_like(second))
-    total = tf.reduce_sum(tf.exp(others - reference[:, None]), axis=-1)
-    margin = (top - reference) - tf.math.log(total)
-    right = tf.math.is_finite(top) & ~tf.math.is_nan(margin)
-    margin = tf.clip_by_value(margin, logits.dtype.min, logits.dtype.max)
-    margin = tf.where(right, margin, tf.zeros_like(margin))
+    is_top = xp.one_hot(index, logits.shape[1], True, False, dtype=xp.bool)
+    others = xp.where(is_top, xp.constant(-np.inf, logits.dtype), logits)
+    second = xp.reduce_max(others, axis=-1)
+    reference = xp.where(second > -np.inf, second, xp.zeros_like(second))
+    total = xp.reduce_sum(xp.exp(others - reference[:, None]), axis=-1)
+    margin = (top - reference) - xp.math.log(total)
+    right = xp.math.is_finite(top) & ~xp.math.is_nan(margin)
+    limits = np.finfo(numpy_dtype(logits))
+    margin = xp.clip_by_value(margin, limits.min, limits.max)
+    margin = xp.where(right, margin, xp.zeros_like(margin))
     return index[:rows], margin[:rows], right[:rows]
 
 
@@ -225,8 +227,8 @@ def ranked_decisions(examples: _inputs.Examples) -> Ranked:
         decisions, scores, right = _margins(examples.predictions)
     else:
         decisions, scores, right = _inputs.decisions(examples.predictions)
-        scores = tf.where(right, scores, tf.zeros_like(scores))
-        scores = tf.cast(scores, examples.dtype)
+        scores = xp.where(right, scores, xp.zeros_like(scores))
+        scores = xp.cast(scores, examples.dtype)
     valid = examples.valid & _inputs.live_rows(examples.weights, right)
     return Ranked(scores, decisions == examples.labels, examples.weights, valid)
 
@@ -236,53 +238,53 @@ def settled(batch: Ranked) -> Ranked:
     if batch.weights is None:
         return batch
     scores, live = batch.scores, batch.weights > 0
-    worst = tf.reduce_min(tf.where(live, scores, scores.dtype.max))
-    return batch._replace(scores=tf.where(live, scores, worst))
+    worst = xp.reduce_min(xp.where(live, scores, np.finfo(numpy_dtype(scores)).max))
+    return batch._replace(scores=xp.where(live, scores, worst))
 
 
-def group_scores(scores: tf.Tensor) -> tf.Tensor:
+def group_scores(scores: xp.Tensor) -> xp.Tensor:
     """Returns the score of each of N groups, the worst for those that are empty."""
     order, group = _sorted(scores)
-    scores = tf.gather(scores, order)
-    groups = tf.minimum(tf.range(tf.size(scores)), tf.reduce_max(group))
-    scores = tf.math.unsorted_segment_max(scores, group, tf.size(scores))
-    return tf.gather(scores, groups)
+    scores = xp.gather(scores, order)
+    groups = xp.minimum(xp.range(xp.size(scores)), xp.reduce_max(group))
+    scores = xp.math.unsorted_segment_max(scores, group, xp.size(scores))
+    return xp.gather(scores, groups)
 
 
 _ROW = 1024
 
 
-def _total(values: tf.Tensor) -> tf.Tensor:
+def _total(values: xp.Tensor) -> xp.Tensor:
     """Returns the sum of [G], by rows: one long float32 sum would drift."""
-    values = tf.pad(values, [[0, -tf.size(values) % _ROW]])
-    return tf.reduce_sum(tf.reduce_sum(tf.reshape(values, [-1, _ROW]), axis=1))
+    values = xp.pad(values, [[0, -xp.size(values) % _ROW]])
+    return xp.reduce_sum(xp.reduce_sum(xp.reshape(values, [-1, _ROW]), axis=1))
 
 
 # digamma(x + 1/2) = log(x) + c_1 / x^2 + c_2 / x^4 + ...
 _SERIES = (1 / 24, -7 / 960, 31 / 8064, -127 / 30720)
 
 
-def _harmonic(before: tf.Tensor, mass: tf.Tensor) -> tf.Tensor:
+def _harmonic(before: xp.Tensor, mass: xp.Tensor) -> xp.Tensor:
     """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers: the
     difference of two digammas, without its cancellation.
     """
-    terms = 16 if before.dtype == tf.float64 else 6  # Then the series is exact enough.
-    total = tf.zeros_like(before)
+    terms = 16 if before.dtype == xp.float64 else 6  # Then the series is exact enough.
+    total = xp.zeros_like(before)
     for i in range(1, terms + 1):
-        total += mass / ((before + i) * (before + mass + i))
+        total = total + (mass / ((before + i) * (before + mass + i)))
     x = before + (terms + 0.5)
 
     def series(x):
         inverse_square = 1 / (x * x)
-        value = tf.zeros_like(x)
+        value = xp.zeros_like(x)
         for coefficient in reversed(_SERIES):
             value = (value + coefficient) * inverse_square
         return value
 
-    return total + tf.math.log1p(mass / x) + series(x + mass) - series(x)
+    return total + xp.math.log1p(mass / x) + series(x + mass) - series(x)
 
 
-def risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+def risk_coverage_area(ranking: Ranking) -> xp.Tensor:
     """Returns the mean over k = 1, 2, ... of the expected risk of the k best."""
     rate = _ratio(ranking.misses, ranking.mass)
     excess = ranking.misses_before - rate * ranking.mass_before
@@ -290,44 +292,44 @@ def risk_coverage_area(ranking: Ranking) -> tf.Tensor:
     return _ratio(_total(sums), ranking.total)
 
 
-def excess_risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+def excess_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
     """Returns the same less that of the perfect order, hits first."""
     hits, misses = ranking.total_hits, ranking.total_misses
     best = _ratio(misses - hits * _harmonic(hits, misses), ranking.total)
-    return tf.maximum(risk_coverage_area(ranking) - best, 0)
+    return xp.maximum(risk_coverage_area(ranking) - best, 0)
 
 
-def generalized_risk_coverage_area(ranking: Ranking) -> tf.Tensor:
+def generalized_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
     """Returns the area under misses against coverage, both as shares of all."""
     misses = ranking.misses_before + ranking.misses / 2
     return _total(_ratio(ranking.mass, ranking.total) * _ratio(misses, ranking.total))
 
 
-def coverage_at_risk(ranking: Ranking, risk: float) -> tf.Tensor:
+def coverage_at_risk(ranking: Ranking, risk: float) -> xp.Tensor:
     """Returns the largest coverage whose risk is at most `risk`; 0 if none is."""
     coverages = ranking.coverages
     within = ranking.risks <= risk * _round_up(coverages)
-    return tf.reduce_max(tf.where(within, coverages, tf.zeros_like(coverages)))
+    return xp.reduce_max(xp.where(within, coverages, xp.zeros_like(coverages)))
 
 
-def risk_at_coverage(ranking: Ranking, coverage: float) -> tf.Tensor:
+def risk_at_coverage(ranking: Ranking, coverage: float) -> xp.Tensor:
     """Returns the risk at the smallest coverage that is at least `coverage`."""
     coverages, risks = ranking.coverages, ranking.risks
     reached = coverages * _round_up(coverages) >= coverage
     # Coverages ascend; empty groups have the coverage and risk of those before them.
-    least = tf.reduce_min(tf.where(reached, coverages, 2.0 * tf.ones_like(coverages)))
-    return tf.reduce_max(tf.where(coverages == least, risks, tf.zeros_like(risks)))
+    least = xp.reduce_min(xp.where(reached, coverages, 2.0 * xp.ones_like(coverages)))
+    return xp.reduce_max(xp.where(coverages == least, risks, xp.zeros_like(risks)))
 
 
-def collaborative_accuracy(ranking: Ranking, fraction: float) -> tf.Tensor:
+def collaborative_accuracy(ranking: Ranking, fraction: float) -> xp.Tensor:
     """Returns the share of hits if those of the worst `fraction` all are."""
     kept = (1 - fraction) * ranking.total
-    share = tf.clip_by_value(_ratio(kept - ranking.mass_before, ranking.mass), 0, 1)
+    share = xp.clip_by_value(_ratio(kept - ranking.mass_before, ranking.mass), 0, 1)
     misses = _total(share * ranking.misses)
     return _ratio(ranking.total - misses, ranking.total)
 
 
-def roc_area(ranking: Ranking) -> tf.Tensor:
+def roc_area(ranking: Ranking) -> xp.Tensor:
     """Returns the probability that a hit is before a miss, half of it where equal."""
     after = ranking.total_misses - ranking.misses_before - ranking.misses / 2
     return _total(
@@ -335,28 +337,28 @@ def roc_area(ranking: Ranking) -> tf.Tensor:
     )
 
 
-def average_precision(ranking: Ranking) -> tf.Tensor:
+def average_precision(ranking: Ranking) -> xp.Tensor:
     """Returns the mean, over hits, of the share of hits up to and with their group."""
     covered = ranking.mass_before + ranking.mass
     precisions = _ratio(ranking.hits_before + ranking.hits, covered)
     return _total(_ratio(ranking.hits, ranking.total_hits) * precisions)
 
 
-def miss_rate_at_hit_rate(ranking: Ranking, hit_rate: float) -> tf.Tensor:
+def miss_rate_at_hit_rate(ranking: Ranking, hit_rate: float) -> xp.Tensor:
     """Returns the least share of the misses that comes with `hit_rate` of the hits."""
     hits = _ratio(ranking.hits_before + ranking.hits, ranking.total_hits)
     misses = _ratio(ranking.misses_before + ranking.misses, ranking.total_misses)
     reached = hits * _round_up(hits) >= hit_rate
-    least = tf.reduce_min(tf.where(reached, misses, 2.0 * tf.ones_like(misses)))
-    return tf.where(tf.reduce_any(reached), least, tf.zeros_like(least))
+    least = xp.reduce_min(xp.where(reached, misses, 2.0 * xp.ones_like(misses)))
+    return xp.where(xp.reduce_any(reached), least, xp.zeros_like(least))
 
 
-def _round_up(values: tf.Tensor) -> float:
+def _round_up(values: xp.Tensor) -> float:
     """Returns what makes a share that a limit equals but for rounding reach it."""
-    return 1 + 4 * float(np.finfo(values.dtype.as_numpy_dtype).eps)
+    return 1 + 4 * float(np.finfo(numpy_dtype(values)).eps)
 
 
-def roc_area_within_groups(ranking: Ranking) -> tf.Tensor:
+def roc_area_within_groups(ranking: Ranking) -> xp.Tensor:
     """Returns how much of the area is not known without an order within the groups."""
     hits = _ratio(ranking.hits, ranking.total_hits)
     return _total(hits * _ratio(ranking.misses, ranking.total_misses)) / 2

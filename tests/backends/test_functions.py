@@ -1,0 +1,93 @@
+"""The functions on the tensors of JAX and PyTorch agree with NumPy, row by row."""
+
+import numpy as np
+import pytest
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+from tests.backends.conftest import BACKEND
+from tests.fuzz.outcomes import flat
+
+# What is of TensorFlow alone, or random.
+TWINS = tuple(row for row in catalogue.TWINS if not row.random)
+every_twin = pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+
+
+def tensors(arguments):
+    """Returns the arguments of floats and labels as float32 and int32 tensors."""
+    from keras import ops
+
+    made = {}
+    for name, value in arguments.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            narrow = {8: {"f": np.float32, "i": np.int32}}.get(value.dtype.itemsize, {})
+            value = value.astype(narrow.get(value.dtype.kind, value.dtype))
+            made[name] = ops.convert_to_tensor(value)
+        else:
+            made[name] = value
+    return made
+
+
+def rounded(arguments):
+    """Returns the arguments as NumPy arrays that float32 holds."""
+    return {
+        name: value.astype(np.float32).astype(np.float64)
+        if isinstance(value, np.ndarray) and value.dtype == np.float64
+        else value
+        for name, value in arguments.items()
+    }
+
+
+def plain(result):
+    from keras import ops, tree
+
+    return flat(
+        tree.map_structure(
+            lambda leaf: ops.convert_to_numpy(leaf) if ops.is_tensor(leaf) else leaf,
+            vars(result) if hasattr(result, "accuracies") else result,
+        )
+    )
+
+
+def assert_close(result, expected):
+    finite = np.abs(expected[np.isfinite(expected)])
+    atol = 1e-5 * max(1.0, finite.max(initial=0.0))
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=atol)
+
+
+@every_twin
+def test_functions_equal_numpy(row, rng):
+    arguments = rounded(row.draw(rng, (7,)))
+    expected = flat(row.find(um_np)(**arguments))
+    assert_close(flat(row.find(um)(**tensors(arguments))), expected)
+    assert_close(flat(row.find(um)(**arguments)), expected)
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="compiled by jax.jit")
+@every_twin
+def test_functions_compile(row, rng):
+    import jax
+
+    arguments = rounded(row.draw(rng, (7,)))
+    expected = flat(row.find(um_np)(**arguments))
+    given = tensors(arguments)
+    data = {name: x for name, x in given.items() if hasattr(x, "dtype")}
+    options = {name: x for name, x in given.items() if name not in data}
+    compiled = jax.jit(lambda data: flat_tensors(row.find(um)(**data, **options)))
+    assert_close(np.concatenate([np.ravel(x) for x in compiled(data)]), expected)
+
+
+def flat_tensors(result):
+    import jax
+
+    if hasattr(result, "accuracies"):
+        result = {
+            "counts": result.counts,
+            "confidences": result.confidences,
+            "accuracies": result.accuracies,
+        }
+        return list(result.values())
+    if isinstance(result, dict):
+        return [result[key] for key in sorted(result, key=str)]
+    return jax.tree.leaves(result)

@@ -1,0 +1,119 @@
+"""The share of examples within the interval of each level of coverage, on tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from uncertainty_metrics.numpy.regression import _levels as declared
+from uncertainty_metrics.ops import _search, _sums, xp
+
+
+def masses(
+    cell: xp.Tensor, weights: xp.Tensor | None, num_cells: int, dtype: xp.DType
+) -> xp.Tensor:
+    """Returns the weight in each cell."""
+    if weights is None:
+        ones = xp.ones_like(cell)
+        return xp.cast(xp.math.unsorted_segment_sum(ones, cell, num_cells), dtype)
+    hi, lo = _sums.segment_pair(weights[:, None], cell, num_cells)
+    return (hi + lo)[0]
+
+
+def coverage(
+    distances: xp.Tensor, limits: np.ndarray, weights: xp.Tensor | None
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the share of distances <= each limit, and the weight of all."""
+    limits, place = np.unique(limits, return_inverse=True)
+    edges = xp.constant(limits, distances.dtype)
+    cell = _search.search_sorted(edges, distances, "left")
+    mass = xp.cumsum(masses(cell, weights, len(limits) + 1, distances.dtype))
+    return xp.gather(mass, place) / mass[-1], mass[-1]
+
+
+def level_coverage(
+    z: xp.Tensor, weights: xp.Tensor | None, levels: float | tuple[float, ...]
+) -> xp.Tensor:
+    """Returns the coverage of Normal intervals, a scalar where the level is one."""
+    limits = declared.normal_limits(np.atleast_1d(levels))
+    return of_level(coverage(xp.abs(z), limits, weights)[0], levels)
+
+
+def of_level(values: xp.Tensor, levels: float | tuple[float, ...]) -> xp.Tensor:
+    """Returns values [L] as a scalar where the level is one."""
+    return values if isinstance(levels, tuple) else values[0]
+
+
+def curve(
+    distances: xp.Tensor,
+    limits: np.ndarray,
+    levels: np.ndarray,
+    weights: xp.Tensor | None,
+) -> dict[str, xp.Tensor]:
+    return of_coverage(levels, *coverage(distances, limits, weights))
+
+
+def of_coverage(
+    levels: np.ndarray, observed: xp.Tensor, total: xp.Tensor
+) -> dict[str, xp.Tensor]:
+    return {
+        "expected_coverage": xp.constant(levels, observed.dtype),
+        "observed_coverage": observed,
+        "bin_counts": xp.fill([len(levels)], total),
+    }
+
+
+def normal_curve(
+    z: xp.Tensor, weights: xp.Tensor | None, n_bins: int
+) -> dict[str, xp.Tensor]:
+    levels = declared.curve_levels(n_bins)
+    return curve(xp.abs(z), declared.normal_limits(levels), levels, weights)
+
+
+def curve_error(curve: dict[str, xp.Tensor]) -> xp.Tensor:
+    gaps = xp.abs(curve["observed_coverage"] - curve["expected_coverage"])
+    return xp.reduce_mean(gaps)
+
+
+def spread_masses(
+    ends: Sequence[xp.Tensor],
+    cells: Sequence[xp.Tensor],
+    edges: np.ndarray,
+    weights: xp.Tensor | None,
+) -> xp.Tensor:
+    """Returns the weight in each cell, that of an example being spread evenly from its
+    lower to its upper end; the twin of NumPy's, says why there.
+    """
+    (lower, upper), (first, last) = ends, cells
+    dtype, n = lower.dtype, len(edges) - 1
+    bounds = xp.constant(edges, dtype)
+    whole = xp.ones_like(lower) if weights is None else weights
+    one = xp.ones_like(lower)
+    width = xp.where(first < last, upper - lower, one)
+    start = xp.where(first < last, (xp.gather(bounds, first + 1) - lower) / width, one)
+    end = xp.where(first < last, (upper - xp.gather(bounds, last)) / width, 0 * one)
+    slope = xp.where(last - first > 1, whole / width, 0 * one)
+
+    def add(values, others, places, size):
+        column = xp.concat([values, others], axis=0)[:, None]
+        hi, lo = _sums.segment_pair(column, xp.concat(places, axis=0), size)
+        return (hi + lo)[0]
+
+    total = add(start * whole, end * whole, [first, last], n)
+    steps = add(slope, -slope, [first + 1, last], n + 1)
+    return total + xp.maximum(xp.cumsum(steps[:-1]), 0) * (bounds[1:] - bounds[:-1])
+
+
+def ring_masses(
+    ends: Sequence[xp.Tensor], limits: np.ndarray, weights: xp.Tensor | None
+) -> xp.Tensor:
+    """Returns the weight where |2 PIT - 1| is between limits [L], shape [L + 1], that
+    of an example being spread evenly from its lower to its upper 2 PIT - 1.
+    """
+    edges = declared.interval_edges(limits)
+    inner = xp.constant(edges[1:-1], ends[0].dtype)
+    cells = [_search.search_sorted(inner, values, "left") for values in ends]
+    total = spread_masses(ends, cells, edges, weights)
+    below, middle, above = xp.split(total, [len(limits), 1, len(limits)])
+    return xp.concat([middle, below[::-1] + above], axis=0)

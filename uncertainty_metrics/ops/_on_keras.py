@@ -1,0 +1,558 @@
+"""TensorFlow's names for the tensors of JAX and PyTorch, on `keras.ops`.
+
+The arithmetic of this package is written once, with the names of TensorFlow: there `xp`
+is TensorFlow itself, and its graphs are what they always were. Here are the same names,
+as far as the arithmetic uses them, for the other backends of Keras, and what
+`keras.ops` has on none of them: a table at the end.
+
+Shapes are static: `shape` returns integers, and `size` one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import contextvars
+import functools
+import math as _math
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+_IS_JAX = keras.backend.backend() == "jax"
+if _IS_JAX:
+    import jax
+    import jax.numpy as jnp
+    import jax.scipy.special as _special
+
+    _native = jnp
+else:
+    import torch
+    from torch import special as _special
+
+    _native = torch
+
+Tensor = DType = Any
+
+
+class Variable:
+    """No variable of these backends is one of TensorFlow's."""
+
+
+class RaggedTensor:
+    """No tensor of these backends is ragged."""
+
+
+SparseTensor = RaggedTensor
+
+
+def _dtype(name: str) -> Any:
+    return np.dtype(name) if _IS_JAX else getattr(torch, name)
+
+
+bool, string = _dtype("bool"), None
+int16, int32, int64 = map(_dtype, ("int16", "int32", "int64"))
+uint16, uint32, uint64 = map(_dtype, ("uint16", "uint32", "uint64"))
+float32, float64 = map(_dtype, ("float32", "float64"))
+
+
+def name(dtype: Any) -> str:
+    return keras.backend.standardize_dtype(dtype)
+
+
+# Whether there are variables of 64 bits.
+KEEPS_64_BITS = not _IS_JAX
+# Whether the arithmetic has integers and floats of 64 bits that its arguments lack.
+_widened: contextvars.ContextVar[builtins.bool] = contextvars.ContextVar(
+    "widened", default=False
+)
+
+
+@contextlib.contextmanager
+def wide() -> Iterator[None]:
+    """Lets sums be as wide as they need to: JAX has no 64 bits elsewhere."""
+    if not _IS_JAX or jax.config.jax_enable_x64:
+        yield
+        return
+    token = _widened.set(True)
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        _widened.reset(token)
+
+
+def has_64_bits() -> builtins.bool:
+    """Says if arguments may be of 64 bits."""
+    return not _IS_JAX or (jax.config.jax_enable_x64 and not _widened.get())
+
+
+def no_gradients() -> contextlib.AbstractContextManager[Any]:
+    """Returns a context whose results have no gradients."""
+    return contextlib.nullcontext() if _IS_JAX else torch.no_grad()
+
+
+def executing_eagerly() -> builtins.bool:
+    """Says if values are known."""
+    if _IS_JAX:  # While something is traced, everything is.
+        return not is_traced(jnp.add(0, 0))
+    return not torch.compiler.is_compiling()
+
+
+def is_traced(value: Any) -> builtins.bool:
+    """Says if the value of a tensor is not known yet."""
+    return _IS_JAX and isinstance(value, jax.core.Tracer)
+
+
+def function(compute: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    """Returns the function compiled, where the backend compiles."""
+    return jax.jit(compute) if _IS_JAX else compute
+
+
+def custom_gradient(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the function of `compute`, which returns value and gradient."""
+    if _IS_JAX:
+        return jax.custom_gradient(compute)
+
+    class Computed(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, *arguments: Any) -> Any:
+            value, context.gradient = compute(*arguments)
+            return value
+
+        @staticmethod
+        def backward(context: Any, *upstream: Any) -> Any:
+            return context.gradient(*upstream)
+
+    return Computed.apply
+
+
+# Making and converting.
+
+
+def is_tensor(value: Any) -> builtins.bool:
+    return ops.is_tensor(value)
+
+
+def is_variable(value: Any) -> builtins.bool:
+    return isinstance(value, keras.Variable)
+
+
+def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
+    if isinstance(value, keras.Variable):
+        value = value.value
+    return constant(value) if dtype is None else cast(constant(value), dtype)
+
+
+def constant(value: Any, dtype: Any = None) -> Any:
+    if is_tensor(value):
+        return value if dtype is None else cast(value, dtype)
+    array = np.asarray(value)
+    if dtype is not None:
+        array = array.astype(name(dtype))
+    elif not isinstance(value, np.ndarray | np.generic):  # Of Python numbers.
+        array = array.astype({"f": "float32", "i": "int32"}.get(array.dtype.kind, "?"))
+    return ops.convert_to_tensor(array)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    x = constant(x)
+    return x if x.dtype == dtype else ops.cast(x, name(dtype))
+
+
+def _same(x: Any, y: Any) -> tuple[Any, Any]:
+    """Gives numbers the type of the tensor beside them."""
+    if is_tensor(x):
+        return x, (y if is_tensor(y) else constant(y, x.dtype))
+    return (constant(x, y.dtype), y) if is_tensor(y) else (constant(x), constant(y))
+
+
+def shape(x: Any) -> tuple[int, ...]:
+    return tuple(x.shape)
+
+
+def size(x: Any, out_type: Any = None) -> Any:
+    number = _math.prod(x.shape)
+    return number if out_type is None else constant(number, out_type)
+
+
+def _ints(values: Any) -> list[int]:
+    return [int(value) for value in np.ravel(values)]
+
+
+def zeros(shape: Any, dtype: Any = None) -> Any:
+    return ops.zeros(_ints(shape), name(dtype or float32))
+
+
+def ones(shape: Any, dtype: Any = None) -> Any:
+    return ops.ones(_ints(shape), name(dtype or float32))
+
+
+def fill(shape: Any, value: Any) -> Any:
+    value = constant(value)
+    return ops.broadcast_to(value, _ints(shape))
+
+
+def zeros_like(x: Any, dtype: Any = None) -> Any:
+    return ops.zeros_like(x, name(dtype or x.dtype))
+
+
+def ones_like(x: Any, dtype: Any = None) -> Any:
+    return ops.ones_like(x, name(dtype or x.dtype))
+
+
+def range(start: int, limit: int | None = None, dtype: Any = None) -> Any:
+    first, last = (0, start) if limit is None else (start, limit)
+    return constant(np.arange(first, last, dtype=name(dtype or int32)))
+
+
+def eye(rows: int, dtype: Any = None) -> Any:
+    return ops.eye(rows, dtype=name(dtype or float32))
+
+
+def one_hot(
+    indices: Any, depth: int, on: Any = 1, off: Any = 0, dtype: Any = None
+) -> Any:
+    dtype = dtype or float32
+    hot = indices[..., None] == range(depth)
+    return where(hot, constant(on, dtype), constant(off, dtype))
+
+
+# Shapes and places.
+
+
+def reshape(x: Any, shape: Any) -> Any:
+    return ops.reshape(x, _ints(shape))
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    return ops.broadcast_to(x, _ints(shape))
+
+
+def ensure_shape(x: Any, shape: Any) -> Any:
+    del shape  # It is known.
+    return x
+
+
+def concat(values: Sequence[Any], axis: int) -> Any:
+    if not any(map(is_tensor, values)):  # A shape.
+        return np.concatenate([np.atleast_1d(value) for value in values])
+    return ops.concatenate(values, axis)
+
+
+def stack(values: Sequence[Any], axis: int = 0) -> Any:
+    return ops.stack(list(map(constant, values)), axis)
+
+
+def unstack(x: Any, axis: int = 0) -> list[Any]:
+    return list(ops.unstack(x, axis=axis))
+
+
+def split(x: Any, sections: int, axis: int = 0) -> list[Any]:
+    return list(ops.split(x, sections, axis))
+
+
+def squeeze(x: Any, axis: Any) -> Any:
+    axes = [axis] if isinstance(axis, int) else axis
+    kept = {a % len(x.shape) for a in axes}
+    return reshape(x, [n for i, n in enumerate(x.shape) if i not in kept])
+
+
+def expand_dims(x: Any, axis: int) -> Any:
+    return ops.expand_dims(x, axis)
+
+
+def transpose(x: Any, perm: Any = None) -> Any:
+    return ops.transpose(x, perm)
+
+
+def tile(x: Any, multiples: Any) -> Any:
+    return ops.tile(x, _ints(multiples))
+
+
+def repeat(x: Any, repeats: int) -> Any:
+    return ops.repeat(x, int(repeats))
+
+
+def pad(x: Any, paddings: Any, constant_values: Any = 0) -> Any:
+    pairs = [_ints(pair) for pair in paddings]
+    value = constant_values.item() if hasattr(constant_values, "item") else None
+    value = constant_values if value is None else value
+    return ops.pad(x, pairs, constant_values=value) if np.any(pairs) else x
+
+
+def reverse(x: Any, axis: Any) -> Any:
+    return ops.flip(x, axis=tuple(np.atleast_1d(axis)))
+
+
+def roll(x: Any, shift: int, axis: int) -> Any:
+    return ops.roll(x, shift, axis)
+
+
+def slice(x: Any, begin: Any, size: Any) -> Any:
+    return ops.slice(x, _ints(begin), _ints(size))
+
+
+def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:
+    x = constant(x)
+    if batch_dims:
+        return ops.take_along_axis(x, cast(indices, int64), axis=-1)
+    return ops.take(x, constant(indices), axis=axis)
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
+    return ops.scatter(indices, updates, tuple(_ints(shape)))
+
+
+def argsort(
+    x: Any, axis: int = -1, direction: str = "ASCENDING", stable: Any = True
+) -> Any:
+    del stable
+    return cast(ops.argsort(x if direction == "ASCENDING" else -x, axis), int32)
+
+
+def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
+    return ops.sort(x, axis) if direction == "ASCENDING" else -ops.sort(-x, axis)
+
+
+def argmax(x: Any, axis: int = -1, output_type: Any = None) -> Any:
+    return cast(ops.argmax(x, axis), output_type or int32)
+
+
+# Choices and control.
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    return ops.where(constant(condition), *_same(x, y))
+
+
+def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
+    return ops.cond(pred, true_fn, false_fn)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Sequence[Any],
+    maximum_iterations: int | None = None,
+) -> Any:
+    return ops.while_loop(cond, body, tuple(loop_vars), maximum_iterations)
+
+
+def stop_gradient(x: Any) -> Any:
+    return ops.stop_gradient(x)
+
+
+def identity(x: Any) -> Any:
+    return x
+
+
+# Arithmetic.
+
+
+# `keras.ops` would round numbers of 64 bits to 32 in some of these.
+def maximum(x: Any, y: Any) -> Any:
+    return _native.maximum(*_same(x, y))
+
+
+def minimum(x: Any, y: Any) -> Any:
+    return _native.minimum(*_same(x, y))
+
+
+def clip_by_value(x: Any, low: Any, high: Any) -> Any:
+    return minimum(maximum(x, low), high)
+
+
+def less(x: Any, y: Any) -> Any:
+    return x < y
+
+
+def less_equal(x: Any, y: Any) -> Any:
+    return x <= y
+
+
+def add_n(values: Sequence[Any]) -> Any:
+    return functools.reduce(lambda x, y: x + y, values)
+
+
+abs, sqrt, exp = ops.abs, ops.sqrt, ops.exp
+floor, round, square, sigmoid = _native.floor, ops.round, ops.square, ops.sigmoid
+sign, sin, cos = ops.sign, ops.sin, ops.cos
+
+
+def pow(x: Any, y: Any) -> Any:
+    return ops.power(*_same(x, y))
+
+
+def bitcast(x: Any, dtype: Any) -> Any:
+    return ops.view(x, name(dtype))
+
+
+def cumsum(
+    x: Any, axis: int = 0, exclusive: builtins.bool = False, reverse: Any = False
+) -> Any:
+    if reverse:
+        x = ops.flip(x, axis)
+    total = _native.cumsum(x, axis, dtype=x.dtype)
+    if exclusive:
+        rows = ops.moveaxis(total, axis, 0)
+        rows = ops.concatenate([ops.zeros_like(rows[:1]), rows[:-1]], axis=0)
+        total = ops.moveaxis(rows, 0, axis)
+    return ops.flip(total, axis) if reverse else total
+
+
+def reduce_sum(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+    return ops.sum(constant(x), axis=axis, keepdims=keepdims)
+
+
+def reduce_mean(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+    return ops.mean(x, axis=axis, keepdims=keepdims)
+
+
+def reduce_prod(x: Any, axis: Any = None) -> Any:
+    if isinstance(x, tuple):  # A shape, or a part of one.
+        return _math.prod(x)
+    return ops.prod(x, axis=axis)
+
+
+def reduce_max(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+    return _extreme(ops.max, constant(x), axis, keepdims, lowest=True)
+
+
+def reduce_min(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+    return _extreme(ops.min, constant(x), axis, keepdims, lowest=False)
+
+
+def _extreme(
+    reduce: Callable[..., Any], x: Any, axis: Any, keepdims: Any, lowest: builtins.bool
+) -> Any:
+    """Returns the extreme; of nothing, as TensorFlow, the end of the line."""
+    if 0 in x.shape:
+        end = -np.inf if lowest else np.inf
+        if not ops.is_tensor(x) or "int" in name(x.dtype):
+            limits = np.iinfo(name(x.dtype))
+            end = limits.min if lowest else limits.max
+        kept = ops.sum(x, axis=axis, keepdims=keepdims)
+        return ops.full(kept.shape, end, name(x.dtype))
+    return reduce(x, axis=axis, keepdims=keepdims)
+
+
+def reduce_all(x: Any, axis: Any = None) -> Any:
+    return ops.all(constant(x), axis=axis)
+
+
+def reduce_any(x: Any, axis: Any = None) -> Any:
+    return ops.any(constant(x), axis=axis)
+
+
+def reduce_logsumexp(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
+    return ops.logsumexp(x, axis=axis, keepdims=keepdims)
+
+
+def searchsorted(ordered: Any, values: Any, side: str = "left") -> Any:
+    return ops.searchsorted(ordered, values, side)
+
+
+def _segments(reduce: Callable[..., Any]) -> Callable[..., Any]:
+    def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
+        count = int(num_segments)
+        # What belongs to no segment has a last one, which goes.
+        segment = where(segment < 0, count, segment)
+        return reduce(values, segment, num_segments=count + 1)[:count]
+
+    return reduced
+
+
+def _multiply_no_nan(x: Any, y: Any) -> Any:
+    """Returns the product, 0 where y is."""
+    nothing = y == 0
+    return where(nothing, 0, x) * y
+
+
+def _xlogy(x: Any, y: Any) -> Any:
+    nothing = x == 0
+    return where(nothing, 0, x * ops.log(where(nothing, 1, y)))
+
+
+def _divide_no_nan(x: Any, y: Any) -> Any:
+    """Returns the quotient, 0 where y is."""
+    x, y = _same(x, y)
+    nothing = y == 0
+    return where(nothing, 0, x) / where(nothing, 1, y)
+
+
+def _variance(x: Any, axis: Any = None) -> Any:
+    centred = x - ops.mean(x, axis=axis, keepdims=True)
+    return ops.mean(centred * centred, axis=axis)
+
+
+def _top_k(x: Any, k: int) -> SimpleNamespace:
+    values, indices = ops.top_k(x, k)
+    return SimpleNamespace(values=values, indices=indices)
+
+
+math = SimpleNamespace(
+    ceil=ops.ceil,
+    count_nonzero=lambda x: ops.sum(ops.cast(x != 0, "int32")),
+    divide_no_nan=_divide_no_nan,
+    erf=ops.erf,
+    expm1=ops.expm1,
+    is_finite=ops.isfinite,
+    is_nan=ops.isnan,
+    log=ops.log,
+    log1p=ops.log1p,
+    multiply_no_nan=_multiply_no_nan,
+    reduce_euclidean_norm=lambda x, axis=None: ops.sqrt(ops.sum(x * x, axis=axis)),
+    reduce_variance=_variance,
+    rsqrt=ops.rsqrt,
+    sigmoid=ops.sigmoid,
+    softplus=ops.softplus,
+    squared_difference=lambda x, y: (x - y) * (x - y),
+    top_k=_top_k,
+    unsorted_segment_max=_segments(ops.segment_max),
+    unsorted_segment_min=_segments(
+        lambda values, *rest, **of: -ops.segment_max(-values, *rest, **of)
+    ),
+    unsorted_segment_sum=_segments(ops.segment_sum),
+    xlogy=_xlogy,
+    # What `keras.ops` lacks.
+    erfc=_special.erfc,
+    igamma=_special.gammainc,
+    lgamma=_special.gammaln,
+)
+
+
+def _cross_entropies(labels: Any, logits: Any) -> Any:
+    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+nn = SimpleNamespace(
+    log_softmax=ops.log_softmax,
+    relu=ops.relu,
+    softmax=ops.softmax,
+    softplus=ops.softplus,
+    sparse_softmax_cross_entropy_with_logits=_cross_entropies,
+)
+bitwise = SimpleNamespace(
+    bitwise_and=lambda x, y: ops.bitwise_and(*_same(x, y)),
+    bitwise_xor=lambda x, y: ops.bitwise_xor(*_same(x, y)),
+    left_shift=lambda x, y: ops.left_shift(*_same(x, y)),
+    right_shift=lambda x, y: ops.right_shift(*_same(x, y)),
+)
+nest = SimpleNamespace(
+    flatten=keras.tree.flatten, pack_sequence_as=keras.tree.pack_sequence_as
+)
+# What is TensorFlow's alone.
+autograph = SimpleNamespace(
+    experimental=SimpleNamespace(do_not_convert=lambda function: function)
+)
+distribute = SimpleNamespace(has_strategy=lambda: False)
+
+
+def to_numpy(x: Any) -> np.ndarray:
+    """Returns the values, without gradients."""
+    return np.asarray(ops.convert_to_numpy(x))

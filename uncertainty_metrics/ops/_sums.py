@@ -1,0 +1,358 @@
+"""Sums that do not drift: what the metrics accumulate, without float64.
+
+A float32 sum of n terms loses n * 2^-24 of its value at worst, and a float32 count
+stops at 2^24. Here a sum is an exact int64 where every example counts once, and a pair
+of float32 (the value and what its rounding lost) where examples have weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from uncertainty_metrics.ops import IS_TENSORFLOW, xp
+
+# Scores are added as integers in units of 2^-31: exact for float32 scores from 2^-8,
+# and within 2^-32 of any other. An int64 holds the sum of a batch, but not that of
+# many, so there are two: one in units of 2^-9, and the rest, which grows by less than
+# 2^22 a batch.
+SCORE_BITS = 31
+WHOLE_BITS = 9
+# A cell with more examples than this has sums that may overflow.
+MAX_COUNT = 2**53
+# The bits of the lower of two int32 that keep an int64, where a backend keeps none.
+_LIMB_BITS = 30
+STATE_TYPE = "int64" if IS_TENSORFLOW or xp.KEEPS_64_BITS else "int32"
+
+
+def state_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape of the variable that keeps an int64 tensor."""
+    return shape if STATE_TYPE == "int64" else (2, *shape)
+
+
+def stored(value: xp.Tensor) -> xp.Tensor:
+    """Returns what a variable keeps: of an int64 two int32, where there is no int64."""
+    if value.dtype != xp.int64 or STATE_TYPE == "int64":
+        return value
+    high = xp.bitwise.right_shift(value, _LIMB_BITS)
+    low = value - xp.bitwise.left_shift(high, _LIMB_BITS)
+    return xp.cast(xp.stack([low, high]), xp.int32)
+
+
+def loaded(kept: xp.Tensor) -> xp.Tensor:
+    """Returns what was `stored`."""
+    if kept.dtype != xp.int32 or STATE_TYPE == "int64":
+        return kept
+    low, high = xp.unstack(xp.cast(kept, xp.int64))
+    return xp.bitwise.left_shift(high, _LIMB_BITS) + low
+
+
+class Sums(NamedTuple):
+    """Weight, scores and outcomes of each cell: `units + hi + lo`.
+
+    Without scores there are two rows, or others that the metric says.
+
+    Attributes:
+      units: int64 [4, cells], of unit weights: their number, the scores in units of
+        2^-9, the rest of the scores in units of 2^-31, the outcomes.
+      hi: float [3, cells], of other weights.
+      lo: float [3, cells], what the rounding of `hi` lost.
+    """
+
+    units: xp.Tensor | None
+    hi: xp.Tensor | None
+    lo: xp.Tensor | None
+
+
+def two_sum(a: xp.Tensor, b: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the rounded sum and its exact rounding error (Knuth, 1969)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def pair_steps(
+    hi: xp.Tensor, lo: xp.Tensor, more_hi: xp.Tensor, more_lo: xp.Tensor
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns what to add to `hi` and to `lo`, so that they stay the rounded sum and
+    its rounding error: any number of additions loses 2^-48 of the sum each, not 2^-24.
+    """
+    total, lost = two_sum(hi, more_hi)
+    head, tail = two_sum(total, lo + (lost + more_lo))
+    step = head - hi
+    # The step was rounded, so `hi` may miss `head` by a bit.
+    missed = head - (hi + step)
+    # An infinite sum has lost nothing.
+    finite = xp.math.is_finite(head)
+    return (
+        xp.where(finite, step, more_hi),
+        xp.where(finite, missed + tail - lo, -lo),
+    )
+
+
+def power_of_two(exponent: xp.Tensor) -> xp.Tensor:
+    """Returns the float32 2^exponent exactly, for int32 exponents in [-126, 127]."""
+    return xp.bitcast((exponent + 127) * 2**23, xp.float32)
+
+
+def exponent_above(values: xp.Tensor | int, axis: int | None = None) -> xp.Tensor:
+    """Returns an int32 e in [-126, 126] with max(values) < 2^e, for values >= 0; the
+    limits, beyond which the bound is not kept, leave 2^e and 2^-e normal float32.
+    """
+    largest = xp.reduce_max(xp.cast(values, xp.float32), axis=axis)
+    return xp.clip_by_value(xp.bitcast(largest, xp.int32) // 2**23 - 126, -126, 126)
+
+
+def integer_masses(weights: xp.Tensor, num_bins: xp.Tensor | int) -> xp.Tensor:
+    """Returns weights as int64 multiples of one power of two, to add without rounding.
+
+    The twin of `numpy._binning.integer_masses`; says why there. `num_bins` may be a
+    tensor, of which the largest counts.
+    """
+    return integers(weights, num_bins)[0]
+
+
+def integers(
+    weights: xp.Tensor, num_bins: xp.Tensor | int
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns `integer_masses`, and the power of two that they are multiples of."""
+    size = exponent_above(xp.size(weights)) + exponent_above(2 * num_bins)
+    bits = xp.minimum(61 - size, 52)
+    exponent = exponent_above(weights)
+    dtype = weights.dtype
+    scaled = weights * xp.cast(power_of_two(-exponent), dtype)
+    masses = xp.cast(xp.round(scaled * xp.cast(power_of_two(bits), dtype)), xp.int64)
+    unit = xp.cast(power_of_two(exponent), dtype) * xp.cast(power_of_two(-bits), dtype)
+    return masses, unit
+
+
+def _pair(
+    values: xp.Tensor, add: Callable[[xp.Tensor], xp.Tensor]
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns `add(values)`, the sums [columns, ...] of finite float32 [n, columns]."""
+    # Relative to a power of two above its column, each value is an integer multiple of
+    # 2^-24, which adds exactly, and a remainder so small that its float32 sum is exact
+    # enough.
+    exponent = exponent_above(xp.abs(values), axis=0)
+    values = values * power_of_two(-exponent)
+    whole = xp.round(values * 2.0**24)
+    remainder = values - whole * 2.0**-24
+    hi, lo = split(add(xp.cast(whole, xp.int64)))
+    hi, lo = two_sum(hi * 2.0**-24, lo * 2.0**-24 + add(remainder))
+    scale = xp.reshape(power_of_two(exponent), [-1] + [1] * (len(hi.shape) - 1))
+    return hi * scale, lo * scale
+
+
+def segment_pair(
+    values: xp.Tensor, cell: xp.Tensor, num_cells: int | xp.Tensor
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns segment sums of float [n, columns] as pairs [columns, cells]."""
+
+    def add(column_values):
+        return xp.transpose(
+            xp.math.unsorted_segment_sum(column_values, cell, num_cells)
+        )
+
+    if values.dtype == xp.float64:
+        hi = add(values)
+        return hi, xp.zeros_like(hi)
+    return _pair(values, add)
+
+
+def total_pair(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the sums of float [n, columns] over n as float32 pairs [columns].
+
+    Infinite values make an infinite sum; there must be no NaN.
+    """
+    finite = xp.math.is_finite(values)
+    plain = xp.reduce_sum(xp.where(finite, xp.zeros_like(values), values), axis=0)
+    values = xp.where(finite, values, xp.zeros_like(values))
+    if values.dtype == xp.float64:
+        hi, lo = split(xp.reduce_sum(values, axis=0))
+        lo = xp.where(xp.math.is_finite(hi), lo, xp.zeros_like(lo))
+    else:
+        hi, lo = _pair(values, lambda columns: xp.reduce_sum(columns, axis=0))
+    return hi + xp.cast(plain, xp.float32), lo
+
+
+def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
+    """Returns the weighted mean of values [n] whose float32 sum would drift."""
+    if weights is None:
+        weights = xp.ones_like(values)
+
+    @xp.custom_gradient
+    def exact(values, weights):
+        weighted = xp.math.multiply_no_nan(values, weights)
+        if values.dtype == xp.float64:
+            total, weight = xp.reduce_sum(weighted), xp.reduce_sum(weights)
+        else:
+            hi, lo = total_pair(xp.stack([weighted, weights], axis=1))
+            total, weight = xp.unstack(hi + lo)
+        average = total / weight
+
+        def gradient(upstream):
+            share = upstream / weight
+            return share * weights, share * (values - average)
+
+        return average, gradient
+
+    return exact(values, weights)
+
+
+def split(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns float32 hi and lo whose sum is the int64 or float64, to 48 bits."""
+    hi = xp.cast(values, xp.float32)
+    return hi, xp.cast(values - xp.cast(hi, values.dtype), xp.float32)
+
+
+def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns int64 multiples of 2^-31 as multiples of 2^-9, and the rest."""
+    shift = xp.constant(SCORE_BITS - WHOLE_BITS, xp.int64)
+    whole = xp.bitwise.right_shift(units, shift)
+    return whole, units - xp.bitwise.left_shift(whole, shift)
+
+
+def settled(sums: Sums) -> Sums:
+    """Moves whole numbers from the pair to the units, where they add exactly.
+
+    Most weights are whole, so that counts stay exact; what is left is below 1.
+    """
+    hi, lo = sums.hi, sums.lo
+    if hi is None:
+        return sums
+    if hi.dtype == xp.float64:
+        hi, lo = split(hi)
+    # Larger ones could overflow the units after very many batches.
+    small = xp.abs(hi) < 2.0**31
+    first, second = (
+        xp.where(small, xp.round(values), xp.zeros_like(values)) for values in (hi, lo)
+    )
+    hi, lo = two_sum(hi - first, lo - second)
+    lo = xp.where(xp.math.is_finite(hi), lo, xp.zeros_like(lo))
+    units = xp.cast(first, xp.int64) + xp.cast(second, xp.int64)
+    if hi.shape[0] == 3:
+        mass, scores, hits = xp.unstack(units)
+        scores = xp.bitwise.left_shift(scores, xp.constant(WHOLE_BITS, xp.int64))
+        units = xp.stack([mass, scores, xp.zeros_like(scores), hits])
+    if sums.units is not None:
+        units = units + sums.units
+    return Sums(units, hi, lo)
+
+
+def append_cell(cells: xp.Tensor | None, *column: xp.Tensor) -> xp.Tensor:
+    """Returns [rows, cells] with one more cell, of a scalar for each row."""
+    return xp.concat([cells, xp.stack(column)[:, None]], axis=1)
+
+
+def cell_sums(
+    cell: xp.Tensor,
+    scores: xp.Tensor,
+    weights: xp.Tensor | None,
+    hit_cell: xp.Tensor,
+    hit_weights: xp.Tensor | None,
+    num_cells: int | xp.Tensor,
+) -> Sums:
+    """Adds up a batch.
+
+    Args:
+      cell: int32 [n], the cell of each score; -1 drops it.
+      scores: float32 or float64 [n], in [0, 1].
+      weights: of the type of the scores [n], or None for ones.
+      hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
+      hit_weights: weights [h] of those, None where `weights` is None.
+      num_cells: number of cells.
+    """
+
+    def add(values, segment):
+        return xp.math.unsorted_segment_sum(values, segment, num_cells)
+
+    if scores.dtype == xp.float64:
+        weights = xp.ones_like(scores) if weights is None else weights
+        if hit_weights is None:
+            hit_weights = xp.ones(xp.shape(hit_cell), xp.float64)
+        hi = xp.stack(
+            [
+                add(weights, cell),
+                add(weights * scores, cell),
+                add(hit_weights, hit_cell),
+            ]
+        )
+        return Sums(None, hi, xp.zeros_like(hi))
+    if weights is None or hit_weights is None:  # Neither is given.
+        units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+        whole, rest = _limbs(add(units, cell))
+        counts, hits = (
+            xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
+            for of in (cell, hit_cell)
+        )
+        return Sums(xp.stack([counts, whole, rest, hits]), None, None)
+    mass = segment_pair(xp.stack([weights, weights * scores], axis=1), cell, num_cells)
+    hits = segment_pair(hit_weights[:, None], hit_cell, num_cells)
+    hi, lo = (xp.concat(pair, axis=0) for pair in zip(mass, hits, strict=True))
+    return Sums(None, hi, lo)
+
+
+def outcome_sums(
+    cell: xp.Tensor, outcomes: xp.Tensor, weights: xp.Tensor | None, num_cells: int
+) -> Sums:
+    """Adds up a batch without its scores.
+
+    Args:
+      cell: int32 [n], the cell of each score.
+      outcomes: boolean [n].
+      weights: float32 [n], or None for ones.
+      num_cells: number of cells.
+    """
+    if weights is None:
+        ones = xp.ones(xp.shape(cell), xp.int32)
+        rows = [ones, xp.cast(outcomes, xp.int32)]
+        counts = [xp.math.unsorted_segment_sum(row, cell, num_cells) for row in rows]
+        return Sums(xp.cast(xp.stack(counts), xp.int64), None, None)
+    hits = xp.where(outcomes, weights, xp.zeros_like(weights))
+    pair = segment_pair(xp.stack([weights, hits], axis=1), cell, num_cells)
+    return Sums(None, *pair)
+
+
+def of_cells(sums: Sums, where: slice) -> Sums:
+    """Returns the sums of some of the cells."""
+    return Sums(*(None if part is None else part[:, where] for part in sums))
+
+
+def regroup(sums: Sums, of: xp.Tensor, num_cells: int) -> Sums:
+    """Adds cells together, `of` [cells] being the new cell of each."""
+
+    def weighted():
+        hi, lo = segment_pair(xp.transpose(sums.hi), of, num_cells)
+        rest = xp.math.unsorted_segment_sum(xp.transpose(sums.lo), of, num_cells)
+        return hi, lo + xp.transpose(rest)
+
+    def unweighted():
+        nothing = xp.zeros([3, num_cells])
+        return nothing, nothing
+
+    # Most metrics never see a weight.
+    hi, lo = xp.cond(xp.reduce_any(sums.hi != 0), weighted, unweighted)
+    count, whole, rest, hits = xp.unstack(sums.units)
+    # The rest of many batches in many cells could overflow.
+    carried, rest = _limbs(rest)
+    units = [
+        xp.math.unsorted_segment_sum(row, of, num_cells)
+        for row in (count, whole + carried, rest, hits)
+    ]
+    return Sums(xp.stack(units), hi, lo)
+
+
+def totals(sums: Sums, dtype: xp.DType = xp.float32) -> xp.Tensor:
+    """Returns the sums rounded to `dtype`, in the shape of `hi`."""
+    value: Any = None
+    if sums.hi is not None:
+        value = xp.cast(sums.hi, dtype) + xp.cast(sums.lo, dtype)
+    if sums.units is not None:
+        units = xp.cast(sums.units, dtype)
+        # Scores have a row more as integers.
+        if units.shape[0] == (4 if sums.hi is None else sums.hi.shape[0] + 1):
+            mass, whole, rest, hits = xp.unstack(units)
+            scores = whole * 2.0**-WHOLE_BITS + rest * 2.0**-SCORE_BITS
+            units = xp.stack([mass, scores, hits])
+        value = units if value is None else units + value
+    return value
