@@ -33,10 +33,10 @@ cross_entropies = pytest.mark.parametrize(
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.metric)
 def test_logits_and_labels_that_are_not_used(row, rng):
     data = row.lattice(rng)
-    metric = row.made(row.metric_options, from_logits=True)
+    metric = row.made(row.metric_cases[0][0], from_logits=True)
     metric.update_state(data.labels, np.log(data.predictions), data.weights)
     assert_close(row, read(metric), row.expected({}, data, True), 1e-6)
-    metric = row.made(row.metric_options)
+    metric = row.made(row.metric_cases[0][0])
     if not row.takes("labels"):
         metric.update_state(None, data.predictions)
         assert_close(row, read(metric), row.expected({}, data))

@@ -57,6 +57,7 @@ def compute_calibration_curve(
       Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
       Calibrated Regression.
     """
+    _checks.bins("n_bins", n_bins)
     forecasts = _forecasts.checked_forecasts(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )

@@ -254,6 +254,7 @@ def evaluate_calibration(
       >>> {name: round(float(value), 4) for name, value in values.items()}
       {'nll': 4.578, 'ece': 0.345, 'rmse': 5.0, 'sharpness': 1.5, 'mean_z_score': 2.25}
     """
+    _checks.bins("n_bins", n_bins)
     forecasts = _forecasts.checked_forecasts(
         predictions, uncertainties, targets, mask, sample_weight, stddevs
     )
