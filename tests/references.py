@@ -4,6 +4,7 @@ import fractions
 import itertools
 
 import numpy as np
+from scipy import special, stats
 
 
 def softmax(logits):
@@ -446,3 +447,35 @@ def fpr_at_tpr(labels, scores, tpr=0.95, sample_weight=None):
         for _, mass, misses in thresholds(rows)
         if (mass - misses) / positives >= tpr - 1e-12  # Rounding of the sums.
     )
+
+
+def posterior_mean(scores, outcomes, weights, bins, alpha=None):
+    """The mean of the posterior of the ECE: of E|A - m| at m, two incomplete betas, by
+    many small Gauss rules over the mean score m of each bin.
+    """
+    alpha = alpha or 1 / (2 * bins)
+    index = np.maximum(np.ceil(np.asarray(scores) * bins).astype(int) - 1, 0)
+    counts, totals, right = (
+        np.bincount(index, values, bins)
+        for values in (weights, weights * scores, weights * (np.asarray(outcomes) == 1))
+    )
+    nodes, rule = np.polynomial.legendre.leggauss(20)
+    error = 0.0
+    for b, (n, total, a) in enumerate(zip(counts, totals, right + alpha, strict=True)):
+        c, low, high = n + 2 * alpha - a, b / bins, (b + 1) / bins
+        share = a / (a + c)
+        location = np.clip(((low + high) / 2 + total) / (1 + n), low, high)
+        scale = 1 / (bins * np.sqrt(12 * (1 + n)))
+        steps = np.arange(-12, 13)
+        deviation = np.sqrt(share * (1 - share) / (a + c + 1))
+        edges = [location + scale * steps, share + deviation * steps]
+        edges += [2.0 ** -np.arange(50), 1 - 2.0 ** -np.arange(50), [low, high]]
+        edges = np.unique(np.clip(np.concatenate(edges), low, high))
+        m = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
+        masses = np.diff(edges)[:, None] * rule / 2
+        masses *= stats.norm.pdf(m, location, scale)
+        masses /= np.diff(stats.norm.cdf([low, high], location, scale))
+        gaps = 2 * m * special.betainc(a, c, m) - m + share
+        gaps -= 2 * share * special.betainc(a + 1, c, m)
+        error += (a + c) * np.sum(masses * gaps)
+    return error / (np.sum(counts) + 2 * bins * alpha)

@@ -331,6 +331,7 @@ def test_tensorflow_probability_is_not_imported_before_the_first_draw():
         "um.bayesian_expected_calibration_error\n"
         "metric = um.BayesianExpectedCalibrationError()\n"
         "metric.update_state([0, 1], [0.2, 0.7])\n"
+        "metric.result()\n"
         "lazy = {'tensorflow_probability', 'tf_keras', 'uncertainty_metrics.report'}\n"
         "assert lazy.isdisjoint(sys.modules)\n"
     )

@@ -108,7 +108,7 @@ def _bin_means(
     return np.clip(location + scale * standard, low, high)
 
 
-def _posterior(
+def posterior(
     statistics: BinStatistics,
     prior_alpha: float,
     num_samples: int,
@@ -214,7 +214,7 @@ def bayesian_expected_calibration_error(
     with argument_names():
         examples = _inputs.examples(**data_of(locals()))
         statistics = _binning.bin_statistics(examples, spec)
-    return _posterior(statistics, prior, num_samples, rng)
+    return posterior(statistics, prior, num_samples, rng)
 
 
 def checked_samples(name: str, samples: ArrayLike) -> np.ndarray:

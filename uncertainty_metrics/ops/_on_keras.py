@@ -381,7 +381,7 @@ def add_n(values: Sequence[Any]) -> Any:
 
 abs, sqrt, exp = ops.abs, ops.sqrt, ops.exp
 floor, round, square, sigmoid = _native.floor, ops.round, ops.square, ops.sigmoid
-sign, sin, cos = ops.sign, ops.sin, ops.cos
+sign, sin, cos = ops.sign, _native.sin, _native.cos
 
 
 def pow(x: Any, y: Any) -> Any:
@@ -496,6 +496,7 @@ def _top_k(x: Any, k: int) -> SimpleNamespace:
 
 
 math = SimpleNamespace(
+    atan2=_native.arctan2,
     ceil=ops.ceil,
     count_nonzero=lambda x: ops.sum(ops.cast(x != 0, "int32")),
     divide_no_nan=_divide_no_nan,

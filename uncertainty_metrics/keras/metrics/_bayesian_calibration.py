@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
@@ -57,18 +58,18 @@ class PosteriorMetric(CalibrationMetric):
         self.prior_alpha = None if given is None else self._prior
         super()._set_up(name, dtype, sketch_bits=None, **vars(spec), **options)
 
-    def _draw(self, num_samples: int, seed: Any) -> tuple[xp.Tensor, xp.Tensor]:
-        """Returns draws of the posterior and whether there are examples."""
+    def _draw(self, num_samples: int, seed: Any) -> xp.Tensor:
         statistics, valid = self._read_statistics(self._result_dtype)
-        samples = _posterior.draw(statistics, valid, self._prior, num_samples, seed)
-        return samples, xp.reduce_any(statistics.counts > 0) | ~valid
+        return _posterior.draw(statistics, valid, self._prior, num_samples, seed)
 
     def result(self) -> xp.Tensor:
         """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
-        samples, some = self._draw(self.num_ece_samples, self.seed)
-        mean = xp.reduce_mean(samples)
+        statistics, valid = self._read_statistics(self._result_dtype)
+        mean = _posterior.mean(statistics, valid, self._prior)
+        some = xp.reduce_any(statistics.counts > 0) | ~valid
         return xp.where(some, mean, xp.zeros_like(mean))
 
+    @_base.widened
     def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:
         """Draws from the posterior; before the first batch, from the prior.
 
@@ -80,8 +81,9 @@ class PosteriorMetric(CalibrationMetric):
           Draws [n] in [0, 1], NaN after a batch that was not valid.
         """
         n = _checks.positive_integer("n", n)
-        return self._draw(n, seed)[0]
+        return self._draw(n, seed)
 
+    @_base.widened
     def quantiles(
         self, q: ArrayLike, n: int | None = None, seed: Any = None
     ) -> xp.Tensor:
@@ -90,13 +92,12 @@ class PosteriorMetric(CalibrationMetric):
         Args:
           q: levels in [0, 1], any shape.
           n: number of draws; by default `num_ece_samples`.
-          seed: of the draws; by default that of the metric, so that these are the
-            quantiles of the draws of which `result` is the mean.
+          seed: of the draws; by default that of the metric.
 
         Returns:
           Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
         """
         levels = _checked_levels(q)
         n = self.num_ece_samples if n is None else _checks.positive_integer("n", n)
-        samples, _ = self._draw(n, self.seed if seed is None else seed)
+        samples = self._draw(n, self.seed if seed is None else seed)
         return _quantiles(samples, levels)

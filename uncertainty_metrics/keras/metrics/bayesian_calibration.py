@@ -24,18 +24,14 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
 
     The posterior is that of the function `bayesian_expected_calibration_error`, the
     state and its precision those of `ExpectedCalibrationError`. `result` is the mean of
-    the posterior, `sample` draws from it and `quantiles` summarizes it.
-
-    Keras reads the result after every batch, at the cost of `num_ece_samples` draws:
-    some milliseconds for 500 of them. Fewer will do for the mean, whose standard error
-    is the deviation of the posterior over the root of their number.
+    the posterior, by quadrature to 1e-6, `sample` draws from it and `quantiles`
+    summarizes it.
 
     Args:
       prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
         positive; by default 1 / (2 `num_bins`).
-      num_ece_samples: number of draws behind `result`.
-      seed: integer seed of those draws: the same state has the same result, which
-        XLA, with draws of its own, gives within their noise.
+      num_ece_samples: number of draws behind `quantiles`.
+      seed: integer seed of those draws.
 
     Example:
       >>> metric = um.BayesianExpectedCalibrationError(num_bins=10)
