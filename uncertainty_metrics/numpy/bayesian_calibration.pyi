@@ -30,6 +30,14 @@ def argument_names() -> Iterator[None]:
 def smallest_concentration(dtype: Any) -> float:
     """Returns the concentration below which a log-gamma may overflow."""
     ...
+def posterior(
+    statistics: BinStatistics,
+    prior_alpha: float,
+    num_samples: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draws from the posterior of the ECE, [num_samples]."""
+    ...
 @overload
 def bayesian_expected_calibration_error(
     num_bins: int,

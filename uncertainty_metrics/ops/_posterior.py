@@ -295,9 +295,11 @@ def draw(
     seed = stateless_seed(seed)
     if IS_TENSORFLOW:
         return _call(statistics, valid, prior_alpha, num_samples, seed)
-    names = ("edges", "counts", "score_sums", "outcome_sums")
     arrays = np_binning.BinStatistics(
-        *(to_numpy(getattr(statistics, name)) for name in names)
+        to_numpy(statistics.edges),
+        to_numpy(statistics.counts),
+        to_numpy(statistics.score_sums),
+        to_numpy(statistics.outcome_sums),
     )
     rng = np.random.default_rng(seed)
     samples = declared.posterior(arrays, prior_alpha, num_samples, rng)

@@ -14,11 +14,8 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
 
     The posterior is that of the function `bayesian_expected_calibration_error`, the
     state and its precision those of `ExpectedCalibrationError`. `result` is the mean of
-    the posterior, `sample` draws from it and `quantiles` summarizes it.
-
-    Keras reads the result after every batch, at the cost of `num_ece_samples` draws:
-    some milliseconds for 500 of them. Fewer will do for the mean, whose standard error
-    is the deviation of the posterior over the root of their number.
+    the posterior, by quadrature to 1e-6, `sample` draws from it and `quantiles`
+    summarizes it.
 
     Args:
       num_bins: number of bins.
@@ -29,9 +26,8 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
       dtype: "float64" for a float64 result; the state keeps its own type.
       prior_alpha: concentration of each of the 2 `num_bins` cells of the prior,
         positive; by default 1 / (2 `num_bins`).
-      num_ece_samples: number of draws behind `result`.
-      seed: integer seed of those draws: the same state has the same result, which XLA,
-        with draws of its own, gives within their noise.
+      num_ece_samples: number of draws behind `quantiles`.
+      seed: integer seed of those draws.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
 
@@ -104,8 +100,7 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         Args:
           q: levels in [0, 1], any shape.
           n: number of draws; by default `num_ece_samples`.
-          seed: of the draws; by default that of the metric, so that these are the
-            quantiles of the draws of which `result` is the mean.
+          seed: of the draws; by default that of the metric.
 
         Returns:
           Quantiles in [0, 1] of the shape of `q`, NaN after a batch that was not valid.
