@@ -449,16 +449,19 @@ def fpr_at_tpr(labels, scores, tpr=0.95, sample_weight=None):
     )
 
 
-def posterior_mean(scores, outcomes, weights, bins, alpha=None):
+def bin_sums(scores, outcomes, weights, bins):
+    """Weights, and weighted scores and outcomes of 0 and 1, of each even bin."""
+    index = np.maximum(np.ceil(np.asarray(scores) * bins).astype(int) - 1, 0)
+    parts = (weights, weights * scores, weights * outcomes)
+    return tuple(np.bincount(index, part, bins) for part in parts)
+
+
+def posterior_mean(counts, totals, right, alpha=None):
     """The mean of the posterior of the ECE: of E|A - m| at m, two incomplete betas, by
     many small Gauss rules over the mean score m of each bin.
     """
+    bins = len(counts)
     alpha = alpha or 1 / (2 * bins)
-    index = np.maximum(np.ceil(np.asarray(scores) * bins).astype(int) - 1, 0)
-    counts, totals, right = (
-        np.bincount(index, values, bins)
-        for values in (weights, weights * scores, weights * (np.asarray(outcomes) == 1))
-    )
     nodes, rule = np.polynomial.legendre.leggauss(20)
     error = 0.0
     for b, (n, total, a) in enumerate(zip(counts, totals, right + alpha, strict=True)):
