@@ -1,7 +1,7 @@
-"""Keras metrics: state, and a call into `uncertainty_metrics.tensorflow`.
+"""Keras metrics: state, and a call into `uncertainty_metrics.ops`.
 
-The public names are those of `uncertainty_metrics` itself. Classes derive from
-`tf.keras`: Keras 3, or tf_keras where `TF_USE_LEGACY_KERAS=1`.
+The public names are those of `uncertainty_metrics` itself. Classes derive from Keras 3,
+on any of its backends, or from tf_keras where `TF_USE_LEGACY_KERAS=1`.
 
 To load a saved model that names one of them, `import uncertainty_metrics.keras` before
 `load_model`: Keras knows only classes that were imported, says "Could not locate class"

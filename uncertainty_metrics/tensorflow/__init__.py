@@ -1,4 +1,6 @@
-"""Pure tensor functions: no state, no Keras, static shapes, compiled by XLA.
+"""The public functions on tensors: what their NumPy twins declare, around `ops`.
 
-The public names are those of `uncertainty_metrics` itself.
+They take the tensors of Keras's backend. Only the modules of distributions, which are
+those of TensorFlow Probability, need TensorFlow. The public names are those of
+`uncertainty_metrics` itself.
 """
