@@ -200,6 +200,15 @@ def scored_rows(
     return scores, outcomes, np.broadcast_to(groups, scores.shape)
 
 
+def _above(
+    probabilities: np.ndarray, labels: np.ndarray, threshold: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Returns score, outcome, row and class of the few scores above the threshold."""
+    kept = np.flatnonzero(probabilities > threshold)
+    rows, columns = np.divmod(kept, probabilities.shape[1])
+    return probabilities.reshape(-1)[kept], labels[rows] == columns, rows, columns
+
+
 def _groups(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
@@ -226,13 +235,10 @@ def _groups(
         repeated = None if weights is None else np.repeat(weights, classes)
         yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
     elif spec.threshold > 0:
-        # Few scores of many classes are above it: sort those by class.
-        kept = np.flatnonzero(probabilities > spec.threshold)
-        kept = kept[np.argsort(kept % classes, kind="stable")]
-        rows, columns = np.divmod(kept, classes)
-        scores = probabilities.reshape(-1)[kept]
-        outcomes = labels[rows] == columns
-        ends = np.searchsorted(columns, np.arange(classes + 1))
+        scores, outcomes, rows, columns = _above(probabilities, labels, spec.threshold)
+        order = np.argsort(columns, kind="stable")
+        scores, outcomes, rows = scores[order], outcomes[order], rows[order]
+        ends = np.searchsorted(columns[order], np.arange(classes + 1))
         for start, end in itertools.pairwise(ends):
             yield scores[start:end], outcomes[start:end], of(rows[start:end])
     else:
@@ -242,7 +248,79 @@ def _groups(
                 yield scores, labels == k, weights
 
 
+def _sums_of_groups(
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    groups: np.ndarray,
+    num_groups: int,
+    num_bins: int,
+) -> np.ndarray:
+    """Returns [4, groups, bins]: `_adaptive_sums` of all groups at once, of weight 1.
+
+    One after the other, a thousand groups of few scores take longer to call than to
+    sort.
+    """
+    sums = np.zeros((4, num_groups, num_bins))
+    if len(scores) == 0:
+        return sums
+    scores, outcomes, groups = _sorted_by_group(scores, outcomes, groups)
+    new = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
+    runs = np.concatenate([[0], np.flatnonzero(new) + 1, [len(scores)]])
+    ends = np.searchsorted(groups, np.arange(num_groups + 1))
+    some = np.flatnonzero(ends[:-1] < ends[1:])
+    start, n = ends[some, None], np.diff(ends)[some, None]
+
+    bins = np.arange(1, num_bins, dtype=np.int64)  # As in `adaptive_starts`.
+    run = np.searchsorted(runs, start + bins * n // num_bins, "right")
+    left, right = runs[run - 1], runs[run]
+    middle = left + right - 2 * start
+    inner = np.where(num_bins * middle >= 2 * n * bins, left, right)
+    starts = np.concatenate([start, inner, start + n], axis=1)
+    before, counts = starts[:, :-1], np.diff(starts)
+    first = before[counts > 0]
+
+    def add(values):
+        held = np.zeros(counts.shape)
+        held[counts > 0] = np.add.reduceat(values, first, dtype=np.float64)
+        return held
+
+    edges = np.where(before > start, scores[before - 1], 0.0)
+    sums[:, some] = edges, counts, add(scores), add(outcomes)
+    return sums
+
+
+def _sorted_by_group(
+    scores: np.ndarray, outcomes: np.ndarray, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sorts by group, then by score."""
+    if scores.dtype == np.float64:
+        order = np.lexsort((scores, groups))
+        return scores[order], outcomes[order], groups[order]
+    if scores.dtype != np.float32:
+        scores = scores.astype(np.float32)
+    packed = groups.astype(np.uint64) << 32  # As in `_sorted`.
+    packed |= scores.view(np.uint32) << 1 | outcomes
+    packed.sort()
+    scores = (packed.astype(np.uint32) >> 1).view(np.float32)
+    return scores, packed & 1, (packed >> 32).astype(np.int64)
+
+
+def _adaptive_above(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+    """Returns the statistics of the scores of each class above the threshold."""
+    probabilities, classes = checked(examples, spec), examples.num_classes
+    scores, outcomes, _, columns = _above(
+        probabilities, examples.labels, spec.threshold
+    )
+    edges, *sums = _sums_of_groups(scores, outcomes, columns, classes, spec.num_bins)
+    edges = np.concatenate([edges, np.ones((classes, 1))], axis=1)
+    return BinStatistics(edges, *sums, additive=False)
+
+
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
+    by_class = spec.class_conditional and not (spec.positive_class or spec.max_prob)
+    alike = examples.weights is None and spec.datapoints_per_bin is None
+    if by_class and alike and spec.threshold > 0:
+        return _adaptive_above(examples, spec)
     groups = [_adaptive_sums(*group, spec) for group in _groups(examples, spec)]
     bins = max(sums.shape[1] for sums in groups)
     edges = np.ones((len(groups), bins + 1))

@@ -30,7 +30,8 @@ def check_scales(name: str, scales: np.ndarray) -> None:
     """Raises ValueError where a scale is negative."""
     bad = scales < 0
     if np.any(bad):
-        raise _checks.error(name, "scales >= 0", _inputs.first(bad, scales))
+        first = _inputs.first(bad, scales.astype(np.float64))
+        raise _checks.error(name, "scales >= 0", first)
 
 
 @_arguments.of_classifier
@@ -64,16 +65,19 @@ def crps_normal_score(
     """
     from scipy import special
 
-    labels = _inputs.finite("labels", labels)
-    means = _inputs.like_labels("means", means, labels)
-    stddevs = _inputs.like_labels("stddevs", stddevs, labels)
+    def score(y: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> np.ndarray:
+        difference = y - mean
+        with np.errstate(over="ignore"):
+            z = difference / np.maximum(stddev, np.finfo(np.float64).tiny)
+            density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        spread = stddev * (2 * density - 1 / np.sqrt(np.pi))
+        return difference * special.erf(z / np.sqrt(2)) + spread
+
+    labels = _inputs.finite("labels", labels, single=True)
+    means = _inputs.like_labels("means", means, labels, single=True)
+    stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
     check_scales("stddevs", stddevs)
-    difference = labels - means
-    with np.errstate(over="ignore"):
-        z = difference / np.maximum(stddevs, np.finfo(np.float64).tiny)
-        density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    spread = stddevs * (2 * density - 1 / np.sqrt(np.pi))
-    return difference * special.erf(z / np.sqrt(2)) + spread
+    return _inputs.in_double(score, labels, means, stddevs)
 
 
 def _samples(
@@ -187,15 +191,19 @@ def pinball_loss(
     labels = _inputs.as_array("labels", labels)
     predictions = _inputs.as_array("quantile_predictions", quantile_predictions)
     _checks.quantile_shape(predictions.shape, labels.shape, quantiles)
-    labels = _inputs.finite("labels", labels)
-    if isinstance(quantiles, tuple):
-        labels = labels.reshape(*predictions.shape[:-1], 1)
-        predictions = _inputs.finite("quantile_predictions", predictions)
-    else:
-        predictions = _inputs.like_labels("quantile_predictions", predictions, labels)
-    error = labels - predictions
+    labels = _inputs.finite("labels", labels, single=True)
+    if not isinstance(quantiles, tuple):
+        predictions = _inputs.like_labels(
+            "quantile_predictions", predictions, labels, single=True
+        )
+    predictions = _inputs.finite("quantile_predictions", predictions, single=True)
     levels = np.asarray(quantiles)
-    return np.maximum(levels * error, (levels - 1) * error)
+
+    def loss(y: np.ndarray, quantile: np.ndarray) -> np.ndarray:
+        error = y - quantile
+        return np.maximum(levels * error, (levels - 1) * error, out=error)
+
+    return _inputs.in_double(loss, labels, predictions)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -234,17 +242,24 @@ def interval_score(
       Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
     """
     alpha = _checks.open_unit("alpha", alpha)
-    labels = _inputs.finite("labels", labels)
-    lower = _inputs.like_labels("lower", lower, labels)
-    upper = _inputs.like_labels("upper", upper, labels)
-    if np.all(lower > upper):
+    labels = _inputs.finite("labels", labels, single=True)
+    lower = _inputs.like_labels("lower", lower, labels, single=True)
+    upper = _inputs.like_labels("upper", upper, labels, single=True)
+    reversed_ = lower > upper
+    if np.all(reversed_):
+        low, high = (
+            _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
+        )
         raise ValueError(
             "`lower` and `upper` seem to be swapped: every interval is reversed. "
-            f"Received: {_inputs.first(lower > upper, lower)} as `lower`, "
-            f"{_inputs.first(lower > upper, upper)} as `upper`"
+            f"Received: {low} as `lower`, {high} as `upper`"
         )
-    outside = np.maximum(lower - labels, 0) + np.maximum(labels - upper, 0)
-    return upper - lower + 2 / alpha * outside
+
+    def score(y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        return high - low + 2 / alpha * outside
+
+    return _inputs.in_double(score, labels, lower, upper)
 
 
 @np.errstate(over="ignore", invalid="ignore")

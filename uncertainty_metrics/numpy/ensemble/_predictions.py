@@ -13,7 +13,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
 
 # Numbers held at once: intermediate results that leave the cache take twice the time.
-_BLOCK = 2**18
+_BLOCK = 2**17
 
 
 def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
@@ -189,6 +189,11 @@ def member_rows(
     check_members_first(probs.shape, num_models, least)
     rows = checked("probs", probs)
     return rows.reshape(len(rows), -1, rows.shape[-1]), probs.shape
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Returns the sums of x y over the last axis, without an array of the products."""
+    return np.matmul(x[..., None, :], y[..., None])[..., 0, 0]
 
 
 def in_blocks(

@@ -21,18 +21,21 @@ __all__ = [
 TINY = np.finfo(np.float64).tiny
 # Where |x| is below, x - log(1 + x) is a series, which does not cancel.
 NEAR = 0.5
+_NEAR = 0.125  # Enough in float64.
 
 
 def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
     """Returns `x - log(1 + x)`, to full precision near x = 0, given log(1 + x)."""
-    near = np.abs(x) < NEAR
-    inner = np.where(near, x, 0)
+    excess = x - log
+    near = np.flatnonzero(np.abs(x) < _NEAR)  # Often few of all.
+    inner = x.reshape(-1)[near]
     # log(1 + x) = 2 atanh(t), and x - 2 t = x t.
     t = inner / (2 + inner)
     square, series = t * t, 0.0
-    for k in reversed(range(16)):
+    for k in reversed(range(8)):
         series = series * square + 1 / (2 * k + 3)
-    return np.where(near, inner * t - 2 * t * square * series, x - log)
+    excess.reshape(-1)[near] = inner * t - 2 * t * square * series
+    return excess
 
 
 def _divergence(

@@ -74,9 +74,8 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
     return float(np.mean(wrong_1 & wrong_2))
 
 
-def _diversity(p: np.ndarray) -> np.ndarray:
-    """Returns disagreement, KL divergence and cosine similarity of members [M, N, K],
-    means over the pairs i < j, [3, N].
+def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
+    """Returns the KL divergences of members [M, N, K], sums over the pairs i < j, [N].
 
     No pair is formed. With c the mean of the members, t_i = p_i / c - 1 and
     l_i = log(p_i / c) = t_i - e_i:
@@ -85,31 +84,54 @@ def _diversity(p: np.ndarray) -> np.ndarray:
                                                 - (M - 1 - 2 i) e_i)
 
     in which all terms are of the second order in t. Members are ordered by position.
+    `impossible` are the classes of probability 0.
     """
     m = len(p)
-    pairs = m * (m - 1) / 2
-    p = np.where(p >= distances.TINY, p, 0)
-    center = p.mean(axis=0)
-    scale = np.where(center >= distances.TINY, center, 1)
-    t = (p - center) / scale
-    positive = p > 0
-    log = np.log(np.where(positive, p / scale, 1))
-    e = np.where(positive, distances.log_excess(t, log), t)
-    later = m - 1 - np.arange(m)[:, None, None]
-    earlier = np.cumsum(t, axis=0) - t
-    terms = (t - e) * (later * t - earlier) - (2 * later - (m - 1)) * e
-    divergences = np.maximum((center * terms.sum(axis=0)).sum(axis=-1), 0) / pairs
+    center = np.matmul(np.ones(m), p.reshape(m, -1)).reshape(p.shape[1:]) / m
+    inverse = 1 / np.where(center >= distances.TINY, center, 1)
+    t = p - center
+    t *= inverse
+    ratios = p * inverse
+    np.copyto(ratios, 1, where=impossible)  # Its logarithm is 0.
+    e = distances.log_excess(t, np.log(ratios, out=ratios))
+    np.copyto(e, t, where=impossible)
+    total = np.matmul(np.arange(1.0 - m, m, 2), e.reshape(m, -1)).reshape(center.shape)
+    logs = np.subtract(t, e, out=e)
+    earlier, terms = np.zeros_like(center), np.empty_like(center)
+    for i in range(m):
+        np.multiply(t[i], m - 1 - i, out=terms)
+        terms -= earlier
+        terms *= logs[i]
+        total += terms
+        earlier += t[i]
+    sums = np.maximum((center * total).sum(axis=-1), 0)
     # An impossible class that was possible for an earlier member.
-    lost = np.logical_or.accumulate(positive, axis=0) & ~positive
-    divergences[lost.any(axis=(0, -1))] = np.inf
+    if impossible.any():
+        lost = np.logical_or.accumulate(~impossible, axis=0) & impossible
+        sums[lost.any(axis=(0, -1))] = np.inf
+    return sums
 
-    norms = np.linalg.norm(p, axis=-1, keepdims=True)
-    directions = p / np.where(norms > 0, norms, 1)
-    square = np.sum(directions.sum(axis=0) ** 2, axis=-1)
-    cosines = (square - np.sum(norms > 0, axis=(0, -1))) / (2 * pairs)
-    decisions = np.argmax(p, axis=-1).T
-    votes = _predictions.votes(decisions, p.shape[-1])
-    return np.stack([_predictions.share_of_pairs(votes), divergences, cosines])
+
+def _cosines(p: np.ndarray) -> np.ndarray:
+    """Returns the cosines of the angles of members [M, N, K], sums over the pairs."""
+    norms = np.sqrt(_predictions.dot(p, p))
+    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    direction = np.einsum("mnk,mn->nk", p, inverse)
+    return (_predictions.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
+
+
+def _diversity(p: np.ndarray) -> np.ndarray:
+    """Returns disagreement, KL divergence and cosine similarity of members [M, N, K],
+    means over the pairs i < j, [3, N]. It overwrites `p`.
+    """
+    pairs = len(p) * (len(p) - 1) / 2
+    impossible = p < distances.TINY
+    np.copyto(p, 0, where=impossible)
+    votes = _predictions.votes(np.argmax(p, axis=-1).T, p.shape[-1])
+    differing = _predictions.share_of_pairs(votes)
+    return np.stack(
+        [differing, _divergences(p, impossible) / pairs, _cosines(p) / pairs]
+    )
 
 
 @_arguments.of_classifier

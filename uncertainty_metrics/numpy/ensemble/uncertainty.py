@@ -32,6 +32,8 @@ DIGAMMA_SERIES = (
     *(-691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364),
 )
 SERIES_FROM = 8
+# The exponential of it is 0.
+_NOTHING = -800.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +58,35 @@ class _Members:
         if self.name == "logits":
             return _inputs.softmax(self.classes)
         return self.classes
+
+    @functools.cached_property
+    def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Logits less the largest of a row, their exponentials, and the sums of these,
+        [N, M, 1].
+        """
+        below = _inputs.below_maximum(self.classes)
+        if below.min() < _NOTHING:  # 0 * -inf would be NaN.
+            np.maximum(below, _NOTHING, out=below)
+        exponentials = np.exp(below)
+        return below, exponentials, exponentials.sum(axis=-1, keepdims=True)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The probabilities of the ensemble, [N, K]."""
+        members = self.predictions.shape[1]
+        if self.name != "logits":
+            return np.matmul(np.ones(members), self.classes) / members
+        _, exponentials, sums = self.exponentials
+        return np.matmul((1 / sums).swapaxes(1, 2), exponentials)[:, 0] / members
+
+    @property
+    def entropies(self) -> np.ndarray:
+        """Those of each member, [N, M]."""
+        if self.name != "logits":
+            return _entropy(self.classes)
+        below, exponentials, sums = self.exponentials
+        sums = sums[..., 0]
+        return np.log(sums) - _predictions.dot(exponentials, below) / sums
 
 
 def _scores(
@@ -86,15 +117,17 @@ def _scores(
 
 def _entropy(p: np.ndarray) -> np.ndarray:
     """Returns the entropy over the last axis."""
-    return -np.sum(p * np.log(np.where(p > 0, p, 1)), axis=-1) + 0.0  # No -0.0.
+    # 0 log 0 = 0: all but tiny numbers are what they were.
+    log = np.log(p + np.finfo(np.float64).tiny)
+    return 0.0 - _predictions.dot(p, log)  # No -0.0.
 
 
 def _total_entropies(members: _Members) -> np.ndarray:
-    return _entropy(members.probabilities.mean(axis=1))
+    return _entropy(members.mean)
 
 
 def _expected_entropies(members: _Members) -> np.ndarray:
-    return _entropy(members.probabilities).mean(axis=1)
+    return members.entropies.mean(axis=1)
 
 
 def _information(members: _Members) -> np.ndarray:

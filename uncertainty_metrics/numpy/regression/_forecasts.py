@@ -69,13 +69,17 @@ def included(
     return [array[kept] for array in flat], None if weights is None else weights[kept]
 
 
-def variances(name: str, value: ArrayLike) -> np.ndarray:
-    """Returns finite float64 variances > 0, of `stddevs` the squares."""
-    array = _inputs.finite(name, value)
+def variances(name: str, value: ArrayLike, single: bool = False) -> np.ndarray:
+    """Returns finite float64 variances > 0, of `stddevs` the squares.
+
+    `single` lets variances in float32 be.
+    """
+    array = _inputs.finite(name, value, single and name != "stddevs")
     if name != "stddevs":
         bad = array <= 0
         if np.any(bad):
-            raise _checks.error(name, "variances > 0", _inputs.first(bad, array))
+            first = _inputs.first(bad, array.astype(np.float64))
+            raise _checks.error(name, "variances > 0", first)
         return array
     with np.errstate(over="ignore", under="ignore"):
         squares = array * array
@@ -103,7 +107,7 @@ def check_targets(targets: Any) -> None:
         raise _checks.error("targets", "given", None)
 
 
-def checked_forecasts(
+def checked_arrays(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None,
     targets: ArrayLike | None,
@@ -111,13 +115,24 @@ def checked_forecasts(
     sample_weight: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
     names: tuple[str, str] = ("predictions", "uncertainties"),
-) -> Forecasts:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns means, variances, targets and weights [N] of the examples that count, in
+    float64, or in float32 where they were passed in it.
+    """
     name, given = spread(uncertainties, stddevs, names[1])
     check_targets(targets)
     arguments: dict[str, Any] = {names[0]: predictions, name: given, "targets": targets}
     (mean, given, y), weights = included(arguments, mask, sample_weight)
-    mean, y = _inputs.finite(names[0], mean), _inputs.finite("targets", y)
-    return Forecasts(y - mean, variances(name, given), weights)
+    mean = _inputs.finite(names[0], mean, single=True)
+    y = _inputs.finite("targets", y, single=True)
+    return mean, variances(name, given, single=True), y, weights
+
+
+def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
+    """Returns the examples that count, of the arguments of `checked_arrays`."""
+    mean, squares, y, weights = checked_arrays(*arguments, **options)
+    errors = _inputs.in_double(np.subtract, y, mean)
+    return Forecasts(errors, squares.astype(np.float64, copy=False), weights)
 
 
 @np.errstate(over="ignore", invalid="ignore")

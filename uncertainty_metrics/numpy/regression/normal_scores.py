@@ -24,9 +24,17 @@ __all__ = [
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _likelihood(forecasts: _forecasts.Forecasts) -> float:
-    terms = np.log(forecasts.variances) + forecasts.z**2
-    return 0.5 * (math.log(2 * math.pi) + _forecasts.mean(terms, forecasts.weights))
+def _likelihood(
+    mean: np.ndarray,
+    variances: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+) -> float:
+    def terms(y: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        return np.log(variance) + ((y - mean) / np.sqrt(variance)) ** 2
+
+    values = _inputs.in_double(terms, targets, mean, variances)
+    return 0.5 * (math.log(2 * math.pi) + _forecasts.mean(values, weights))
 
 
 @_arguments.of_forecasts
@@ -61,7 +69,7 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     arguments = mean, var, targets, mask, sample_weight, stddevs
-    return _likelihood(_forecasts.checked_forecasts(*arguments, names=("mean", "var")))
+    return _likelihood(*_forecasts.checked_arrays(*arguments, names=("mean", "var")))
 
 
 @_arguments.of_forecasts
@@ -255,12 +263,11 @@ def evaluate_calibration(
       {'nll': 4.578, 'ece': 0.345, 'rmse': 5.0, 'sharpness': 1.5, 'mean_z_score': 2.25}
     """
     _checks.bins("n_bins", n_bins)
-    forecasts = _forecasts.checked_forecasts(
-        predictions, uncertainties, targets, mask, sample_weight, stddevs
-    )
+    arguments = predictions, uncertainties, targets, mask, sample_weight, stddevs
+    forecasts = _forecasts.checked_forecasts(*arguments)
     errors, variances, weights = forecasts
     return {
-        "nll": _likelihood(forecasts),
+        "nll": _likelihood(np.zeros_like(errors), variances, errors, weights),
         "ece": _levels.curve_error(_levels.normal_curve(forecasts.z, weights, n_bins)),
         "rmse": math.sqrt(_forecasts.mean(errors**2, weights)),
         "sharpness": _forecasts.mean(np.sqrt(variances), weights),
