@@ -32,7 +32,7 @@ def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
     # log(1 + x) = 2 atanh(t), and x - 2 t = x t.
     t = inner / (2 + inner)
     square, series = t * t, 0.0
-    for k in reversed(range(8)):
+    for k in reversed(range(7)):
         series = series * square + 1 / (2 * k + 3)
     excess.reshape(-1)[near] = inner * t - 2 * t * square * series
     return excess

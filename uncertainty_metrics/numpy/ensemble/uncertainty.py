@@ -68,7 +68,8 @@ class _Members:
         if below.min() < _NOTHING:  # 0 * -inf would be NaN.
             np.maximum(below, _NOTHING, out=below)
         exponentials = np.exp(below)
-        return below, exponentials, exponentials.sum(axis=-1, keepdims=True)
+        ones = np.ones((below.shape[-1], 1))  # A product is faster than a sum.
+        return below, exponentials, np.matmul(exponentials, ones)
 
     @property
     def mean(self) -> np.ndarray:
