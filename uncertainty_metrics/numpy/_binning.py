@@ -321,9 +321,11 @@ def _adaptive_above(examples: _inputs.Examples, spec: CalibrationSpec) -> BinSta
     scores, outcomes, _, columns = _above(
         probabilities, examples.labels, spec.threshold
     )
-    edges, *sums = _sums_of_groups(scores, outcomes, columns, classes, spec.num_bins)
+    edges, counts, score_sums, outcome_sums = _sums_of_groups(
+        scores, outcomes, columns, classes, spec.num_bins
+    )
     edges = np.concatenate([edges, np.ones((classes, 1))], axis=1)
-    return BinStatistics(edges, *sums, additive=False)
+    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
 
 
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:

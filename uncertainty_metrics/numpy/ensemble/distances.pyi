@@ -14,6 +14,7 @@ __all__ = [
 ]
 TINY = np.finfo(np.float64).tiny
 NEAR = 0.5
+_NEAR = 0.125
 def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
     """Returns `x - log(1 + x)`, to full precision near x = 0, given log(1 + x)."""
     ...

@@ -24,6 +24,7 @@ DIGAMMA_SERIES = (
     *(-691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364),
 )
 SERIES_FROM = 8
+_NOTHING = -800.0
 @dataclasses.dataclass(frozen=True)
 class _Members:
     """Checked predictions of N examples.
@@ -43,6 +44,23 @@ class _Members:
 
     @functools.cached_property
     def probabilities(self) -> np.ndarray:
+        ...
+
+    @functools.cached_property
+    def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Logits less the largest of a row, their exponentials, and the sums of these,
+        [N, M, 1].
+        """
+        ...
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The probabilities of the ensemble, [N, K]."""
+        ...
+
+    @property
+    def entropies(self) -> np.ndarray:
+        """Those of each member, [N, M]."""
         ...
 def model_uncertainty(
     logits: ArrayLike | None = None,
