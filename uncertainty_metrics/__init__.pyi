@@ -186,6 +186,7 @@ from .keras.metrics.ensemble import (
     PredictiveEntropy as PredictiveEntropy,
     VariationRatio as VariationRatio,
 )
+from .keras.metrics.collection import MetricCollection as MetricCollection
 
 # Keras losses.
 from .keras.losses import (

@@ -228,6 +228,10 @@ OBJECTS = (
 )
 
 KERAS_OBJECTS = (
+    KerasRow(
+        "MetricCollection",
+        make=lambda folder: um.MetricCollection([um.BrierScore(), um.AURC()]),
+    ),
     KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
     KerasRow(
         "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()

@@ -12,6 +12,7 @@ from uncertainty_metrics.keras import layers, losses
 from uncertainty_metrics.keras.metrics import (
     bayesian_calibration,
     calibration,
+    collection,
     debiased_calibration,
     detection,
     ensemble,
@@ -24,6 +25,7 @@ from uncertainty_metrics.keras.metrics import (
 __all__ = [
     "bayesian_calibration",
     "calibration",
+    "collection",
     "debiased_calibration",
     "detection",
     "ensemble",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _family
+from uncertainty_metrics.keras import _family, _members
 from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._state import (
     MetricState,
@@ -92,12 +92,13 @@ class _State(NamedTuple):
 
 
 def _add_batch(
-    state: _State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor
+    state: _State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
 ) -> None:
     """Adds the sums if they are valid, and a number of invalid batches."""
     sums = _sums.settled(sums)
     units = xp.where(valid, sums.units, xp.zeros_like(sums.units))
-    steps = [(state.invalid, invalid), (state.units, units)]
+    steps = [] if invalid is None else [(state.invalid, invalid)]
+    steps.append((state.units, units))
     if sums.hi is not None and sums.lo is not None:
         hi, lo = (xp.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
         # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
@@ -289,6 +290,7 @@ class SumsMetric(keras.metrics.Metric):
         state = _State(*map(_raw, self._state))
         return state if all(map(_is_plain, state)) else None
 
+    @_members.adds
     def _update(
         self,
         batch_sums: BatchSums,
@@ -419,6 +421,7 @@ class SumsMetric(keras.metrics.Metric):
             classes = self._classes
         return dataclasses.replace(self._empty_state(), arrays=arrays, classes=classes)
 
+    @_members.not_of_members
     def set_state(self, state: MetricState) -> None:
         """Replaces the state by one of the same metric and options.
 
@@ -441,6 +444,7 @@ class SumsMetric(keras.metrics.Metric):
             ]
             self._set_all(list(found.values()), values)
 
+    @_members.not_of_members
     def merge_state(
         self, metrics: Iterable[keras.metrics.Metric | MetricState]
     ) -> None:

@@ -61,6 +61,16 @@ def loss_options(dtype: Any) -> dict[str, Any]:
     return {"dtype": dtype} if _IS_KERAS_3 else {}
 
 
+def share_variables(metric: Any, **variables: Any) -> None:
+    """Gives a metric variables of another, instead of its own."""
+    for name, variable in variables.items():
+        own = getattr(metric, name)
+        if own is not variable:
+            if _IS_KERAS_3:
+                metric._tracker.untrack(own)
+            setattr(metric, name, variable)
+
+
 class _PartsName(str):
     """The name of a metric whose result is a dict, equal to keys of it too."""
 
@@ -68,7 +78,9 @@ class _PartsName(str):
     last: str | None = None  # The direction of what it was compared with last.
 
     def __eq__(self, other: object) -> bool:
-        self.last = self.directions.get(str(other))
+        # Keras sorts logs by name, where another metric may have that of a part.
+        sorts = sys._getframe(1).f_code.co_name.endswith("pythonify_logs")
+        self.last = None if sorts else self.directions.get(str(other))
         return self.last is not None or super().__eq__(other)
 
     def __ne__(self, other: object) -> bool:

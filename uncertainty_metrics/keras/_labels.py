@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, xp
+from uncertainty_metrics.ops._once import once
 
 # The options that say what `y_pred` holds.
 _OTHER = {
@@ -23,6 +24,7 @@ _OTHER = {
 WRONG = np.iinfo(np.int32).min
 
 
+@once
 def sparse(
     y_true: xp.Tensor, y_pred: xp.Tensor, sparse_labels: bool | None
 ) -> tuple[xp.Tensor, bool]:
@@ -111,6 +113,7 @@ class ClassRows(NamedTuple):
             )
 
 
+@once
 def class_rows(
     y_true: Any, y_pred: Any, sample_weight: Any, sparse_labels: bool | None
 ) -> ClassRows:
@@ -122,7 +125,7 @@ def class_rows(
     classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
     return ClassRows(
         xp.reshape(labels, [-1]),
-        xp.reshape(y_pred, [-1, classes or 1]),
+        _inputs.as_rows(y_pred, classes or 1),
         flat_weights(sample_weight, mask, labels),
         classes or 2,
         y_true if one_hot else None,
@@ -155,6 +158,7 @@ def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
         )
 
 
+@once
 def flat_weights(
     sample_weight: Any, mask: xp.Tensor | None, labels: xp.Tensor
 ) -> xp.Tensor | None:

@@ -95,7 +95,7 @@ class ClassScorer:
         if len(labels.shape) >= max(len(y_pred.shape), 2) and labels.shape[-1] == 1:
             labels = xp.squeeze(labels, axis=-1)
         targets = xp.reshape(y_true, [-1, classes or 2]) if one_hot else None
-        predictions = xp.reshape(y_pred, [-1, classes or 1])
+        predictions = _inputs.as_rows(y_pred, classes or 1)
         return Batch(xp.reshape(labels, [-1]), predictions, targets), labels
 
     def scores(self, batch: Batch) -> ExampleScores:

@@ -27,6 +27,7 @@ from uncertainty_metrics.ops import (
     to_numpy,
     xp,
 )
+from uncertainty_metrics.ops._once import once
 
 T = TypeVar("T")
 
@@ -94,8 +95,13 @@ class Examples:
     def probabilities(self) -> xp.Tensor:
         """The probabilities [N, K]; NaN for logits of NaN, +inf or nothing but -inf."""
         if self.from_logits:
-            return xp.nn.softmax(self.predictions, axis=-1)
+            return _softmax(self.predictions)
         return self.predictions
+
+
+@once
+def _softmax(logits: xp.Tensor) -> xp.Tensor:
+    return xp.nn.softmax(logits, axis=-1)
 
 
 def sum_dtype(tensor: xp.Tensor) -> xp.DType:
@@ -254,6 +260,7 @@ def weights_and_ignored(
     return weights, usable
 
 
+@once
 def examples(
     labels: Any,
     probabilities: Any = None,
@@ -278,7 +285,7 @@ def examples(
     if not is_floating(predictions):
         predictions = xp.cast(predictions, xp.float32)
     dtype = sum_dtype(predictions)
-    predictions = xp.reshape(predictions, [-1, num_classes or 1])
+    predictions = as_rows(predictions, num_classes or 1)
     if labels_predicted is not None:
         labels_predicted = as_tensor("labels_predicted", labels_predicted)
         sizes = {_size(labels_predicted.shape), _size(shape)}
@@ -328,6 +335,14 @@ def examples(
         name == "logits",
         dynamic_shape,
     )
+
+
+@once
+def as_rows(predictions: xp.Tensor, columns: int) -> xp.Tensor:
+    """Returns predictions [N, columns], the tensor itself where it is so."""
+    if len(predictions.shape) == 2 and predictions.shape[1] == columns:
+        return predictions
+    return xp.reshape(predictions, [-1, columns])
 
 
 def are_probabilities(logits: xp.Tensor, counted: xp.Tensor | None = None) -> xp.Tensor:
@@ -450,6 +465,7 @@ def _argmax(values: xp.Tensor) -> xp.Tensor:
 _FEW = 32
 
 
+@once
 def decisions(
     probabilities: xp.Tensor,
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 from uncertainty_metrics import _checks
@@ -91,6 +92,10 @@ class CalibrationMetric(ClassMetric):
         preset = preset or PRESETS["expected_calibration_error"]
         self.spec = preset.replaced(options)
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
+        # What errors of the same sums have in common: norms, and bins of the cells of a
+        # sketch, are a matter of `result`.
+        bins = {"num_bins": 1} if self.spec.binning_scheme == "adaptive" else {}
+        self._added = dataclasses.replace(self.spec, norm="l1", **bins)
         self._classes = self.num_classes
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group, whatever the number.
@@ -114,7 +119,7 @@ class CalibrationMetric(ClassMetric):
 
     def _before(self, classes: int) -> tuple[Any, ...]:
         bits = self._bits(self.spec.num_groups(classes))
-        return self.spec, bits, self._totals
+        return self._added, bits, self._totals
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The NumPy twin knows the same rules and names the value.

@@ -30,6 +30,13 @@ class ClassMetric(Metric):
         del classes
         return ()
 
+    @property
+    def _same_sums(self) -> tuple[Any, ...]:
+        options = ("from_logits", "ignore_index", "sparse_labels", "num_classes")
+        options += ("sketch_bits", "validate_args")
+        values = tuple(getattr(self, name, None) for name in options)
+        return (self._batch_sums, *self._before(2), *values)
+
     @_base.adds_batch
     def update_state(
         self,

@@ -143,6 +143,10 @@ class DetectionMetric(RankingMetric):
     def _is_real(self) -> bool:
         return True
 
+    @property
+    def _same_sums(self) -> tuple[Any, ...]:
+        return _detection_sums, self._bits, self.ignore_index
+
     @_base.adds_batch
     def update_state(
         self,

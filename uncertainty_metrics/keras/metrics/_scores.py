@@ -74,6 +74,10 @@ class ScoreMetric(_base.SumsMetric):
         self._scorer = scorer = self._scorer_type(**options)
         super().__init__(name=name or getattr(scorer, "function", None), dtype=dtype)
 
+    @property
+    def _same_sums(self) -> tuple[Any, ...]:
+        return type(self).update_state, self._reduce, self._scorer
+
     @_base.adds_batch
     def update_state(
         self,

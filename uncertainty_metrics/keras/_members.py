@@ -1,0 +1,85 @@
+"""How metrics are members of a collection, which adds to their states."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from uncertainty_metrics import _checks
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.keras._base import BatchSums, SumsMetric
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+class Reading(NamedTuple):
+    """A batch as a metric read it: what `SumsMetric._update` describes."""
+
+    metric: SumsMetric
+    batch_sums: BatchSums
+    options: tuple[Any, ...]
+    data: tuple[Any, ...]
+    explain: Callable[[], object]
+    shape: tuple[int, ...]
+    classes: int | None = None
+    compiled: bool = True
+
+
+_readings: contextvars.ContextVar[list[Reading] | None] = contextvars.ContextVar(
+    "readings", default=None
+)
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[list[Reading]]:
+    """Lets metrics put what they read into a list, instead of adding it."""
+    readings: list[Reading] = []
+    token = _readings.set(readings)
+    try:
+        yield readings
+    finally:
+        _readings.reset(token)
+
+
+def adds(update: _Method) -> _Method:
+    """Decorates the method that adds a batch."""
+
+    @functools.wraps(update)
+    def added(self: SumsMetric, *args: Any, **kwargs: Any) -> None:
+        readings = _readings.get()
+        if readings is None:
+            _refuse_member(self)
+            update(self, *args, **kwargs)
+        else:
+            readings.append(Reading(self, *args, **kwargs))
+
+    return added  # type: ignore[return-value]
+
+
+def not_of_members(method: _Method) -> _Method:
+    """Decorates other methods that change a state, which members may share."""
+
+    @functools.wraps(method)
+    def called(self: SumsMetric, *args: Any, **kwargs: Any) -> Any:
+        _refuse_member(self)
+        return method(self, *args, **kwargs)
+
+    return called  # type: ignore[return-value]
+
+
+def is_member(metric: SumsMetric) -> bool:
+    """Says if a collection has the metric."""
+    return getattr(metric, "_is_member", False)
+
+
+def _refuse_member(metric: SumsMetric) -> None:
+    if is_member(metric):
+        raise _checks.error(
+            "metric",
+            "changed by its `MetricCollection`, whose members may share a state",
+            repr(metric),
+        )

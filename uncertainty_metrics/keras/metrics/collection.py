@@ -1,0 +1,372 @@
+"""Several metrics as one: the Keras metric."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _base, _family, _members
+from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.ops import _inputs, _once, _sums, wide, xp
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.ops._typing import TensorLike
+
+_keras = _base.keras
+
+__all__ = ["MetricCollection"]
+
+
+def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
+    """Returns the metrics by their names; raises ValueError unless they can be members
+    of a collection.
+    """
+    expected = "metrics of this package, a list or a dict of them by names"
+    if not isinstance(metrics, Mapping | Sequence) or isinstance(metrics, str):
+        raise _checks.error("metrics", expected, repr(metrics))
+    given = list(metrics.values() if isinstance(metrics, Mapping) else metrics)
+    for metric in given:
+        wrong = None
+        if not isinstance(metric, _base.SumsMetric):
+            wrong = expected
+        elif isinstance(metric, MetricCollection) or _members.is_member(metric):
+            wrong = "neither collections nor in one"
+        elif xp.executing_eagerly() and any(
+            map(np.any, metric.get_state().arrays.values())
+        ):
+            wrong = "without examples"
+        if wrong:
+            raise _checks.error("metrics", wrong, repr(metric))
+    names = list(metrics) if isinstance(metrics, Mapping) else [m.name for m in given]
+    if not all(isinstance(name, str) for name in names):
+        raise _checks.error("metrics", "of names that are strings", names)
+    if not 0 < len(set(names)) == len(names) == len(set(map(id, given))):
+        raise _checks.error("metrics", "one or more, of different names", names)
+    return dict(zip(map(str, names), given, strict=True))
+
+
+def _mapped(function: Any, data: Any) -> Any:
+    """Returns the tuples of a reading, the function applied to each tensor."""
+    if not isinstance(data, tuple):
+        return None if data is None else function(data)
+    parts = [_mapped(function, part) for part in data]
+    return type(data)(*parts) if hasattr(data, "_fields") else tuple(parts)
+
+
+# What one reading adds up: `batch_sums`, its options, and where its data are in a list.
+_Part = tuple[_base.BatchSums, tuple[Any, ...], Any]
+
+
+def _batch(
+    parts: tuple[_Part, ...], states: Any, tensors: list[Any]
+) -> tuple[list[_sums.Sums] | None, list[xp.Tensor]]:
+    """Returns the sums of all parts and whether each is valid, or adds to the states
+    if all are.
+    """
+    with _once.sharing():
+        found = [
+            batch_sums(*options, *_mapped(tensors.__getitem__, places))
+            for batch_sums, options, places in parts
+        ]
+    sums, valid = map(list, zip(*found, strict=True))
+    if states is None:
+        return sums, valid
+    _add_all(states, sums, xp.reduce_all(xp.stack(valid)))
+    return None, valid
+
+
+def _add_all(states: Any, sums: list[_sums.Sums], valid: xp.Tensor) -> None:
+    for state, each in zip(states, sums, strict=True):
+        _base._add_batch(_base._State(*state), _sums.Sums(*each), valid, None)
+
+
+@functools.lru_cache(maxsize=64)
+def _graph(parts: tuple[_Part, ...], shapes: tuple[Any, ...]) -> Any:
+    """Returns `_batch` as one call, which no interrupt leaves half done."""
+    del shapes  # One graph for each: only the size of the batch varies.
+    compute = functools.partial(_batch, parts)
+    return xp.function(compute, autograph=False, reduce_retracing=True)
+
+
+@functools.lru_cache(maxsize=64)
+def _add_graph(shapes: tuple[Any, ...]) -> Any:
+    """Returns `_add_all` as one call."""
+    del shapes
+    return xp.function(_add_all, autograph=False)
+
+
+@_base.register
+class MetricCollection(_base.SumsMetric):
+    """Several metrics of the same labels and predictions as one.
+
+    The result is a dict of the results of the metrics, equal to theirs one by one. What
+    they have in common is done once: the arguments are read and checked, and metrics
+    that need the same sums share one state: `ExpectedCalibrationError` and
+    `MaximumCalibrationError`, say, or `AURC`, `AUGRC` and `CoverageAtRisk`, where the
+    options that both have are the same.
+
+    The metrics are members from then on, and changed by the collection alone: theirs
+    are `result`, `get_state` and what else reads a state. A batch that is wrong for one
+    of them is added to none.
+
+    Args:
+      metrics: streaming metrics of this package without examples, a list; or a dict of
+        them by the names that the result has, by default their own.
+      name: name of the metric.
+
+    Raises:
+      ValueError: an argument is not as described, two names are the same, or one of the
+        metrics is a collection, or in one. `update_state` raises it for a batch in
+        eager execution, and keeps all states; after such a batch in a compiled update
+        all results are NaN until the reset.
+
+    Attributes:
+      metrics: the members by their names, a dict.
+
+    Example:
+      >>> metric = um.MetricCollection([um.BrierScore(), um.ExpectedCalibrationError()])
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> {name: round(float(value), 6) for name, value in metric.result().items()}
+      {'brier_score': -0.95, 'expected_calibration_error': 0.15}
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
+        name: str | None = None,
+    ) -> None:
+        named = _named(metrics)
+        super().__init__(name=name)
+        self._is_dict = isinstance(metrics, Mapping)
+        self._names = tuple(named)
+        self._members = tuple(named.values())
+        groups: dict[Any, list[str]] = {}
+        directions = {}
+        for key, metric in named.items():
+            metric._is_member = True  # type: ignore[attr-defined]
+            metric._lock = self._lock
+            groups.setdefault(getattr(metric, "_same_sums", id(metric)), []).append(key)
+            ways = getattr(metric, "_directions", {})
+            directions |= {f"{key}_{part}": way for part, way in ways.items()}
+            if not ways and hasattr(metric, "_direction"):
+                directions[key] = metric._direction
+        # The names of those that share a state, which is that of the first.
+        self._groups = tuple(map(tuple, groups.values()))
+        self._share()
+        _base.name_parts(self, directions)
+
+    @property
+    def _direction(self) -> str:
+        return _base.part_direction(self)
+
+    @property
+    def metrics(self) -> dict[str, _base.SumsMetric]:
+        """The members by their names."""
+        return dict(zip(self._names, self._members, strict=True))
+
+    @property
+    def variables(self) -> list[Any]:
+        """The states, each of them once, as Keras saves them."""
+        found = list(super().variables)
+        for metric in getattr(self, "_members", ()):
+            found += metric.variables
+        return list({id(variable): variable for variable in found}.values())
+
+    def _share(self) -> None:
+        """Gives the metrics of each group the state of its first, once it is there."""
+        metrics = self.metrics
+        for names in self._groups:
+            owner, *others = (metrics[name] for name in names)
+            _family.share_variables(owner, _invalid=self._invalid)
+            invalid, units, hi, lo = owner._state
+            for metric in others:
+                late = not metric._has_sums
+                _family.share_variables(metric, _invalid=invalid)
+                if owner._has_sums:
+                    _family.share_variables(metric, _units=units, _hi=hi, _lo=lo)
+                    if late:
+                        metric._build(owner._classes)
+
+    @_base.adds_batch
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch to all metrics, or to none.
+
+        Args:
+          y_true: labels, as the metrics take them.
+          y_pred: predictions, as the metrics take them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        batch = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
+        for name, value in batch.items():
+            if value is not None and not _inputs.is_distribution(value):
+                batch[name] = _inputs.as_tensor(name, value)
+        with _once.sharing(), _members.reading() as readings:
+            for name, *_ in self._groups:
+                metric = self.metrics[name]  # tf_keras wraps methods of objects.
+                type(metric).update_state(metric, **batch)
+        self._add(readings)
+
+    def _add(self, readings: list[_members.Reading]) -> None:
+        places: dict[int, int] = {}
+        tensors: list[Any] = []
+
+        def place(tensor: Any) -> int:
+            if id(tensor) not in places:
+                places[id(tensor)] = len(tensors)
+                tensors.append(tensor)
+            return places[id(tensor)]
+
+        parts = tuple(
+            (r.batch_sums, r.options, _mapped(place, r.data)) for r in readings
+        )
+        with self._alone(), wide():
+            eager = xp.executing_eagerly()
+            states = self._plain_states(readings)
+            if eager and all(reading.compiled for reading in readings):
+                shapes = tuple(reading.shape for reading in readings)
+                sums, each = _graph(parts, shapes)(states, tensors)
+            else:
+                sums, each = _batch(parts, None, tensors)
+            valid = xp.reduce_all(xp.stack(each))
+            if eager and not valid:
+                for reading, right in zip(readings, each, strict=True):
+                    if not right:
+                        reading.explain()
+            for metric, *_, classes, _ in readings:
+                if not metric._has_sums and classes is not None:
+                    metric._build(classes)
+            self._share()
+            if sums is not None:
+                states = self._plain_states(readings)
+                if states is None:
+                    _add_all([r.metric._state for r in readings], sums, valid)
+                else:
+                    shapes = tuple(tuple(state.hi.shape) for state in states)
+                    _add_graph(shapes)(states, sums, valid)
+            if not eager or not valid:
+                _base.add(self._invalid, xp.cast(~valid, xp.int64))
+
+    def _plain_states(self, readings: list[_members.Reading]) -> list[Any] | None:
+        """Returns the variables where an eager call may add to them by itself."""
+        states = [reading.metric._plain_state() for reading in readings]
+        return None if None in states else states
+
+    def result(self) -> dict[str, xp.Tensor]:
+        """Returns the results by the names of the metrics; of a metric whose result is
+        a dict, each part, by both names: `brier_decomposition_reliability`.
+        """
+        results = {}
+        with self._alone():
+            self._read_valid()
+            for name, metric in self.metrics.items():
+                metric._told = self._told  # The warning is that of the collection.
+                value = type(metric).result(metric)
+                if isinstance(value, Mapping):
+                    results |= {f"{name}_{key}": part for key, part in value.items()}
+                else:
+                    results[name] = value
+        return results
+
+    def get_state(self) -> dict[str, MetricState]:  # type: ignore[override]
+        """Returns the states of the metrics by their names, each to save, to send, or
+        to add to others of its metric.
+        """
+        with self._alone():
+            return {name: metric.get_state() for name, metric in self.metrics.items()}
+
+    def set_state(self, state: Mapping[str, MetricState]) -> None:  # type: ignore[override]
+        """Replaces the states by those of a collection of the same metrics.
+
+        Raises:
+          ValueError: the names, the metrics, their options or their classes differ, or
+            the states are of different batches.
+        """
+        with self._alone(), wide():
+            self._check_states(state)
+            values = {}
+            for name, *_ in self._groups:
+                metric = self.metrics[name]
+                metric._build_for(state[name])
+                for key, variable in metric._state._asdict().items():
+                    if key in state[name].arrays:
+                        values[id(variable)] = xp.constant(state[name].arrays[key])
+            self._share()
+            found = self.variables
+            zeros = [xp.zeros(variable.shape, variable.dtype) for variable in found]
+            given = zip(found, zeros, strict=True)
+            self._set_all(found, [values.get(id(v), zero) for v, zero in given])
+
+    def _check_states(self, states: Any) -> None:
+        """Raises ValueError unless they can be those of this collection."""
+        if not isinstance(states, Mapping) or set(states) != set(self._names):
+            expected = f"a dict of the states of {', '.join(self._names)}"
+            raise _checks.error("state", expected, reprlib.repr(states))
+        for name, metric in self.metrics.items():
+            if not isinstance(states[name], MetricState):
+                raise _checks.error(name, "a `MetricState`", repr(states[name]))
+            metric._check_state(states[name])
+        for owner, *others in self._groups:
+            for name in others:
+                first, state = states[owner], states[name]
+                if first != dataclasses.replace(
+                    state, metric=first.metric, config=first.config
+                ):
+                    raise _checks.error(
+                        "state",
+                        f"of a collection, where {owner} and {name} have the same sums",
+                        "others",
+                    )
+        if len({int(state.arrays["invalid"]) for state in states.values()}) > 1:
+            raise _checks.error("state", "of a collection", "various `invalid`")
+
+    def merge_state(  # type: ignore[override]
+        self, metrics: Iterable[MetricCollection | Mapping[str, MetricState]]
+    ) -> None:
+        """Adds the states of collections of the same metrics to this one.
+
+        Args:
+          metrics: collections, or the states that their `get_state` returned.
+
+        Raises:
+          ValueError: the names, the metrics, their options or their classes differ.
+        """
+        with self._alone():
+            total = self.get_state()
+            for other in metrics:
+                states: Any = other
+                if isinstance(other, MetricCollection):
+                    states = other.get_state()
+                self._check_states(states)
+                total = {name: total[name] + states[name] for name in total}
+            self.set_state(total)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        made = [_keras.metrics.serialize(metric) for metric in self._members]
+        config = dict(zip(self._names, made, strict=True)) if self._is_dict else made
+        return {"metrics": config, "name": str(self.name)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> MetricCollection:
+        """Returns the collection of a `get_config`."""
+        made, restored = config["metrics"], _keras.metrics.deserialize
+        if isinstance(made, Mapping):
+            metrics: Any = {name: restored(each) for name, each in made.items()}
+        else:
+            metrics = [restored(each) for each in made]
+        return cls(metrics, name=config["name"])
+
+    def _usual_causes(self) -> list[str]:
+        causes = (cause for metric in self._members for cause in metric._usual_causes())
+        return list(dict.fromkeys(causes))
