@@ -94,8 +94,8 @@ class CalibrationMetric(ClassMetric):
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
         # What errors of the same sums have in common: norms, and bins of the cells of a
         # sketch, are a matter of `result`.
-        bins = {"num_bins": 1} if self.spec.binning_scheme == "adaptive" else {}
-        self._added = dataclasses.replace(self.spec, norm="l1", **bins)
+        num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
+        self._added = dataclasses.replace(self.spec, norm="l1", num_bins=num_bins)
         self._classes = self.num_classes
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group, whatever the number.

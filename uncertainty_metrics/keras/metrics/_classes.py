@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
+# The options that say what is summed, beside what `_before` has.
+_OF_SUMS = (
+    *("from_logits", "ignore_index", "sparse_labels"),
+    *("num_classes", "sketch_bits", "validate_args"),
+)
+
+
 class ClassMetric(Metric):
     """A metric of labels and class probabilities.
 
@@ -32,9 +39,7 @@ class ClassMetric(Metric):
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        options = ("from_logits", "ignore_index", "sparse_labels", "num_classes")
-        options += ("sketch_bits", "validate_args")
-        values = tuple(getattr(self, name, None) for name in options)
+        values = (getattr(self, name, None) for name in _OF_SUMS)
         return (self._batch_sums, *self._before(2), *values)
 
     @_base.adds_batch

@@ -147,9 +147,9 @@ class MetricCollection(_base.SumsMetric):
         self._names = tuple(named)
         self._members = tuple(named.values())
         groups: dict[Any, list[str]] = {}
-        directions = {}
+        directions: dict[str, str] = {}
         for key, metric in named.items():
-            metric._is_member = True  # type: ignore[attr-defined]
+            metric._is_member = True
             metric._lock = self._lock
             groups.setdefault(getattr(metric, "_same_sums", id(metric)), []).append(key)
             ways = getattr(metric, "_directions", {})
@@ -190,7 +190,7 @@ class MetricCollection(_base.SumsMetric):
                 _family.share_variables(metric, _invalid=invalid)
                 if owner._has_sums:
                     _family.share_variables(metric, _units=units, _hi=hi, _lo=lo)
-                    if late:
+                    if late and owner._classes is not None:
                         metric._build(owner._classes)
 
     @_base.adds_batch
@@ -266,7 +266,7 @@ class MetricCollection(_base.SumsMetric):
         """Returns the results by the names of the metrics; of a metric whose result is
         a dict, each part, by both names: `brier_decomposition_reliability`.
         """
-        results = {}
+        results: dict[str, Any] = {}
         with self._alone():
             self._read_valid()
             for name, metric in self.metrics.items():
