@@ -42,13 +42,8 @@ def test_models_load_in_a_new_process(tmp_path):
     keras.utils.set_random_seed(0)
     layers = [keras.layers.Input([3]), keras.layers.Dense(3, activation="softmax")]
     model = keras.Sequential(layers)
-    metrics = [
-        um.ExpectedCalibrationError(num_bins=7),
-        um.BrierScore(),
-        um.DebiasedCalibrationError(),
-    ]
+    metrics = [um.ExpectedCalibrationError(num_bins=7), um.BrierScore()]
     model.compile("sgd", loss=um.BrierLoss(), metrics=metrics)
-    model.fit(FEATURES, LABELS, verbose=0)
     expected = model.evaluate(FEATURES, LABELS, verbose=0)
     paths = [str(tmp_path / name) for name in NAMES]
     for path in paths:

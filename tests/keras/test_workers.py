@@ -82,9 +82,11 @@ def assert_equal(found, expected, rel=2e-6):
         assert found[name] == pytest.approx(values, rel=rel, abs=2e-7), name
 
 
-def test_workers_that_update_in_step(run, seed):
-    found = run(worker0="mirrored", worker1="mirrored")
-    expected = workers.alone(seed)
+@pytest.mark.parametrize("part", ["mirrored-few", "mirrored"])
+@pytest.mark.first(1)
+def test_workers_that_update_in_step(part, run, seed):
+    found = run(worker0=part, worker1=part)
+    expected = workers.alone(seed, few=part != "mirrored")
     shares = [one["shares"] for one in found]
     assert sorted(shares) == [[4, 4, 2], [4, 4, 3]]
     for one in found:

@@ -1,10 +1,11 @@
 """The processes of a cluster, which `test_workers.py` starts.
 
-    python -m tests.keras.workers mirrored|coordinator|server SEED
+    python -m tests.keras.workers mirrored|mirrored-few|coordinator|server SEED
 
 prints what it found as JSON, in the last line. `TF_CONFIG` says who it is.
 """
 
+import functools
 import json
 import os
 import socket
@@ -36,19 +37,24 @@ def data(seed):
     return {name: np.float32(array) for name, array in arrays.items()}
 
 
-def metrics():
-    """Returns the metrics, with the names of their labels and predictions."""
-    few = {"sketch_bits": 6}
+def metrics(few=False):
+    """Returns the metrics, with the names of their labels and predictions; few are one
+    with bins, a mean, and one with a sketch.
+    """
+    sketch = {"sketch_bits": 6}
     classes = ("classes", "probabilities")
     made = [
         (um.ExpectedCalibrationError(), *classes),
-        (um.AdaptiveCalibrationError(num_classes=3, **few), *classes),
         (um.BrierScore(), *classes),
-        (um.BrierDecomposition(num_classes=3), *classes),
-        (um.AUROC(**few), "outcomes", "scores"),
-        (um.CRPSSamples(), "reals", "samples"),
-        (um.regression.IntervalCoverage(), "reals", "forecasts"),
+        (um.AUROC(**sketch), "outcomes", "scores"),
     ]
+    if not few:
+        made += [
+            (um.AdaptiveCalibrationError(num_classes=3, **sketch), *classes),
+            (um.BrierDecomposition(num_classes=3), *classes),
+            (um.CRPSSamples(), "reals", "samples"),
+            (um.regression.IntervalCoverage(), "reals", "forecasts"),
+        ]
     return {metric.name: (metric, *names) for metric, *names in made}
 
 
@@ -71,9 +77,9 @@ def read(made):
     return {name: metric.result() for name, (metric, *_) in made.items()}
 
 
-def alone(seed):
+def alone(seed, few=False):
     """Returns the numbers of one process."""
-    made = metrics()
+    made = metrics(few)
     update(made, data(seed))
     return values(read(made))
 
@@ -105,7 +111,7 @@ def evaluate(strategy, arrays):
     return model.evaluate(batches, verbose=0, return_dict=True)[metric.name]
 
 
-def mirrored(seed):
+def mirrored(seed, few=False):
     """Is one of two workers that update in step."""
     ring = tf.distribute.experimental.CommunicationImplementation.RING
     strategy = tf.distribute.MultiWorkerMirroredStrategy(
@@ -115,7 +121,7 @@ def mirrored(seed):
     )
     arrays = data(seed)
     with strategy.scope():
-        made = metrics()
+        made = metrics(few)
     batches = strategy.experimental_distribute_dataset(dataset(arrays))
 
     @tf.function(input_signature=[batches.element_spec])  # One trace for all shares.
@@ -207,6 +213,11 @@ if __name__ == "__main__":
     part, seed = sys.argv[1:]
     if part == "server":
         server()
-    found = {"mirrored": mirrored, "coordinator": coordinator}[part](int(seed))
+    parts = {
+        "mirrored": mirrored,
+        "mirrored-few": functools.partial(mirrored, few=True),
+        "coordinator": coordinator,
+    }
+    found = parts[part](int(seed))
     print(json.dumps(found), flush=True)
     os._exit(0)  # The threads of a cluster would wait for others.

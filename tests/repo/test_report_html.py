@@ -301,6 +301,7 @@ def test_console_is_quiet_but_for_a_page_that_is_wrong(measured):
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
 @pytest.mark.parametrize("kind", ["classifier", "regressions"])
+@pytest.mark.first(1)
 def test_print(reports, kind, tmp_path):
     pdf = tmp_path / "report.pdf"
     browse(

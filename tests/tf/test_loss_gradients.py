@@ -244,6 +244,12 @@ CASES = {
 }
 CASES = [Case(name, *parts) for name, parts in CASES.items()]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# One of each arithmetic, which the default run compiles.
+KERNELS = (
+    *("BrierLoss-ignored", "negative_log_likelihood-logits"),
+    *("CRPSNormalLoss-softplus", "GaussianNLLLoss-exp", "CRPSSampleLoss"),
+    *("PinballLoss", "IntervalLoss", "energy_score-fair"),
+)
 
 
 def scores_and_gradients(case, arguments):
@@ -260,33 +266,34 @@ def results(request):
 
     @functools.cache
     def arguments():
-        made = []
+        made = {}
         for case in CASES:
             generic = case.data(np.random.default_rng([seed, *case.name.encode()]))
-            made.append(
-                [
-                    np.concatenate([part, more])
-                    for part, more in zip(generic, case.extremes, strict=True)
-                ]
-            )
+            made[case.name] = [
+                np.concatenate([part, more])
+                for part, more in zip(generic, case.extremes, strict=True)
+            ]
         return made
 
-    def all_of(batches):
+    def all_of(cases, batches):
         # Of all cases at once, to compile once.
         return [
             scores_and_gradients(case, batch)
-            for case, batch in zip(CASES, batches, strict=True)
+            for case, batch in zip(cases, batches, strict=True)
         ]
 
     @functools.cache
-    def run(dtype, jit_compile=False):
-        function = tf.function(all_of, jit_compile=True) if jit_compile else all_of
-        inputs = [[tf.constant(a, dtype) for a in batch] for batch in arguments()]
-        outputs = function(inputs)
+    def run(dtype, jit_compile=False, names=None):
+        cases = [case for case in CASES if names is None or case.name in names]
+        function = functools.partial(all_of, cases)
+        if jit_compile:
+            function = tf.function(function, jit_compile=True)
+        batches = [arguments()[case.name] for case in cases]
+        inputs = [[tf.constant(a, dtype) for a in batch] for batch in batches]
         return {
             case.name: (batch, scores.numpy(), [g.numpy() for g in gradients])
             for case, batch, (scores, gradients) in zip(
-                CASES, arguments(), outputs, strict=True
+                cases, batches, function(inputs), strict=True
             )
         }
 
@@ -324,16 +331,25 @@ def test_gradients_equal_finite_differences_in_both_precisions(case, results):
         np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=2e-5)
 
 
-# All cases in one test, for one process to compile.
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.first(1)
-def test_compiled_equals_eager_and_all_is_finite(dtype, results):
-    tolerance = 1e-9 if dtype == "float64" else 2e-5
+def test_all_is_finite(dtype, results):
     for name, (_, scores, gradients) in results(dtype).items():
         assert scores.dtype == dtype, name
         for values in (scores, *gradients):
             assert np.all(np.isfinite(values)), name
-        _, compiled, slopes = results(dtype, True)[name]
+
+
+# Many cases in one test, for one process to compile.
+@pytest.mark.parametrize(
+    ("dtype", "names"),
+    [("float64", KERNELS), *((dtype, None) for dtype in DTYPES)],
+    ids=["kernels", *DTYPES],
+)
+@pytest.mark.first(1)
+def test_compiled_equals_eager(dtype, names, results):
+    tolerance = 1e-9 if dtype == "float64" else 2e-5
+    for name, (_, compiled, slopes) in results(dtype, True, names).items():
+        _, scores, gradients = results(dtype)[name]
         pairs = zip((compiled, *slopes), (scores, *gradients), strict=True)
         for actual, expected in pairs:
             np.testing.assert_allclose(

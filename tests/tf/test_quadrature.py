@@ -50,7 +50,7 @@ CLOSED = {
 SMOOTH = {
     "Weibull": [(2, 3), (0.3, 3)],
     "HalfCauchy": [(1, 2)],
-    "Triangular": [(0, 1, 0.3), (0, 1, 0.1), (0, 1, 0.77)],
+    "Triangular": [(0, 1, 0.1), (0, 1, 0.3), (0, 1, 0.77)],
     **CLOSED,
     "Pareto": [(2, 3)],
     "Moyal": [(0, 1)],
@@ -63,7 +63,7 @@ SMOOTH = {
 
 
 @table(SMOOTH)
-@pytest.mark.first(7)
+@pytest.mark.first(4)
 def test_quadrature_equals_scipy(name, parameters):
     frozen, kink = FROZEN[name](*parameters), name == "Triangular"
     labels = labels_for(frozen).astype(np.float32)
@@ -76,7 +76,8 @@ def test_quadrature_equals_scipy(name, parameters):
             np.testing.assert_allclose(scores, expected, rtol=rtol)
 
 
-@pytest.mark.parametrize(("dtype", "df"), [(tf.float32, 0.51), (tf.float64, 0.515)])
+@pytest.mark.parametrize(("dtype", "df"), [(tf.float64, 0.515), (tf.float32, 0.51)])
+@pytest.mark.first(1)
 def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
     heavy = tfb.Shift(tf.constant(0.5, dtype))(named("StudentT", (df, 0, 1), dtype))
     with pytest.raises(ValueError, match="can be integrated"):
