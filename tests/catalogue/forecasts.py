@@ -52,7 +52,6 @@ REAL_ROWS = (
         metric_cases=(({"quantiles": QUANTILES},) * 2,),
         units=3,
         split=lambda p: {"quantile_predictions": p},
-        more_bad_options=(({"quantiles": (0.1, 0.5)}, "quantile_predictions"),),
         bad_metric_options=({"quantiles": [0.5, 2]}, {"quantiles": []}),
     ),
     RealRow(

@@ -16,7 +16,6 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import makers
 from tests.makers import (
-    BAD_OPTIONS,
     NUMBERS,
     SHAPES,
     VALUES,
@@ -118,25 +117,10 @@ class Swept(Function):
     Attributes:
       reference: called as the function, with NumPy arrays; naive and independent.
       cases: sets of options to run it with.
-      more_bad_options: options that must raise ValueError, with a word of the message,
-        beside those of `BAD_OPTIONS`.
     """
 
     reference: Callable[..., Any] | None = None
     cases: tuple[Options, ...] = ({},)
-    more_bad_options: tuple[tuple[Options, str], ...] = ()
-
-    @property
-    def bad_options(self):
-        """Options that must raise ValueError, with what the message says of them."""
-        required = {k: v for k, v in self.cases[0].items() if k in REQUIRED}
-        found = [
-            ({**required, name: value}, f"`{name}` must be {said}")
-            for name, (said, values) in BAD_OPTIONS.items()
-            if self.takes(name)
-            for value in values[:2]
-        ]
-        return (*found, *self.more_bad_options)
 
 
 def bad_keras_data(bad):

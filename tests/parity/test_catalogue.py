@@ -11,12 +11,14 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue, references
 from tests.catalogue import (
+    each_with,
     every_case,
     every_row,
     every_twin,
     first_of_kernel,
 )
 from tests.fuzz import functions
+from tests.makers import BAD_OPTIONS
 from tests.np.test_catalogue import contents, objects
 from uncertainty_metrics.ops import _inputs
 
@@ -313,12 +315,24 @@ def test_foreign_tensors_and_text_name_the_argument(row):
             tensorflow_value(row, row.cases[0], **{**good, "labels": text})
 
 
-@every_row
-def test_bad_options_raise(row, rng):
-    arguments = row.data(rng).arguments()
-    for options, word in row.bad_options:
-        with pytest.raises(ValueError, match=word):
-            tensorflow_value(row, options, **arguments)
+@each_with(
+    "name",
+    # TensorFlow draws by seeds of its own.
+    lambda row: [
+        k for k in BAD_OPTIONS if row.takes(k) and not (row.random and k == "seed")
+    ],
+    catalogue.TWINS,
+)
+def test_bad_options_say_what_numpy_says(row, name, rng):
+    arguments = row.draw(rng, (8,))
+    for bad in BAD_OPTIONS[name][1]:
+        told = []
+        for room in (um_np, um):
+            with pytest.raises(ValueError, match=f"`{name}`") as raised:
+                row.find(room)(**{**arguments, name: bad})
+            told.append(str(raised.value))
+        assert told[0] == told[1]
+        assert "Received" in told[0]
 
 
 @every_row

@@ -156,14 +156,3 @@ def test_bad_data_is_nan_in_a_graph(row):
     for arguments, word in BAD_SHAPES:
         with pytest.raises(ValueError, match=word):
             tf.function(getattr(um, row.name), autograph=False)(*arguments)
-
-
-@every_row
-def test_bad_options_raise(row, rng):
-    labels, scores, _ = make(row, rng, np.float64)
-    bad = [option for option, _ in row.bad_options if "tpr" in option]
-    bad += [{"tpr": value} for value in (-0.5, 1.01, np.nan, "most")] if bad else []
-    for options in bad:
-        for room in (um, um_np):
-            with pytest.raises(ValueError, match=r"`tpr` must be in \(0, 1\]"):
-                getattr(room, row.name)(labels % 2, scores, **options)

@@ -228,13 +228,10 @@ def test_bad_values_are_nan_in_a_graph_and_others_are_not(row, jit_compile, rng)
         assert not rows[[0, 1, 3]].any()
 
 
-@every_real_row
 @ROOMS
-def test_bad_options_raise(room, row, rng):
-    arguments = row.arguments(rng, [4])
-    for options, word in row.bad_options:
-        with pytest.raises(ValueError, match=word):
-            score(room, row, options, arguments)
+def test_every_quantile_has_its_predictions(room):
+    with pytest.raises(ValueError, match="`quantile_predictions`"):
+        room.pinball_loss([0.5], [[0.0, 1.0, 2.0]], (0.1, 0.5))
 
 
 def test_bytes_in_another_order_are_the_same_numbers_in_a_graph():

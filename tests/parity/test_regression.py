@@ -382,24 +382,10 @@ def test_bad_values_raise(row, rng):
 
 
 @ROOMS
-def test_bad_options_raise(room, rng):
-    for row in MEANS + TRANSFORMS:
-        good = row.arguments(rng, n=4)
-        options = [
-            (name, value)
-            for name, values in {
-                "n_bins": (0, -1, 2.5, "two", True),
-                "level": (0.0, 1.0, np.nan, "all", [], [0.5, 1.5]),
-                "quantiles": (0.5, [0.5], [0.5, 0.5], [0.8, 0.5, 0.1], [0.0, 0.5, 1]),
-            }.items()
-            if any(name in case for case in row.cases)
-            for value in values
-        ]
-        for name, value in options:
-            with pytest.raises(ValueError, match=name):
-                call(room, row, {name: value}, good)
-    with pytest.raises(ValueError, match="a last axis of 2"):
-        room.quantile_pit(np.ones([4, 3]), [0.1, 0.9], np.ones(4))
+def test_quantiles_must_ascend(room):
+    for bad in (0.5, [0.5], [0.5, 0.5], [0.8, 0.5, 0.1]):
+        with pytest.raises(ValueError, match="`quantiles`"):
+            room.quantile_pit(np.ones([2, 3]), np.ones(2), bad)
 
 
 def test_gradients_of_the_likelihood(rng):
