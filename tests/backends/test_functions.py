@@ -30,9 +30,9 @@ def tensors(arguments):
 
 
 def rounded(arguments):
-    """Returns the arguments as NumPy arrays that float32 holds."""
+    """Returns the arguments with NumPy arrays of float32 for those of float64."""
     return {
-        name: value.astype(np.float32).astype(np.float64)
+        name: value.astype(np.float32)
         if isinstance(value, np.ndarray) and value.dtype == np.float64
         else value
         for name, value in arguments.items()

@@ -21,6 +21,7 @@ __all__ = [
     "is_floating",
     "no_gradients",
     "numpy_dtype",
+    "plain",
     "to_numpy",
     "wide",
     "xp",
@@ -68,6 +69,13 @@ def is_floating(tensor: xp.Tensor) -> bool:
 def to_numpy(tensor: xp.Tensor) -> np.ndarray:
     """Returns the values, without a copy where that can be."""
     return np.asarray(tensor) if IS_TENSORFLOW else xp.to_numpy(tensor)
+
+
+def plain(argument: Any) -> Any:
+    """Returns an argument as the functions of NumPy take it, who know no backend."""
+    if IS_TENSORFLOW or not (xp.is_tensor(argument) or xp.is_variable(argument)):
+        return argument
+    return to_numpy(xp.convert_to_tensor(argument))
 
 
 def no_gradients() -> contextlib.AbstractContextManager[object]:

@@ -216,7 +216,7 @@ def _bins_of_points(
 
 def _starts(values: xp.Tensor) -> xp.Tensor:
     """Returns where a value of [n] differs from the one before; True for the first."""
-    first = xp.ones([xp.minimum(xp.shape(values)[0], 1)], xp.bool)
+    first = xp.ones_like(values[:1], xp.bool)
     return xp.concat([first, values[1:] != values[:-1]], axis=0)
 
 

@@ -142,14 +142,12 @@ def _of_other(name: str, value: Any) -> xp.Tensor:
     array = np_inputs.as_array(name, value)
     if np_inputs.is_floating(array):
         array = np_inputs.native_floating(array)
-    array = array.astype(array.dtype.newbyteorder("="))
-    if not xp.has_64_bits() and array.dtype.itemsize == 8:
-        if np_inputs.is_floating(array):
-            array = array.astype(np.float32)
-        else:  # What is out of range stays so.
-            limits = np.iinfo(np.int32)
-            array = np.clip(array, limits.min, limits.max).astype(np.int32)
-    return xp.constant(array)
+        if not xp.has_float64() and array.dtype.itemsize == 8:
+            with np.errstate(over="ignore"):  # What is out of range is infinite.
+                array = array.astype(np.float32)
+    elif array.dtype == np.uint64:  # PyTorch has little but the type.
+        array = np.minimum(array, np.uint64(2**63 - 1)).astype(np.int64)
+    return xp.constant(array.astype(array.dtype.newbyteorder("=")))
 
 
 def _as_tensor(name: str, value: Any) -> xp.Tensor:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import contextvars
+import dataclasses
 import functools
 import math as _math
 from collections.abc import Callable, Iterator, Sequence
@@ -86,9 +87,21 @@ def wide() -> Iterator[None]:
         _widened.reset(token)
 
 
-def has_64_bits() -> builtins.bool:
-    """Says if arguments may be of 64 bits."""
+def has_float64() -> builtins.bool:
+    """Says if arguments may be float64, and results."""
     return not _IS_JAX or (jax.config.jax_enable_x64 and not _widened.get())
+
+
+def narrowed(values: Any) -> Any:
+    """Returns a structure of tensors no wider than results may be."""
+    if has_float64():
+        return values
+    if dataclasses.is_dataclass(values):
+        return dataclasses.replace(values, **narrowed(vars(values)))
+    return keras.tree.map_structure(
+        lambda x: cast(x, float32) if is_tensor(x) and x.dtype == float64 else x,
+        values,
+    )
 
 
 def no_gradients() -> contextlib.AbstractContextManager[Any]:
@@ -151,6 +164,8 @@ def convert_to_tensor(value: Any, dtype: Any = None) -> Any:
 def constant(value: Any, dtype: Any = None) -> Any:
     if is_tensor(value):
         return value if dtype is None else cast(value, dtype)
+    if isinstance(value, list | tuple) and any(map(is_tensor, value)):
+        return stack(value)
     array = np.asarray(value)
     if dtype is not None:
         array = array.astype(name(dtype))
@@ -320,7 +335,10 @@ def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
 
 
 def argmax(x: Any, axis: int = -1, output_type: Any = None) -> Any:
-    return cast(ops.argmax(x, axis), output_type or int32)
+    output_type = output_type or int32
+    if _IS_JAX:  # Of int64 it would be known to be one only while it is traced.
+        return jax.lax.argmax(x, axis % len(x.shape), output_type)
+    return cast(ops.argmax(x, axis), output_type)
 
 
 # Choices and control.
@@ -556,4 +574,9 @@ distribute = SimpleNamespace(has_strategy=lambda: False)
 
 def to_numpy(x: Any) -> np.ndarray:
     """Returns the values, without gradients."""
-    return np.asarray(ops.convert_to_numpy(x))
+    if _IS_JAX:
+        return np.asarray(jax.lax.stop_gradient(x))
+    x = x.detach().cpu()
+    if x.dtype == torch.bfloat16:
+        return x.float().numpy().astype(name(x.dtype))
+    return x.numpy()

@@ -3,7 +3,6 @@ from ._tensorflow import (
     TemperatureScaling as TemperatureScaling,
     calibration_error as calibration_error,
     compute_calibration_curve as compute_calibration_curve,
-    distribution_pit as distribution_pit,
     ence as ence,
     evaluate_calibration as evaluate_calibration,
     expected_calibration_error as expected_calibration_error,
@@ -20,6 +19,7 @@ from ._tensorflow import (
     sample_pit as sample_pit,
     sharpness as sharpness,
 )
+from ._distributions import distribution_pit as distribution_pit
 
 # Keras metrics.
 from ._keras import (

@@ -2,7 +2,6 @@
 
 from uncertainty_metrics._statistics import PITInterval as PITInterval
 from uncertainty_metrics.tensorflow.regression.coverage import *  # noqa: F403
-from uncertainty_metrics.tensorflow.regression.distribution_pit import *  # noqa: F403
 from uncertainty_metrics.tensorflow.regression.normal_scores import *  # noqa: F403
 from uncertainty_metrics.tensorflow.regression.pit import *  # noqa: F403
 from uncertainty_metrics.tensorflow.regression.pit_calibration import *  # noqa: F403

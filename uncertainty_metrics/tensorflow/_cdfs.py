@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
+from uncertainty_metrics.tensorflow._alone import tf
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution

@@ -33,11 +33,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import _special
 from uncertainty_metrics.tensorflow import _cdfs
+from uncertainty_metrics.tensorflow._alone import tf
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, ParamSpec
 
 from uncertainty_metrics import _contract
-from uncertainty_metrics.ops import _inputs, wide, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, plain, wide, xp
 
 P = ParamSpec("P")
 
@@ -30,7 +30,14 @@ def twin(
         def function(*args: P.args, **kwargs: P.kwargs) -> Any:
             with wide():
                 value, ok = compute(*args, **kwargs)
-            return _inputs.nan_unless(ok, value, lambda: declaration(*args, **kwargs))
+                if not IS_TENSORFLOW:
+                    value = xp.narrowed(value)
+
+            def explain() -> object:
+                named = {name: plain(value) for name, value in kwargs.items()}
+                return declaration(*map(plain, args), **named)
+
+            return _inputs.nan_unless(ok, value, explain)
 
         _contract.adopt(function, declaration, arithmetic.__module__)
         return xp.autograph.experimental.do_not_convert(function)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 @twin(declared.bayesian_expected_calibration_error)
 def bayesian_expected_calibration_error(**arguments):
+    from uncertainty_metrics.tensorflow import _alone  # noqa: F401  # Or an error.
+
     spec = declared.spec_of(arguments["num_bins"])
     num_samples = _checks.positive_integer(
         "num_ece_samples", arguments["num_ece_samples"]

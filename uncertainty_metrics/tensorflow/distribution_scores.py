@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import tensorflow as tf
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.ops import _inputs
 from uncertainty_metrics.tensorflow import _cdfs, _closed_form_crps, _quadrature
+from uncertainty_metrics.tensorflow._alone import tf
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution, TensorLike

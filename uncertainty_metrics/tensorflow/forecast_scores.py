@@ -54,7 +54,7 @@ def crps_score(labels, predictive_samples, *, estimator):
     declared.check_estimator(estimator, samples.shape[-1])
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     shape = samples.shape[:-1]
-    if not shape.is_fully_defined():
+    if None in shape:
         shape = xp.shape(samples)[:-1]
     labels = xp.reshape(xp.cast(labels, samples.dtype), shape)
     scores, right = _forecast_scores.sample_scores(labels, samples, estimator)

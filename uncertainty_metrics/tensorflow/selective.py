@@ -11,7 +11,7 @@ from typing import Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import selective as declared
-from uncertainty_metrics.ops import _classifier_scores, _inputs, _ranking, xp
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _ranking, plain, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = [
@@ -90,7 +90,7 @@ def oracle_collaborative_accuracy(**data):
 def risk_coverage_curve(**data):
     batch = _ranked({**data})
     if xp.executing_eagerly():  # Only there the number of points may depend on values.
-        curve = declared.risk_coverage_curve(**data)
+        curve = declared.risk_coverage_curve(**{k: plain(data[k]) for k in data})
         dtype = _inputs.sum_dtype(batch.scores)
         return RiskCoverageCurve(*(xp.constant(part, dtype) for part in curve)), True
     batch = _ranking.settled(batch)

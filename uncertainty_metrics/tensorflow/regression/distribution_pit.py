@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-import tensorflow as tf
-
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs
 from uncertainty_metrics.tensorflow import _cdfs, distribution_scores
+from uncertainty_metrics.tensorflow._alone import tf
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution, TensorLike
