@@ -175,7 +175,8 @@ def constant(value: Any, dtype: Any = None) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    x = constant(x)
+    if not is_tensor(x):
+        return constant(x, dtype)
     return x if x.dtype == dtype else ops.cast(x, name(dtype))
 
 
@@ -565,10 +566,27 @@ bitwise = SimpleNamespace(
 nest = SimpleNamespace(
     flatten=keras.tree.flatten, pack_sequence_as=keras.tree.pack_sequence_as
 )
-# What is TensorFlow's alone.
+
+
+def _do_not_convert(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function that compiled models call as it is: Dynamo takes the constants
+    that NumPy makes for tensors of PyTorch.
+    """
+    if _IS_JAX:
+        return function
+    as_it_is = torch.compiler.disable(function)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:  # Dynamo unwraps what it compiles.
+        return as_it_is(*args, **kwargs)
+
+    return called
+
+
 autograph = SimpleNamespace(
-    experimental=SimpleNamespace(do_not_convert=lambda function: function)
+    experimental=SimpleNamespace(do_not_convert=_do_not_convert)
 )
+# What is TensorFlow's alone.
 distribute = SimpleNamespace(has_strategy=lambda: False)
 
 

@@ -4,7 +4,7 @@ On CPU `tf.sort` takes 6 times as long as a sorting network in a graph and 20 ti
 XLA, while the network is of use only where XLA fuses its steps. So eager execution
 sorts by NumPy, and graphs hold the network in a compiled function of their own (short
 ones as they are). Inside a strategy, where such functions fail on CPU, and for rows
-that are too long or of unknown length they hold `tf.sort`.
+that are too long or of unknown length they hold `tf.sort`. Other backends sort.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics.numpy import _pairwise as _numpy
-from uncertainty_metrics.ops import _inputs, _search, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _search, xp
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.
 MAX_NETWORK = 4096
@@ -91,6 +91,7 @@ def _graph_spread(
     inline = m is not None and m <= MAX_INLINE
     compiled = not inline and not xp.distribute.has_strategy()
     network = m is not None and m <= MAX_NETWORK and (inline or compiled)
+    network = network and IS_TENSORFLOW
     packed = network and rows.dtype == xp.float32
 
     def run(function):

@@ -12,7 +12,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import recalibration as declared
-from uncertainty_metrics.ops import _inputs, _temperature, is_floating, xp
+from uncertainty_metrics.ops import _inputs, _temperature, is_floating, plain, wide, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -51,13 +51,17 @@ class TemperatureScaling(declared.TemperatureScaling):
     def _optimum(self, labels: TensorLike, logits: TensorLike, **options: Any) -> float:
         if not xp.executing_eagerly():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
-        examples = _inputs.examples(labels, logits=logits, **options)
-        temperature = _temperature.optimal_temperature(examples)
+        with wide():
+            examples = _inputs.examples(labels, logits=logits, **options)
+            temperature = _temperature.optimal_temperature(examples)
         temperature = _inputs.nan_unless(
             ~xp.math.is_nan(temperature),
             temperature,
             lambda: declared.TemperatureScaling._optimum(
-                self, labels, logits, **options
+                self,
+                plain(labels),
+                plain(logits),
+                **{name: plain(value) for name, value in options.items()},
             ),
         )
         return float(temperature)
@@ -87,6 +91,6 @@ class TemperatureScaling(declared.TemperatureScaling):
         quotients = _inputs.nan_unless(
             wide < np.inf,
             wide / xp.constant(temperature, wide.dtype),
-            lambda: declared.TemperatureScaling.transform(self, logits),
+            lambda: declared.TemperatureScaling.transform(self, plain(logits)),
         )
         return xp.cast(quotients, dtype)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as np_forecasts
 from uncertainty_metrics.numpy.regression import temperature_scaling as declared
-from uncertainty_metrics.ops import _forecasts, _inputs, xp
+from uncertainty_metrics.ops import _forecasts, _inputs, plain, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -66,5 +66,5 @@ class TemperatureScaling(declared.TemperatureScaling):
         return _inputs.nan_unless(
             _forecasts.is_variance(_forecasts.variances(name, values)),
             factor * values,
-            lambda: declared.TemperatureScaling.transform(self, **{name: given}),
+            lambda: declared.TemperatureScaling.transform(self, **{name: plain(given)}),
         )
