@@ -97,7 +97,8 @@ def narrowed(values: Any) -> Any:
     if has_float64():
         return values
     if dataclasses.is_dataclass(values):
-        return dataclasses.replace(values, **narrowed(vars(values)))
+        fields = narrowed(vars(values))
+        return dataclasses.replace(values, **fields)  # type: ignore[type-var]
     return keras.tree.map_structure(
         lambda x: cast(x, float32) if is_tensor(x) and x.dtype == float64 else x,
         values,
