@@ -99,10 +99,11 @@ def narrowed(values: Any) -> Any:
     if dataclasses.is_dataclass(values):
         fields = narrowed(vars(values))
         return dataclasses.replace(values, **fields)  # type: ignore[type-var]
-    return keras.tree.map_structure(
-        lambda x: cast(x, float32) if is_tensor(x) and x.dtype == float64 else x,
-        values,
-    )
+
+    def narrow(x: Any) -> Any:
+        return cast(x, float32) if is_tensor(x) and x.dtype == float64 else x
+
+    return keras.tree.map_structure(narrow, values)
 
 
 def no_gradients() -> contextlib.AbstractContextManager[Any]:
@@ -297,8 +298,7 @@ def repeat(x: Any, repeats: int) -> Any:
 
 def pad(x: Any, paddings: Any, constant_values: Any = 0) -> Any:
     pairs = [_ints(pair) for pair in paddings]
-    value = constant_values.item() if hasattr(constant_values, "item") else None
-    value = constant_values if value is None else value
+    value = np.asarray(constant_values).item()
     return ops.pad(x, pairs, constant_values=value) if np.any(pairs) else x
 
 
