@@ -372,8 +372,6 @@ def identity(x: Any) -> Any:
 
 
 # Arithmetic.
-
-
 # `keras.ops` would round numbers of 64 bits to 32 in some of these.
 def maximum(x: Any, y: Any) -> Any:
     return _native.maximum(*_same(x, y))
