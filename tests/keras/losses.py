@@ -6,14 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from scipy import special, stats
 from sklearn import datasets
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-
-keras = tf.keras
+from uncertainty_metrics.keras._family import keras
 
 LEGACY = not hasattr(keras, "ops")  # tf_keras.
 REDUCTIONS = ("none", "sum", "sum_over_batch_size")
@@ -178,6 +176,8 @@ class Given(keras.losses.Loss):
 
 
 def given(scores, weights=None, reduction="sum_over_batch_size", mask=None):
+    import tensorflow as tf  # The losses are looked at without it, too.
+
     scores = tf.constant(scores, tf.float32)
     if mask is not None:
         scores._keras_mask = tf.constant(mask)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
@@ -129,7 +128,9 @@ def in_order(result):
 
 def value(result):
     """Returns a result, a scalar or a dict, as a flat array."""
-    return np.array([float(part) for part in tf.nest.flatten(in_order(result), True)])
+    parts = in_order(result)
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    return np.array([float(part) for part in parts])
 
 
 def read(metric):

@@ -19,7 +19,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests.keras.streams import STREAMS, every_stream, parts, plain
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras import _variables
 from uncertainty_metrics.keras.metrics import _scores
 from uncertainty_metrics.numpy import _state as states
 from uncertainty_metrics.numpy._state import MetricState
@@ -547,7 +547,7 @@ def test_graphs_of_many_class_counts_are_not_kept():
     def graph(classes):
         scorer = um.BrierScore(ignore_index=-7)._scorer
         options = (um.BrierScore._reduce, scorer)
-        return _base._graph(_scores._batch_sums, options, (classes,))
+        return _variables.graph(_scores._batch_sums, options, (classes,))
 
     update(2)
     first = weakref.ref(graph(2))

@@ -11,12 +11,12 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _family, _members
+from uncertainty_metrics.keras import _family, _members, _variables
 from uncertainty_metrics.keras._family import keras as keras
 from uncertainty_metrics.numpy._state import (
     MetricState,
@@ -39,140 +39,6 @@ if TYPE_CHECKING:
 
 register = _family.register
 name_parts, part_direction = _family.name_parts, _family.part_direction
-
-
-def _raw(variable: Any) -> Any:
-    """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope, and
-    for the other backends.
-    """
-    return variable if isinstance(variable, xp.Variable) else variable.value
-
-
-def add(variable: Any, value: xp.Tensor) -> None:
-    """Adds to a variable, without losing what other workers add meanwhile."""
-    raw = _raw(variable)
-    if not isinstance(raw, xp.Variable):
-        variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(raw)) + value))
-    elif not _is_plain(raw) and not xp.distribute.has_strategy():
-        with raw.distribute_strategy.scope():
-            add(variable, value)
-    elif not xp.distribute.in_cross_replica_context():
-        raw.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
-    else:
-
-        def add_once() -> None:
-            replica = xp.distribute.get_replica_context().replica_id_in_sync_group
-            raw.assign_add(xp.where(replica == 0, value, xp.zeros_like(value)))
-
-        xp.distribute.get_strategy().run(add_once)
-
-
-def _is_plain(variable: Any) -> bool:
-    """Whether a variable is one of TensorFlow's own, on this machine alone."""
-    distributed = isinstance(variable, xp.distribute.DistributedValues)
-    return isinstance(variable, xp.Variable) and not distributed
-
-
-def read(variable: Any) -> xp.Tensor:
-    """Returns the value summed over replicas, inside a replica too."""
-    if not xp.distribute.has_strategy() or xp.distribute.in_cross_replica_context():
-        return _sums.loaded(xp.convert_to_tensor(variable))
-    return xp.distribute.get_replica_context().merge_call(
-        lambda strategy: xp.identity(xp.convert_to_tensor(variable))
-    )
-
-
-class _State(NamedTuple):
-    """The variables of a metric."""
-
-    invalid: Any
-    units: Any
-    hi: Any
-    lo: Any
-
-
-def _add_batch(
-    state: _State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
-) -> None:
-    """Adds the sums if they are valid, and a number of invalid batches."""
-    sums = _sums.settled(sums)
-    units = xp.where(valid, sums.units, xp.zeros_like(sums.units))
-    steps = [] if invalid is None else [(state.invalid, invalid)]
-    steps.append((state.units, units))
-    if sums.hi is not None and sums.lo is not None:
-        hi, lo = (xp.convert_to_tensor(_raw(part)) for part in (state.hi, state.lo))
-        # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
-        hi, lo = (
-            xp.where(valid, step, xp.constant(-0.0, step.dtype))
-            for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
-        )
-        steps += [(state.hi, hi), (state.lo, lo)]
-    for variable, value in steps:
-        add(variable, value)
-
-
-_NONE = np.zeros([], np.int64)
-
-# What adds up a batch: called with options and data, returns the sums and whether they
-# are valid.
-BatchSums = Callable[..., tuple[_sums.Sums, xp.Tensor]]
-
-
-def _batch(
-    batch_sums: BatchSums, state: _State | None, invalid: xp.Tensor, *data: Any
-) -> tuple[_sums.Sums | None, xp.Tensor]:
-    sums, valid = batch_sums(*data)
-    if state is None:
-        return sums, valid
-    _add_batch(state, sums, valid, invalid)
-    return None, valid
-
-
-def _graph(
-    batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
-) -> Callable[..., tuple[_sums.Sums | None, xp.Tensor]]:
-    """Returns an eager update as one call, which costs less than sixty, and which no
-    interrupt leaves half done; without a state it returns the sums instead.
-
-    There is one for each shape of what belongs to an example, so that only the size of
-    the batch varies from call to call.
-    """
-    return _graphs(batch_sums, options)(shape)
-
-
-@functools.lru_cache(maxsize=256)
-def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., Any]:
-    """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
-
-    @functools.lru_cache(maxsize=8)
-    def graph(shape: tuple[int, ...]) -> Any:
-        del shape
-        return xp.function(
-            functools.partial(_batch, functools.partial(batch_sums, *options)),
-            autograph=False,
-            reduce_retracing=True,
-        )
-
-    return graph
-
-
-def _given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
-    return _sums.Sums(*sums), valid
-
-
-def _assign(variables: list[Any], values: list[Any] | None) -> None:
-    """Assigns the values, or zeros."""
-    if values is None:
-        values = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
-    for variable, value in zip(variables, values, strict=True):
-        variable.assign(value)
-
-
-@functools.lru_cache(maxsize=64)
-def _assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
-    """Returns `_assign` as one call, which no interrupt leaves half done."""
-    del shapes  # One graph for each: none is traced anew.
-    return xp.function(_assign, autograph=False)
 
 
 def _restored(
@@ -198,6 +64,44 @@ def widened(method: _Method) -> _Method:
     return computed  # type: ignore[return-value]
 
 
+def _at_once(result: _Method) -> _Method:
+    """Returns a `result` that is one call where it is eager: JAX would compile each of
+    its hundred steps.
+    """
+
+    @functools.wraps(result)
+    def computed(self: Any) -> Any:
+        if not xp.executing_eagerly():
+            return result(self)
+        if self._compiled_result is None:
+            names: list[str] = []
+
+            def traced(state: list[Any]) -> Any:
+                with keras.StatelessScope(
+                    list(zip(self.variables, state, strict=True))
+                ):
+                    value, invalid = result(self), _variables.read(self._invalid)
+                    few = (
+                        self._has_few(_variables.read(self._units))
+                        if self._has_sums
+                        else True
+                    )
+                if isinstance(value, dict):  # Of which JAX would sort the keys.
+                    names[:] = value
+                    value = list(value.values())
+                return value, invalid, few
+
+            self._compiled_result = xp.function(traced), names
+        compiled, names = self._compiled_result
+        with self._alone():
+            state = [variable.value for variable in self.variables]
+        value, invalid, few = compiled(state)
+        self._tell(int(invalid), bool(few))
+        return dict(zip(names, value, strict=True)) if names else value
+
+    return computed  # type: ignore[return-value]
+
+
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
@@ -210,6 +114,7 @@ class SumsMetric(keras.metrics.Metric):
         # Held while an eager call makes, changes or reads the state.
         self._lock = threading.RLock()
         self._told = 0  # The number of invalid batches that a warning told of.
+        self._compiled_result: Any = None
         # A compiled update cannot raise; a batch it could not use makes the result NaN.
         self._invalid = self._add_counts("invalid", ())
         self._units: Any = None
@@ -219,8 +124,13 @@ class SumsMetric(keras.metrics.Metric):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not IS_TENSORFLOW and "result" in vars(cls):
-            cls.result = widened(cls.result)
+        if IS_TENSORFLOW:
+            return
+        for name in {"result", "_all_statistics"} & vars(cls).keys():
+            method = vars(cls)[name]
+            if name == "result" and xp.COMPILES:
+                method = _at_once(method)
+            setattr(cls, name, widened(method))
 
     def _add_counts(self, name: str, shape: tuple[int, ...]) -> Any:
         return self.add_weight(
@@ -280,20 +190,20 @@ class SumsMetric(keras.metrics.Metric):
         return self._lo is not None
 
     @property
-    def _state(self) -> _State:
-        return _State(self._invalid, self._units, self._hi, self._lo)
+    def _state(self) -> _variables.State:
+        return _variables.State(self._invalid, self._units, self._hi, self._lo)
 
-    def _plain_state(self) -> _State | None:
+    def _plain_state(self) -> _variables.State | None:
         """Returns the variables where an eager call may add to them by itself."""
         if not (IS_TENSORFLOW and self._has_sums and xp.executing_eagerly()):
             return None
-        state = _State(*map(_raw, self._state))
-        return state if all(map(_is_plain, state)) else None
+        state = _variables.State(*map(_variables.raw, self._state))
+        return state if all(map(_variables.is_plain, state)) else None
 
     @_members.adds
     def _update(
         self,
-        batch_sums: BatchSums,
+        batch_sums: _variables.BatchSums,
         options: tuple[Any, ...],
         data: tuple[Any, ...],
         explain: Callable[[], object],
@@ -316,8 +226,11 @@ class SumsMetric(keras.metrics.Metric):
         with self._alone(), wide():
             state = self._plain_state()
             eager = xp.executing_eagerly()
-            if eager and compiled:
-                sums, valid = _graph(batch_sums, options, shape)(state, _NONE, *data)
+            # Elsewhere than in TensorFlow nothing is faster through NumPy.
+            if eager and (compiled or not IS_TENSORFLOW):
+                sums, valid = _variables.graph(batch_sums, options, shape)(
+                    state, _variables.NOTHING, *data
+                )
             else:
                 sums, valid = batch_sums(*options, *data)
             if eager and not valid:
@@ -328,30 +241,33 @@ class SumsMetric(keras.metrics.Metric):
             if sums is not None:
                 self._add_sums(sums, valid, invalid)
             elif not valid:
-                add(self._invalid, invalid)
+                _variables.add(self._invalid, invalid)
 
     def _add_sums(self, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor) -> None:
         state = self._plain_state()
         if state is None:
-            _add_batch(self._state, sums, valid, invalid)
+            _variables.add_batch(self._state, sums, valid, invalid)
         else:
             shape = tuple(self._hi.shape)
-            _graph(_given, (), shape)(state, invalid, valid, *sums)
+            _variables.graph(_variables.given, (), shape)(state, invalid, valid, *sums)
 
     def _read_sums(self) -> tuple[_sums.Sums, xp.Tensor]:
         """Returns the sums of all replicas and whether they can be trusted; warns where
         they cannot.
         """
         with self._alone():
-            invalid, units, hi, lo = map(read, self._state)
-        few = xp.reduce_all(units[0] < _sums.MAX_COUNT)
+            invalid, units, hi, lo = map(_variables.read, self._state)
+        few = self._has_few(units)
         if xp.executing_eagerly():
             self._tell(int(invalid), bool(few))
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
+    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+        return xp.reduce_all(units[0] < _sums.MAX_COUNT)
+
     def _read_valid(self) -> xp.Tensor:
         """Returns `_read_sums`'s second where there are no sums yet."""
-        invalid = read(self._invalid)
+        invalid = _variables.read(self._invalid)
         if xp.executing_eagerly():
             self._tell(int(invalid), True)
         return invalid == 0
@@ -400,14 +316,18 @@ class SumsMetric(keras.metrics.Metric):
 
     def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
         """Assigns the values, or zeros: all or none where an interrupt may come."""
-        raw = [_raw(variable) for variable in variables]
-        if IS_TENSORFLOW and xp.executing_eagerly() and all(map(_is_plain, raw)):
+        raw = [_variables.raw(variable) for variable in variables]
+        if (
+            IS_TENSORFLOW
+            and xp.executing_eagerly()
+            and all(map(_variables.is_plain, raw))
+        ):
             shapes = tuple(tuple(variable.shape) for variable in raw)
-            _assign_graph(shapes)(raw, values)
+            _variables.assign_graph(shapes)(raw, values)
         else:
-            _assign(variables, None)
+            _variables.assign(variables, None)
             for variable, value in zip(variables, values or (), strict=bool(values)):
-                add(variable, value)  # On one of the replicas.
+                _variables.add(variable, value)  # On one of the replicas.
         self._told = 0
 
     def get_state(self) -> MetricState:
@@ -439,7 +359,7 @@ class SumsMetric(keras.metrics.Metric):
             values = [
                 xp.constant(state.arrays[name])
                 if name in state.arrays
-                else xp.zeros(variable.shape, variable.dtype)
+                else xp.zeros(variable.shape if IS_TENSORFLOW else [], variable.dtype)
                 for name, variable in found.items()
             ]
             self._set_all(list(found.values()), values)
@@ -472,7 +392,7 @@ class SumsMetric(keras.metrics.Metric):
             if sums:
                 self._add_sums(_sums.Sums(*sums), xp.constant(True), invalid)
             else:
-                add(self._invalid, invalid)
+                _variables.add(self._invalid, invalid)
 
     def _build_for(self, state: MetricState) -> None:
         """Makes the sums that the state has; raises ValueError unless it fits."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _inputs, xp
-from uncertainty_metrics.ops._once import once
+from uncertainty_metrics.ops import _inputs, to_numpy, xp
 
 # The options that say what `y_pred` holds.
 _OTHER = {
@@ -104,11 +103,12 @@ class ClassRows(NamedTuple):
         if self.one_hot is not None:
             labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
+        labels, rows, weights = host(*self.data)
         with keras_names(predictions):
             twin(
-                self.labels,
-                **{predictions: self.predictions},
-                sample_weight=self.weights,
+                labels,
+                **{predictions: rows},
+                sample_weight=weights,
                 ignore_index=ignore_index,
             )
 
@@ -148,11 +148,16 @@ def examples(
     )
 
 
+def host(*tensors: xp.Tensor | None) -> list[np.ndarray | None]:
+    """Returns the values, which may be on an accelerator."""
+    return [None if tensor is None else to_numpy(tensor) for tensor in tensors]
+
+
 def check_one_hot(y_true: xp.Tensor, labels: xp.Tensor) -> None:
     """Raises ValueError if a row of one-hot labels became the label `WRONG`."""
-    bad = np.asarray(labels) == WRONG
+    bad = to_numpy(labels) == WRONG
     if np.any(bad):
-        row = np.asarray(y_true)[bad][0]
+        row = to_numpy(y_true)[bad][0]
         raise _checks.error(
             "y_true", "one-hot, or a distribution over the classes, in each row", row
         )
@@ -179,7 +184,7 @@ def check_classes(name: str, classes: int | None, expected: int | None) -> None:
 def check_weights(weights: xp.Tensor | None) -> None:
     """Raises ValueError unless weights are finite and >= 0."""
     if weights is not None:
-        np_inputs.sample_weights(weights, weights.shape)
+        np_inputs.sample_weights(to_numpy(weights), tuple(weights.shape))
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels, _scorers
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.regression import _levels
-from uncertainty_metrics.ops import _inputs, numpy_dtype, xp
+from uncertainty_metrics.ops import _inputs, numpy_dtype, to_numpy, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
@@ -214,7 +214,7 @@ class Given(_scorers.RealScorer):
         return scores, ~xp.math.is_nan(y_pred[:, 0])
 
     def explain(self, y_true, y_pred, live):
-        np_inputs.finite("y_true", np.asarray(y_true).reshape(-1)[np.asarray(live)])
+        np_inputs.finite("y_true", to_numpy(y_true).reshape(-1)[to_numpy(live)])
         raise _checks.error(
             "y_pred",
             "a distribution whose parameters are in their range, with finite moments",

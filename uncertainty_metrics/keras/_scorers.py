@@ -123,9 +123,9 @@ class ClassScorer:
             _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
             self._twin(
-                labels,
-                **{self._predictions: y_pred},
-                sample_weight=np.reshape(live, labels.shape),
+                to_numpy(labels),
+                **{self._predictions: to_numpy(y_pred)},
+                sample_weight=to_numpy(live).reshape(tuple(labels.shape)),
                 ignore_index=self.ignore_index,
             )
 
@@ -368,7 +368,7 @@ class GaussianNLL(NormalScorer):
             safe = xp.where(small, xp.zeros_like(parameter), parameter)
             log_scale = xp.where(small, parameter, xp.math.log(xp.nn.softplus(safe)))
         if self.scale_transform in ("log_variance", _OLD_TRANSFORM):
-            log_scale /= 2
+            log_scale = log_scale / 2
         return _floored(log_scale)
 
     def _scores(self, labels, y_pred):
@@ -436,7 +436,7 @@ class MeanPinball(RealScorer):
 
     def _with_axis(self, y_pred):
         # One quantile may come without an axis.
-        if len(self.quantiles) == 1 and y_pred.shape[-1:] != [1]:
+        if len(self.quantiles) == 1 and tuple(y_pred.shape[-1:]) != (1,):
             return y_pred[..., None]
         return y_pred
 

@@ -13,19 +13,22 @@ import numpy as np
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._spec import YAxis
+from uncertainty_metrics.keras import _event_files
 from uncertainty_metrics.keras._family import keras
 from uncertainty_metrics.keras.metrics.bayesian_calibration import (
     BayesianExpectedCalibrationError,
 )
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
-from uncertainty_metrics.ops import to_numpy
+from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics._statistics import BinStatistics
 
 # Of the posterior: its central 95% and the median.
 _QUANTILES = (0.025, 0.5, 0.975)
+# The tensors of `BinStatistics`.
+_PARTS = ("edges", "counts", "score_sums", "outcome_sums")
 
 
 def _named(
@@ -55,6 +58,15 @@ def _calibration_metrics(model: Any) -> dict[str, keras.metrics.Metric]:
     return found
 
 
+def _statistics(metric: GeneralCalibrationError) -> BinStatistics | None:
+    """Returns the `bin_statistics` of a metric, of NumPy arrays."""
+    statistics = metric.bin_statistics
+    if statistics is None:
+        return None
+    arrays = {part: to_numpy(getattr(statistics, part)) for part in _PARTS}
+    return dataclasses.replace(statistics, **arrays)
+
+
 def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
     """Returns the numbers of a metric, by the ends of their tags."""
     result = metric.result()
@@ -65,7 +77,7 @@ def _scalars(metric: keras.metrics.Metric) -> dict[str, float]:
         drawn = to_numpy(metric.quantiles(_QUANTILES))
         for level, value in zip(_QUANTILES, drawn, strict=True):
             scalars[f"/quantile_{level:g}"] = float(value)
-    statistics = metric.bin_statistics
+    statistics = _statistics(metric)
     if metric.spec.uses_decision and statistics is not None:
         n = np.sum(statistics.counts)
         gap = np.sum(statistics.outcome_sums) - np.sum(statistics.score_sums)
@@ -95,17 +107,16 @@ def _diagrams(
     name: str, metric: GeneralCalibrationError, most: int
 ) -> np.ndarray | None:
     """Draws the diagrams of the first groups, [groups, height, width, 4]."""
-    statistics = metric.bin_statistics
+    statistics = _statistics(metric)
     if statistics is None:
         return None
     y_axis: YAxis = "accuracy" if metric.spec.uses_decision else "frequency"
     groups = statistics.counts.shape[0]
-    parts = ("edges", "counts", "score_sums", "outcome_sums")
     return np.stack(
         [
             _diagram(
                 dataclasses.replace(
-                    statistics, **{p: getattr(statistics, p)[k : k + 1] for p in parts}
+                    statistics, **{p: getattr(statistics, p)[k : k + 1] for p in _PARTS}
                 ),
                 y_axis,
                 name if groups == 1 else f"{name}, class {k}",
@@ -208,23 +219,40 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
                 stacklevel=2,
             )
             return
-        tf = _optional.require("tensorflow", "ReliabilityDiagramCallback")
-        if run not in self._writers:
-            directory = os.path.join(self.log_dir, run)
-            self._writers[run] = tf.summary.create_file_writer(directory)
-        writer, step = self._writers[run], self._step
+        scalars, images = {}, {}
+        for name, metric in metrics.items():
+            tag = f"calibration/{name}"
+            for end, value in _scalars(metric).items():
+                scalars[tag + end] = value
+            left_out = self._in_epoch and self._step % self.every
+            if left_out or isinstance(metric, BrierDecomposition):
+                continue
+            drawn = _diagrams(name, metric, self.max_images)
+            if drawn is not None:
+                images[f"{tag}/diagram"] = drawn
+        write = self._by_tensorflow if IS_TENSORFLOW else self._by_tensorboard
+        write(os.path.join(self.log_dir, run), scalars, images)
+
+    def _by_tensorflow(
+        self, folder: str, scalars: dict[str, float], images: dict[str, np.ndarray]
+    ) -> None:
+        tf, step = xp, self._step
+        if folder not in self._writers:
+            self._writers[folder] = tf.summary.create_file_writer(folder)
+        writer = self._writers[folder]
         # `record_if`, as another callback may have it that only some steps are written.
         with writer.as_default(), tf.summary.record_if(True):
-            for name, metric in metrics.items():
-                tag = f"calibration/{name}"
-                for end, value in _scalars(metric).items():
-                    tf.summary.scalar(tag + end, value, step)
-                left_out = self._in_epoch and step % self.every
-                if left_out or isinstance(metric, BrierDecomposition):
-                    continue
-                images = _diagrams(name, metric, self.max_images)
-                if images is not None:
-                    tf.summary.image(
-                        f"{tag}/diagram", images, step, max_outputs=self.max_images
-                    )
+            for tag, value in scalars.items():
+                tf.summary.scalar(tag, value, step)
+            for tag, drawn in images.items():
+                tf.summary.image(tag, drawn, step, max_outputs=self.max_images)
         writer.flush()
+
+    def _by_tensorboard(
+        self, folder: str, scalars: dict[str, float], images: dict[str, np.ndarray]
+    ) -> None:
+        if folder not in self._writers:
+            self._writers[folder] = _event_files.EventFile(folder)
+        self._writers[folder].scalars(self._step, scalars)
+        if images:
+            self._writers[folder].images(self._step, images)

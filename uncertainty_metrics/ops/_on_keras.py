@@ -123,6 +123,10 @@ def is_traced(value: Any) -> builtins.bool:
     return _IS_JAX and isinstance(value, jax.core.Tracer)
 
 
+# Whether `function` compiles.
+COMPILES = _IS_JAX
+
+
 def function(compute: Callable[..., Any], **_: Any) -> Callable[..., Any]:
     """Returns the function compiled, where the backend compiles."""
     return jax.jit(compute) if _IS_JAX else compute

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _labels
+from uncertainty_metrics.keras import _base, _labels, _variables
 from uncertainty_metrics.keras._declared import Metric
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ClassMetric(Metric):
     what may be wrong.
     """
 
-    _batch_sums: _base.BatchSums
+    _batch_sums: _variables.BatchSums
     _explain: Callable[..., object]
     from_logits: bool
     ignore_index: int | None

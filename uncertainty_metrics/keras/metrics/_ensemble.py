@@ -16,7 +16,7 @@ from uncertainty_metrics.numpy.ensemble import (
     cross_entropy,
     uncertainty,
 )
-from uncertainty_metrics.ops import _inputs, _members, xp
+from uncertainty_metrics.ops import _inputs, _members, to_numpy, xp
 from uncertainty_metrics.ops._members import Members
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ class UncertaintyScorer:
         """Returns the batch, and meaningless labels in the shape of its scores."""
         rows, shape = self._rows(y_pred)
         labels = xp.zeros(shape, xp.int32)
-        given, expected = y_true.shape[:1], labels.shape[:1]
-        if given.rank == 1 and not given.is_compatible_with(expected):
+        given, expected = tuple(y_true.shape[:1]), tuple(labels.shape[:1])
+        if len(given) == 1 and given != expected and None not in given + expected:
             raise _checks.error(
                 "y_true",
                 f"of as many examples as y_pred, {[*expected, 1][0]}",
@@ -57,7 +57,7 @@ class UncertaintyScorer:
     def explain(self, y_true: xp.Tensor, y_pred: xp.Tensor, live: xp.Tensor) -> None:
         rows, _ = self._rows(y_pred)
         with _labels.keras_names(self._name):
-            self._explain(np.asarray(rows)[np.asarray(live)])
+            self._explain(to_numpy(rows)[to_numpy(live)])
 
     @property
     def _name(self) -> str:
@@ -163,9 +163,9 @@ class CrossEntropyScorer(_scorers.ClassScorer):
         _labels.check_one_hot(y_true, labels)
         with _labels.keras_names(self._predictions):
             getattr(cross_entropy, self.function)(
-                batch.labels,
-                **{self._predictions: batch.predictions},
-                sample_weight=np.reshape(live, [-1]),
+                to_numpy(batch.labels),
+                **{self._predictions: to_numpy(batch.predictions)},
+                sample_weight=to_numpy(live).reshape(-1),
                 ignore_index=self.ignore_index,
             )
 

@@ -171,11 +171,11 @@ class DetectionMetric(RankingMetric):
         labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
+            given = _labels.host(labels, scores, weights)
             with _labels.keras_names("scores"):
                 np_detection.auroc(
-                    labels,
-                    scores,
-                    sample_weight=weights,
+                    *given[:2],
+                    sample_weight=given[2],
                     ignore_index=self.ignore_index,
                 )
 

@@ -1,0 +1,359 @@
+"""Metrics, losses, layers and the callback in models on JAX and PyTorch."""
+
+import functools
+import importlib.util
+import math
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+from tests.backends.conftest import BACKEND
+from tests.keras import losses
+from tests.keras.streams import assert_close, first_alike, kind, make_for_graph, read
+
+OTHERS = [
+    name
+    for name in ("tensorflow", "jax", "torch")
+    if name != BACKEND and importlib.util.find_spec(name)
+]
+
+
+def shape(row):
+    return row.outputs, row.activation
+
+
+# Metrics of the same predictions share a model.
+KINDS = [
+    row
+    for row, again in first_alike(catalogue.METRICS, kind)
+    if not again and row.metric != "BayesianExpectedCalibrationError"
+]
+GROUPS = [
+    [row for row in KINDS if shape(row) == each]
+    for each in dict.fromkeys(map(shape, KINDS))
+]
+
+
+def model_of(row, **options):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential(
+        [
+            keras.Input([4]),
+            keras.layers.Dense(math.prod(row.outputs)),
+            keras.layers.Reshape(row.outputs),
+            keras.layers.Activation(row.activation or "linear"),
+        ]
+    )
+    model.compile("sgd", **options)
+    return model
+
+
+@keras.saving.register_keras_serializable("tests")
+def no_loss(y_true, y_pred):
+    return 0 * keras.ops.mean(y_pred, axis=tuple(range(1, len(y_pred.shape))))
+
+
+def examples(row, rng):
+    features = rng.normal(size=[64, 4]).astype(np.float32)
+    return features, row.labels(rng, 64), rng.uniform(0.5, 2, 64).astype(np.float32)
+
+
+@pytest.mark.parametrize("rows", GROUPS, ids=lambda rows: rows[0].metric)
+def test_fit_and_evaluate(rows, rng):
+    made = [make_for_graph(row, row.metric_cases[0][0]) for row in rows]
+    names = [metric.name for metric in made]
+    again = make_for_graph(rows[0], rows[0].metric_cases[0][0], name="plain")
+    model = model_of(rows[0], loss=no_loss, weighted_metrics=made, metrics=[again])
+    assert model.jit_compile == (BACKEND == "jax")
+    features, labels, weights = examples(rows[0], rng)
+    batches = {"batch_size": 32, "verbose": 0}
+    told = model.fit(features, labels, sample_weight=weights, **batches).history
+    logs = model.evaluate(
+        features, labels, sample_weight=weights, return_dict=True, **batches
+    )
+    predictions = model.predict(features, verbose=0)
+    for row, name, metric in zip(rows, names, made, strict=True):
+        found = metric.result()
+        if isinstance(found, dict):
+            parts = [float(part) for part in found.values()]
+            logged = [logs[part] for part in found]
+            np.testing.assert_allclose(logged, np.float32(parts), rtol=1e-6)
+        else:
+            parts = [found]
+            # Nothing is trained: the loss has no gradient.
+            logged = [logs[name], told[name][-1]]
+            np.testing.assert_allclose(logged, float(found), rtol=1e-6)
+        # What eager batches give, test_metrics.py compares with NumPy.
+        alone = make_for_graph(row, row.metric_cases[0][0])
+        alone.update_state(labels, predictions, weights)
+        assert_close(row, np.array([float(x) for x in parts]), read(alone), atol=2e-6)
+        if metric is made[0]:
+            alone.reset_state()
+            alone.update_state(labels, predictions)
+            assert_close(row, logs["plain"], float(alone.result()), atol=2e-6)
+
+
+def classifier(*metrics, loss="sparse_categorical_crossentropy", **options):
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3, "softmax")])
+    model.compile(keras.optimizers.SGD(0.5), loss, metrics=list(metrics), **options)
+    return model
+
+
+def separable(rng, n=64):
+    features = rng.normal(size=[n, 4]).astype(np.float32)
+    return features, np.argmax(features[:, :3], axis=1)
+
+
+def test_callbacks_in_mode_auto_and_bad_batches(rng, tmp_path):
+    features, labels = separable(rng)
+    # Names from which Keras guesses no direction.
+    names = [("up", um.Accuracy), ("down", um.BrierScore)]
+    model = classifier(*(metric(name=name) for name, metric in names))
+    stopping = [keras.callbacks.EarlyStopping(f"val_{name}") for name, _ in names]
+    path = str(tmp_path / "best.keras")
+    best = keras.callbacks.ModelCheckpoint(path, "val_down", save_best_only=True)
+    data = {"validation_data": (features, labels), "batch_size": 32, "verbose": 0}
+    model.fit(features, labels, callbacks=[*stopping, best], **data)
+    ups = [bool(each.monitor_op(2.0, 1.0)) for each in (*stopping, best)]
+    assert ups == [True, False, False]
+    assert keras.models.load_model(path).metrics_names == model.metrics_names
+    features[3] = np.nan
+    if BACKEND == "jax":
+        with pytest.warns(RuntimeWarning, match="1 batch"):
+            logs = model.evaluate(features, labels, return_dict=True, verbose=0)
+        assert np.isnan(logs["down"])
+    else:  # Its updates are eager.
+        with pytest.raises(ValueError, match="y_pred"):
+            model.evaluate(features, labels, verbose=0)
+
+
+def test_masks_of_a_model(rng):
+    inputs = keras.Input([5], dtype="int32")
+    hidden = keras.layers.Embedding(7, 3, mask_zero=True)(inputs)
+    model = keras.Model(inputs, keras.layers.Activation("softmax")(hidden))
+    brier = um.BrierScore(name="brier")
+    model.compile("sgd", um.BrierLoss(), weighted_metrics=[brier])
+    tokens = rng.integers(0, 7, [8, 5])
+    labels = rng.integers(0, 3, [8, 5])
+    logs = model.evaluate(tokens, labels, return_dict=True, verbose=0)
+    kept = tokens > 0
+    expected = um_np.brier_score(labels[kept], model.predict(tokens, verbose=0)[kept])
+    np.testing.assert_allclose(logs["brier"], expected, rtol=2e-6)
+
+
+@losses.every_row
+def test_losses_equal_numpy(row, rng):
+    y_true, y_pred = losses.data_of(row, rng, [8])
+    tensors = map(keras.ops.convert_to_tensor, (y_true.astype(np.float32), y_pred))
+    scores = row.scores(y_true, y_pred)
+    if row.loss == "CRPSSampleLoss":
+        scores = scores.reshape(8)
+    found = keras.ops.convert_to_numpy(row.make(reduction="none")(*tensors))
+    losses.close(found, scores, 5e-6)
+    weights = rng.uniform(size=8).astype(np.float32)
+    losses.close(
+        float(row.make()(y_true, y_pred, weights)), np.mean(scores * weights), 5e-6
+    )
+    with pytest.raises(ValueError, match="y_pred"):
+        row.make()(y_true[:1], np.float32([row.bad]))
+
+
+@losses.every_class
+def test_losses_train(row, rng):
+    features = rng.normal(size=[64, 4]).astype(np.float32)
+    keras.utils.set_random_seed(0)
+    units = np.shape(row.bad)[0]
+    last = keras.layers.Dense(units, "softmax" if row.loss == "BrierLoss" else None)
+    model = keras.Sequential([keras.Input([4]), last])
+    model.compile(keras.optimizers.Adam(0.1), row.make())
+    labels = features[:, 0]
+    if row.loss == "BrierLoss":
+        labels = np.int32(labels > 0)
+    history = model.fit(features, labels, epochs=4, batch_size=32, verbose=0).history
+    assert history["loss"][-1] < history["loss"][0] - 0.05
+
+
+def test_temperature_scaling_layer(rng, tmp_path):
+    labels, logits = rng.integers(0, 3, 50), 5 * rng.normal(size=[50, 3])
+    logits[np.arange(50), labels] += 2
+    logits = logits.astype(np.float32)
+    layer = um.TemperatureScalingLayer()
+    model = keras.Sequential([keras.Input([3]), layer])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    layer.fit(labels, keras.ops.convert_to_tensor(logits))
+    expected = um_np.TemperatureScaling().fit(labels, logits).temperature
+    np.testing.assert_allclose(layer.temperature, expected, rtol=1e-4)
+    scaled = model.predict(logits, verbose=0)
+    np.testing.assert_allclose(scaled, logits / layer.temperature, rtol=1e-6)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert again.layers[-1].temperature == layer.temperature
+    np.testing.assert_array_equal(again.predict(logits, verbose=0), scaled)
+    with pytest.raises(ValueError, match="labels"):
+        layer.fit(labels + 3, logits)
+
+
+def written(folder):
+    """Returns what is in the file of a run: {tag: {step: array}}."""
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import (
+        PyRecordReader_New,
+    )
+    from tensorboard.util.tensor_util import make_ndarray
+
+    (path,) = folder.glob("events.out.tfevents.*")
+    reader, found = PyRecordReader_New(str(path)), {}
+    first = True
+    while True:
+        try:
+            reader.GetNext()
+        except Exception:  # Of the end.
+            return found
+        event = Event.FromString(reader.record())
+        if first:
+            assert event.file_version == "brain.Event:2"
+        first = False
+        for value in event.summary.value:
+            assert value.metadata.plugin_data.plugin_name in ("scalars", "images")
+            array = make_ndarray(value.tensor)
+            found.setdefault(value.tag, {})[event.step] = array
+
+
+def test_reliability_diagrams(rng, tmp_path):
+    image = pytest.importorskip("matplotlib.image")
+    pytest.importorskip("tensorboard")
+    features, labels = separable(rng)
+    model = classifier(um.ExpectedCalibrationError(name="ece"))
+    callback = um.ReliabilityDiagramCallback(tmp_path, every=2)
+    history = model.fit(
+        features,
+        labels,
+        validation_data=(features, labels),
+        epochs=2,
+        batch_size=32,
+        verbose=0,
+        callbacks=[callback],
+    ).history
+    found = written(tmp_path / "validation")
+    values = [float(found["calibration/ece"][step]) for step in (0, 1)]
+    np.testing.assert_allclose(values, history["val_ece"], rtol=1e-6)
+    predictions = model.predict(features, verbose=0)
+    gap = np.mean(predictions.argmax(1) == labels) - np.mean(predictions.max(1))
+    last = found["calibration/ece/accuracy_minus_confidence"][1]
+    np.testing.assert_allclose(last, gap, atol=1e-6)
+    assert list(found["calibration/ece/diagram"]) == [0]
+    width, height, png = found["calibration/ece/diagram"][0]
+    import io
+
+    pixels = image.imread(io.BytesIO(png), format="png")
+    assert pixels.shape == (int(height), int(width), 4)
+    assert len(np.unique(pixels.reshape(-1, 4), axis=0)) > 20
+
+
+def elsewhere(code, backend, **environment):
+    """Runs code in a process with a backend."""
+    paths = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    environment = {"KERAS_BACKEND": backend, "PYTHONPATH": paths, **environment}
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, **environment},
+        check=True,
+        timeout=300,
+    )
+
+
+SAVED = """
+import sys
+import keras, numpy as np
+import uncertainty_metrics as um, uncertainty_metrics.keras
+folder = FOLDER
+data = np.load(f"{folder}/data.npz")
+model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3),
+                          um.TemperatureScalingLayer(2.0)])
+metrics = [um.ExpectedCalibrationError(num_bins=5, from_logits=True, name="ece"),
+           um.BrierScore(from_logits=True, name="brier")]
+model.compile("sgd", um.BrierLoss(from_logits=True), metrics=metrics)
+model.evaluate(data["features"], data["labels"], batch_size=16, verbose=0)
+model.save(f"{folder}/model.keras")
+for metric in metrics:
+    metric.get_state().save(f"{folder}/{metric.name}.npz")
+np.save(f"{folder}/logits.npy", model.predict(data["features"], verbose=0))
+"""
+
+
+@pytest.mark.skipif(not OTHERS, reason="no other backend is installed")
+def test_models_and_states_of_another_backend(rng, tmp_path):
+    features, labels = separable(rng, 48)
+    np.savez(tmp_path / "data.npz", features=features, labels=labels)
+    elsewhere(f"FOLDER = {str(tmp_path)!r}\n{SAVED}", OTHERS[0])
+    model = keras.models.load_model(tmp_path / "model.keras")
+    assert model.layers[-1].temperature == 2
+    logits = model.predict(features, verbose=0)
+    there = np.load(tmp_path / "logits.npy")
+    np.testing.assert_allclose(logits, there, rtol=1e-5, atol=1e-6)
+    logs = model.evaluate(features, labels, verbose=0, return_dict=True)
+    for name, function in (
+        ("ece", functools.partial(um_np.ece, num_bins=5)),
+        ("brier", um_np.brier_score),
+    ):
+        expected = function(labels, logits=there)
+        np.testing.assert_allclose(logs[name], expected, rtol=1e-5)
+        state = um.MetricState.load(tmp_path / f"{name}.npz")
+        metric = state.to_metric()
+        np.testing.assert_allclose(float(metric.result()), expected, rtol=2e-6)
+        # The sums of the same predictions are the same numbers here.
+        again = type(metric).from_config(metric.get_config())
+        for part in range(0, 48, 16):
+            again.update_state(labels[part : part + 16], there[part : part + 16])
+        arrays = again.get_state().arrays
+        np.testing.assert_array_equal(arrays["units"][0], state.arrays["units"][0])
+        for each in arrays:
+            # The softmaxes of the backends differ in their last bits.
+            unit = 2.0**9 if each == "units" and name == "ece" else 1.0
+            np.testing.assert_allclose(
+                arrays[each] / unit, state.arrays[each] / unit, rtol=1e-5, atol=2**22
+            )
+
+
+TWO_DEVICES = """
+import keras, numpy as np
+import uncertainty_metrics as um
+import jax
+assert len(jax.devices()) == 2
+rng = np.random.default_rng(0)
+features = rng.normal(size=[96, 4]).astype(np.float32)
+labels = rng.integers(0, 3, 96)
+weights = rng.uniform(.5, 2, 96).astype(np.float32)
+
+def logs():
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3, "softmax")])
+    made = [um.ExpectedCalibrationError(), um.AURC(sketch_bits=6), um.BrierScore()]
+    model.compile("sgd", "sparse_categorical_crossentropy", weighted_metrics=made)
+    data = dict(sample_weight=weights, batch_size=32, verbose=0)
+    history = model.fit(features, labels, epochs=1, **data).history
+    after = model.evaluate(features, labels, return_dict=True, **data)
+    return [history[m.name][0] for m in made] + [after[m.name] for m in made]
+
+one = logs()
+keras.distribution.set_distribution(
+    keras.distribution.DataParallel(devices=keras.distribution.list_devices()))
+two = logs()
+np.testing.assert_allclose(two, one, rtol=2e-6)
+assert min(one) > 0
+"""
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="keras.distribution, of JAX")
+def test_two_devices_give_the_values_of_one():
+    flags = "--xla_force_host_platform_device_count=2"
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {flags}"
+    elsewhere(TWO_DEVICES, "jax", XLA_FLAGS=flags)

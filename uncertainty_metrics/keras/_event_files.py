@@ -1,0 +1,67 @@
+"""Files that TensorBoard reads, written without TensorFlow."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+
+# The version of the format: the first event of a file says it.
+_VERSION = "brain.Event:2"
+
+
+class EventFile:
+    """The file of a run, made in its folder."""
+
+    def __init__(self, folder: str):
+        os.makedirs(folder, exist_ok=True)
+        place = f"{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"
+        self._path = os.path.join(folder, f"events.out.tfevents.{place}.v2")
+        self._write(file_version=_VERSION)
+
+    def _write(self, **event: object) -> None:
+        events = _optional.require("tensorboard.compat.proto.event_pb2")
+        records = _optional.require("tensorboard.summary.writer.record_writer")
+        made = events.Event(wall_time=time.time(), **event)
+        with open(self._path, "ab") as file:
+            records.RecordWriter(file).write(made.SerializeToString())
+
+    def scalars(self, step: int, values: Mapping[str, float]) -> None:
+        """Writes numbers by their tags, as `tf.summary.scalar` does."""
+        plugin = _optional.require("tensorboard.plugins.scalar.metadata")
+        metadata = plugin.create_summary_metadata("", "")
+        self._summary(step, {tag: np.float32(x) for tag, x in values.items()}, metadata)
+
+    def images(self, step: int, images: Mapping[str, np.ndarray]) -> None:
+        """Writes images uint8 [n, height, width, 4], as `tf.summary.image` does."""
+        plugin = _optional.require("tensorboard.plugins.image.metadata")
+        tensors = {}
+        for tag, pixels in images.items():
+            height, width = (str(size).encode() for size in pixels.shape[1:3])
+            pngs = [width, height, *map(_png, pixels)]
+            tensors[tag] = np.array(pngs, dtype=object)
+        metadata = plugin.create_summary_metadata("", "")
+        self._summary(step, tensors, metadata)
+
+    def _summary(
+        self, step: int, tensors: Mapping[str, object], metadata: object
+    ) -> None:
+        summary = _optional.require("tensorboard.compat.proto.summary_pb2").Summary
+        make = _optional.require("tensorboard.util.tensor_util").make_tensor_proto
+        values = [
+            summary.Value(tag=tag, tensor=make(tensor), metadata=metadata)
+            for tag, tensor in tensors.items()
+        ]
+        self._write(step=step, summary=summary(value=values))
+
+
+def _png(pixels: np.ndarray) -> bytes:
+    stream = io.BytesIO()
+    _optional.require("matplotlib.image").imsave(stream, pixels, format="png")
+    return stream.getvalue()

@@ -1,0 +1,178 @@
+"""The variables of a metric, and how a batch is added to them: by each worker, in a
+graph or in one call, on every backend.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics.ops import IS_TENSORFLOW, _sums, xp
+
+
+def raw(variable: Any) -> Any:
+    """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope, and
+    for the other backends.
+    """
+    return variable if isinstance(variable, xp.Variable) else variable.value
+
+
+def add(variable: Any, value: xp.Tensor) -> None:
+    """Adds to a variable, without losing what other workers add meanwhile."""
+    own = raw(variable)
+    if not isinstance(own, xp.Variable):
+        variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(own)) + value))
+    elif not is_plain(own) and not xp.distribute.has_strategy():
+        with own.distribute_strategy.scope():
+            add(variable, value)
+    elif not xp.distribute.in_cross_replica_context():
+        own.assign_add(value)  # Keras 3's own assign_add reads, adds and writes.
+    else:
+
+        def add_once() -> None:
+            replica = xp.distribute.get_replica_context().replica_id_in_sync_group
+            own.assign_add(xp.where(replica == 0, value, xp.zeros_like(value)))
+
+        xp.distribute.get_strategy().run(add_once)
+
+
+def is_plain(variable: Any) -> bool:
+    """Whether a variable is one of TensorFlow's own, on this machine alone."""
+    distributed = isinstance(variable, xp.distribute.DistributedValues)
+    return isinstance(variable, xp.Variable) and not distributed
+
+
+def read(variable: Any) -> xp.Tensor:
+    """Returns the value summed over replicas, inside a replica too."""
+    if not xp.distribute.has_strategy() or xp.distribute.in_cross_replica_context():
+        return _sums.loaded(xp.convert_to_tensor(variable))
+    return xp.distribute.get_replica_context().merge_call(
+        lambda strategy: xp.identity(xp.convert_to_tensor(variable))
+    )
+
+
+class State(NamedTuple):
+    """The variables of a metric."""
+
+    invalid: Any
+    units: Any
+    hi: Any
+    lo: Any
+
+
+def _steps(
+    hi: Any, lo: Any, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
+) -> list[Any]:
+    """Returns what to add to the first two variables of a state, or to all: the sums if
+    they are valid, and a number of invalid batches.
+    """
+    sums = _sums.settled(sums)
+    units = xp.where(valid, sums.units, xp.zeros_like(sums.units))
+    if sums.hi is None or sums.lo is None:
+        return [invalid, units]
+    hi, lo = map(xp.convert_to_tensor, (hi, lo))
+    # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
+    pair = (
+        xp.where(valid, step, xp.constant(-0.0, step.dtype))
+        for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
+    )
+    return [invalid, units, *pair]
+
+
+def _added(
+    state: list[xp.Tensor], sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
+) -> list[xp.Tensor]:
+    """Returns what the variables hold after a batch, where they are none of
+    TensorFlow's.
+    """
+    steps = _steps(*state[2:], sums, valid, invalid)
+    return [
+        held if step is None else _sums.stored(_sums.loaded(held) + step)
+        for held, step in zip(state, steps, strict=False)
+    ]
+
+
+_added_at_once = _added if IS_TENSORFLOW else xp.function(_added)
+
+
+def add_batch(
+    state: State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
+) -> None:
+    """Adds the sums if they are valid, and a number of invalid batches."""
+    held = list(map(raw, state))
+    if IS_TENSORFLOW:
+        steps = _steps(*held[2:], sums, valid, invalid)
+        for variable, value in zip(state, steps, strict=False):
+            if value is not None:
+                add(variable, value)
+    else:
+        added = _added_at_once(held, sums, valid, invalid)
+        for variable, value in zip(state, added, strict=False):
+            variable.assign(value)
+
+
+NOTHING = np.zeros([], np.int64)
+
+# What adds up a batch: called with options and data, returns the sums and whether they
+# are valid.
+BatchSums = Callable[..., tuple[_sums.Sums, xp.Tensor]]
+
+
+def _batch(
+    batch_sums: BatchSums, state: State | None, invalid: xp.Tensor, *data: Any
+) -> tuple[_sums.Sums | None, xp.Tensor]:
+    sums, valid = batch_sums(*data)
+    if state is None:
+        return sums, valid
+    add_batch(state, sums, valid, invalid)
+    return None, valid
+
+
+def graph(
+    batch_sums: BatchSums, options: tuple[Any, ...], shape: tuple[int, ...]
+) -> Callable[..., tuple[_sums.Sums | None, xp.Tensor]]:
+    """Returns an eager update as one call, which costs less than sixty, and which no
+    interrupt leaves half done; without a state it returns the sums instead.
+
+    There is one for each shape of what belongs to an example, so that only the size of
+    the batch varies from call to call.
+    """
+    return _graphs(batch_sums, options)(shape)
+
+
+@functools.lru_cache(maxsize=256)
+def _graphs(batch_sums: BatchSums, options: tuple[Any, ...]) -> Callable[..., Any]:
+    """Returns a function of the shape, which keeps few graphs: one may take 2 MB."""
+
+    @functools.lru_cache(maxsize=8)
+    def graph(shape: tuple[int, ...]) -> Any:
+        del shape
+        return xp.function(
+            functools.partial(_batch, functools.partial(batch_sums, *options)),
+            autograph=False,
+            reduce_retracing=True,
+        )
+
+    return graph
+
+
+def given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
+    return _sums.Sums(*sums), valid
+
+
+def assign(variables: list[Any], values: list[Any] | None) -> None:
+    """Assigns the values, or zeros."""
+    if values is None:
+        values = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
+    for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+
+
+@functools.lru_cache(maxsize=64)
+def assign_graph(shapes: tuple[tuple[int, ...], ...]) -> Callable[..., None]:
+    """Returns `assign` as one call, which no interrupt leaves half done."""
+    del shapes  # One graph for each: none is traced anew.
+    return xp.function(assign, autograph=False)
