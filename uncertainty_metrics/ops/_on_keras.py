@@ -61,6 +61,9 @@ uint16, uint32, uint64 = map(_dtype, ("uint16", "uint32", "uint64"))
 float32, float64 = map(_dtype, ("float32", "float64"))
 
 
+_NARROW = {"int64": int32, "uint64": uint32, "float64": float32}
+
+
 def name(dtype: Any) -> str:
     return keras.backend.standardize_dtype(dtype)
 
@@ -183,6 +186,8 @@ def constant(value: Any, dtype: Any = None) -> Any:
 def cast(x: Any, dtype: Any) -> Any:
     if not is_tensor(x):
         return constant(x, dtype)
+    if _IS_JAX and not jax.config.jax_enable_x64:  # Where it would warn.
+        dtype = _NARROW.get(name(dtype), dtype)
     return x if x.dtype == dtype else ops.cast(x, name(dtype))
 
 
