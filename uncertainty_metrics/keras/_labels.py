@@ -11,6 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, to_numpy, xp
+from uncertainty_metrics.ops._once import once
 
 # The options that say what `y_pred` holds.
 _OTHER = {

@@ -83,7 +83,10 @@ def _steps(
 
 
 def _added(
-    state: list[xp.Tensor], sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
+    state: list[xp.Tensor],
+    sums: _sums.Sums,
+    valid: xp.Tensor,
+    invalid: xp.Tensor | None,
 ) -> list[xp.Tensor]:
     """Returns what the variables hold after a batch, where they are none of
     TensorFlow's.

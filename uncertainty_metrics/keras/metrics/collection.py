@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _family, _members
+from uncertainty_metrics.keras import _base, _family, _members, _variables
 from uncertainty_metrics.numpy._state import MetricState
 from uncertainty_metrics.ops import _inputs, _once, _sums, wide, xp
 
@@ -83,7 +83,7 @@ def _batch(
 
 def _add_all(states: Any, sums: list[_sums.Sums], valid: xp.Tensor) -> None:
     for state, each in zip(states, sums, strict=True):
-        _base._add_batch(_base._State(*state), _sums.Sums(*each), valid, None)
+        _variables.add_batch(_variables.State(*state), _sums.Sums(*each), valid, None)
 
 
 @functools.lru_cache(maxsize=64)
@@ -255,7 +255,7 @@ class MetricCollection(_base.SumsMetric):
                     shapes = tuple(tuple(state.hi.shape) for state in states)
                     _add_graph(shapes)(states, sums, valid)
             if not eager or not valid:
-                _base.add(self._invalid, xp.cast(~valid, xp.int64))
+                _variables.add(self._invalid, xp.cast(~valid, xp.int64))
 
     def _plain_states(self, readings: list[_members.Reading]) -> list[Any] | None:
         """Returns the variables where an eager call may add to them by itself."""
