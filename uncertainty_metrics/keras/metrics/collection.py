@@ -60,7 +60,7 @@ def _mapped(function: Any, data: Any) -> Any:
 
 
 # What one reading adds up: `batch_sums`, its options, and where its data are in a list.
-_Part = tuple[_base.BatchSums, tuple[Any, ...], Any]
+_Part = tuple[_variables.BatchSums, tuple[Any, ...], Any]
 
 
 def _batch(
