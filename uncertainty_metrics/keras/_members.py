@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from uncertainty_metrics import _checks
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.keras._base import BatchSums, SumsMetric
+    from uncertainty_metrics.keras._base import SumsMetric
+    from uncertainty_metrics.keras._variables import BatchSums
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

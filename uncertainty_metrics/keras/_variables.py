@@ -91,7 +91,7 @@ def _added(
     """Returns what the variables hold after a batch, where they are none of
     TensorFlow's.
     """
-    steps = _steps(*state[2:], sums, valid, invalid)
+    steps = _steps(state[2], state[3], sums, valid, invalid)
     return [
         held if step is None else _sums.stored(_sums.loaded(held) + step)
         for held, step in zip(state, steps, strict=False)
@@ -107,7 +107,7 @@ def add_batch(
     """Adds the sums if they are valid, and a number of invalid batches."""
     held = list(map(raw, state))
     if IS_TENSORFLOW:
-        steps = _steps(*held[2:], sums, valid, invalid)
+        steps = _steps(held[2], held[3], sums, valid, invalid)
         for variable, value in zip(state, steps, strict=False):
             if value is not None:
                 add(variable, value)
