@@ -135,7 +135,6 @@ def test_callbacks_in_mode_auto_and_bad_batches(rng, tmp_path):
             model.evaluate(features, labels, verbose=0)
 
 
-@pytest.mark.skipif(BACKEND == "jax", reason="masks of traced predictions: not read")
 def test_masks_of_a_model(rng):
     inputs = keras.Input([5], dtype="int32")
     hidden = keras.layers.Embedding(7, 3, mask_zero=True)(inputs)

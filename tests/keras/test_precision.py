@@ -1,5 +1,6 @@
 """What streaming costs in precision: sketches against exact values, counts, drift."""
 
+import dataclasses
 import fractions
 import math
 
@@ -94,6 +95,114 @@ def test_resolution_is_an_option(rng):
     )
     assert many < few
     assert many < 1e-3 * exact
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ranks_of_more_cells_load_into_the_default(weighted, rng):
+    labels, probabilities = network(rng, 500, 10, 1.0, 1.5)
+    weights = rng.uniform(size=500) if weighted else None
+    confidences = probabilities.max(axis=1)
+    hits = np.argmax(probabilities, axis=1) == labels
+    for of, data in (
+        (um.AURC, (labels, probabilities, weights)),
+        (um.AUROC, (hits, confidences, weights)),
+    ):
+        old, new = of(sketch_bits=8), of()
+        for metric in (old, new):
+            metric.update_state(*data)
+        saved = dataclasses.replace(old.get_state(), config=new.get_state().config)
+        loaded = saved.to_metric()
+        np.testing.assert_allclose(loaded.result(), new.result(), rtol=1e-5)
+        loaded.merge_state([saved, new])
+        thrice = of()
+        thrice.merge_state([new] * 3)
+        np.testing.assert_allclose(loaded.result(), thrice.result(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["AdaptiveCalibrationError", "DebiasedAdaptive"])
+def test_states_of_more_cells_load_into_the_default(name, weighted, rng):
+    # The defaults of version 1.0, for ten groups and for one.
+    of, bits, options = um.AdaptiveCalibrationError, 8, {"num_classes": 10}
+    if name == "DebiasedAdaptive":
+        of, bits, options = um.DebiasedCalibrationError, 10, {}
+    labels, probabilities = network(rng, 500, 10, 20.0, 1.5)
+    weights = rng.uniform(size=500) if weighted else None
+    old, new = of(sketch_bits=bits, **options), of(**options)
+    for metric in (old, new):
+        metric.update_state(labels, probabilities, weights)
+    saved = old.get_state()
+    saved = dataclasses.replace(saved, config=new.get_state().config)
+    loaded = saved.to_metric()
+    assert loaded.get_state().arrays["hi"].shape == new.get_state().arrays["hi"].shape
+    np.testing.assert_allclose(loaded.result(), new.result(), rtol=1e-5)
+    loaded.merge_state([saved, new])
+    for part, expected in zip(
+        (loaded.counts, loaded.prob_sums, loaded.correct_sums),
+        (new.counts, new.prob_sums, new.correct_sums),
+        strict=True,
+    ):
+        np.testing.assert_allclose(part, 3 * np.asarray(expected), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_cells_of_ranks_lie_inside_of_the_present_ones(real, rng):
+    scores = rng.normal(size=9000) * 10.0 ** rng.integers(-44, 38, 9000)
+    if not real:
+        small = 10 ** rng.uniform(-46, 0, 4000)
+        scores = np.concatenate([[0, 0.5, 1], small, 1 - small])
+    scores = tf.constant(scores.astype(np.float32))
+    index = _sketch.real_index if real else _sketch.index
+    cell = _sketch.coarser(8, 5, real=real)
+    np.testing.assert_array_equal(cell[index(scores, 8)], index(scores, 5))
+    number = (_sketch.num_real_cells if real else _sketch.num_cells)(5)
+    np.testing.assert_array_equal(np.unique(cell), range(number))
+
+
+@pytest.mark.parametrize(
+    ("groups", "bits"), [(1, 10), (3, 10), (10, 8), (100, 5), (1000, 4)]
+)
+def test_cells_of_version_1_lie_inside_of_the_present_ones(groups, bits, rng):
+    assert _sketch.old_default_bits(groups) == bits
+    small = 10 ** rng.uniform(-46, 0, 4000)
+    marks = [0, 0.5, 1, 1 - 2**-24, 2**-30, 2**-126, 1e-45]
+    scores = np.concatenate([marks, small, 1 - small, rng.uniform(size=4000)])
+    scores = tf.constant(scores.astype(np.float32))
+    present = _sketch.default_bits(groups)
+    cell = _sketch.coarser(bits, *present)
+    np.testing.assert_array_equal(
+        cell[_sketch.index(scores, bits)], _sketch.index(scores, *present)
+    )
+    number = _sketch.num_cells(*present)
+    np.testing.assert_array_equal(np.unique(cell), range(number))
+    assert len(_sketch.upper_edges(*present)) == number
+
+
+@pytest.mark.parametrize("groups", [1, 3, 10])
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
+    bins, bits = 7, 3
+    cells = _sketch.num_cells(bits)
+    counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])
+    counts[0, :] = 0
+    counts[0, rng.integers(cells)] = groups > 1  # One example, or none.
+    rest = rng.integers(0, 2**22, counts.shape) * counts
+    rows = [counts, 300 * counts, rest, rng.binomial(counts, 0.5)]
+    units = np.stack(rows).reshape(4, -1)
+    function = tf.function(_sketch._bins_of_blocks, jit_compile=jit_compile)
+    starts, sums = function(tf.constant(units), groups, bins, cells)
+    for group in range(groups):
+        total = max(int(counts[group].sum()), 1)
+        below = np.cumsum(counts[group]) - counts[group]
+        of = np.minimum(bins * (2 * below + counts[group]) // (2 * total), bins - 1)
+        first = [np.count_nonzero(of < number) for number in range(bins)]
+        np.testing.assert_array_equal(starts[group], first)
+        here = np.asarray(sums).reshape(4, groups, bins)[:, group]
+        for number in range(bins):
+            held = units.reshape(4, groups, cells)[:, group, of == number].sum(axis=1)
+            whole, rest = divmod(int(held[2]), 2**22)
+            expected = [held[0], held[1] + whole, rest, held[3]]
+            np.testing.assert_array_equal(here[:, number], expected)
 
 
 @pytest.mark.parametrize("bits", [0, 4, 8, 10])

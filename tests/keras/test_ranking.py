@@ -137,7 +137,7 @@ def test_selective_metrics_are_within_their_bounds(kind, rng):
     predictions = np.repeat(rest[:, None], classes, axis=1).astype(np.float32)
     predictions[:, 0] = confidences
     weights = rng.choice([0.0, 1.0, 1.0, 2.0], n).astype(np.float32)
-    cells = _sketch.index(predictions.max(axis=1), 8).numpy()
+    cells = _sketch.index(predictions.max(axis=1), 6).numpy()
     s = largest_share(cells, weights)
     risk, coverage, fraction = rng.uniform(0.05, 0.6, 3)
     bounds = {
@@ -190,7 +190,7 @@ def test_detection_metrics_are_within_their_bounds(kind, rng):
     n = 400
     scores = confidences_of(kind, rng, n)[0].astype(np.float32)
     weights = rng.choice([0.0, 1.0, 1.0, 2.0], n).astype(np.float32)
-    cells = _sketch.real_index(scores, 8).numpy()
+    cells = _sketch.real_index(scores, 7).numpy()
     tpr = rng.uniform(0.05, 1)
     for positive in outcomes_of(scores, rng).values():
         labels = positive.astype(int)

@@ -349,6 +349,7 @@ class SumsMetric(keras.metrics.Metric):
           ValueError: the metric, its options or its classes differ.
         """
         with self._alone(), wide():
+            state = self._renewed(state)
             self._build_for(state)
             found = {
                 name: variable
@@ -383,9 +384,8 @@ class SumsMetric(keras.metrics.Metric):
                     "Only states of the same metric and options add. Received: "
                     f"{metric!r}"
                 )
-            total = total + (
-                metric.get_state() if isinstance(metric, SumsMetric) else metric
-            )
+            state = metric.get_state() if isinstance(metric, SumsMetric) else metric
+            total = total + self._renewed(state)
         with self._alone(), wide():
             self._build_for(total)
             invalid, *sums = map(xp.constant, total.arrays.values())
@@ -393,6 +393,10 @@ class SumsMetric(keras.metrics.Metric):
                 self._add_sums(_sums.Sums(*sums), xp.constant(True), invalid)
             else:
                 _variables.add(self._invalid, invalid)
+
+    def _renewed(self, state: MetricState) -> MetricState:
+        """Returns a state of an earlier version as this one keeps it."""
+        return state
 
     def _build_for(self, state: MetricState) -> None:
         """Makes the sums that the state has; raises ValueError unless it fits."""

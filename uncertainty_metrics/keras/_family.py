@@ -71,6 +71,25 @@ def share_variables(metric: Any, **variables: Any) -> None:
             setattr(metric, name, variable)
 
 
+def mask_of(tensor: Any) -> Any:
+    """Returns the mask that Keras keeps with a tensor, or None."""
+    if IS_TENSORFLOW:
+        return getattr(tensor, "_keras_mask", None)
+    from keras.src import backend  # Tensors of JAX have no attributes of others.
+
+    return backend.get_keras_mask(tensor)
+
+
+def keep_mask(tensor: Any, mask: Any) -> None:
+    """Lets Keras find a mask of a tensor."""
+    if IS_TENSORFLOW:
+        tensor._keras_mask = mask
+    else:
+        from keras.src import backend
+
+        backend.set_keras_mask(tensor, mask)
+
+
 class _PartsName(str):
     """The name of a metric whose result is a dict, equal to keys of it too."""
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics.keras import _family
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, to_numpy, xp
 from uncertainty_metrics.ops._once import once
@@ -119,7 +120,7 @@ def class_rows(
     y_true: Any, y_pred: Any, sample_weight: Any, sparse_labels: bool | None
 ) -> ClassRows:
     """Reads the arguments of `update_state`; raises ValueError for wrong shapes."""
-    mask = getattr(y_pred, "_keras_mask", None)
+    mask = _family.mask_of(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     y_pred = _inputs.as_tensor("y_pred", y_pred)
     labels, one_hot = sparse(y_true, y_pred, sparse_labels)
@@ -149,7 +150,7 @@ def examples(
     )
 
 
-def host(*tensors: xp.Tensor | None) -> list[np.ndarray | None]:
+def host(*tensors: xp.Tensor | None) -> list[Any]:
     """Returns the values, which may be on an accelerator."""
     return [None if tensor is None else to_numpy(tensor) for tensor in tensors]
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _scorers
+from uncertainty_metrics.keras import _base, _family, _scorers
 from uncertainty_metrics.ops import _inputs, xp
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ScoringLoss(_base.Loss):
         scores = xp.where(kept, scores, xp.zeros_like(scores))
         scores = xp.reshape(scores, xp.shape(labels))
         # Keras leaves them out of the mean.
-        scores._keras_mask = xp.reshape(kept, xp.shape(labels))
+        _family.keep_mask(scores, xp.reshape(kept, xp.shape(labels)))
         return scores
 
     def get_config(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class NormalLoss(ScoringLoss):
             return super().__call__(y_true, y_pred, sample_weight)
         # Keras would make a tensor of the distribution: a sample.
         parameters = xp.stack(normal, axis=-1)
-        parameters._keras_mask = getattr(y_pred, "_keras_mask", None)
+        _family.keep_mask(parameters, _family.mask_of(y_pred))
         # This loss, with what Keras may have set on it: `fit` of tf_keras does.
         of_scales = object.__new__(type(self))
         scorer = dataclasses.replace(self._scorer, scale_transform="identity")

@@ -20,10 +20,17 @@ def raw(variable: Any) -> Any:
     return variable if isinstance(variable, xp.Variable) else variable.value
 
 
-def add(variable: Any, value: xp.Tensor) -> None:
-    """Adds to a variable, without losing what other workers add meanwhile."""
+def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
+    """Adds to a variable, or to some places of it, without losing what other workers
+    add meanwhile.
+    """
     own = raw(variable)
-    if not isinstance(own, xp.Variable):
+    if isinstance(value, _sums.Scattered):
+        if is_plain(own) and not xp.distribute.has_strategy():
+            own.scatter_nd_add(*value)
+        else:
+            add(variable, _sums.dense(value, variable.shape))
+    elif not isinstance(own, xp.Variable):
         variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(own)) + value))
     elif not is_plain(own) and not xp.distribute.has_strategy():
         with own.distribute_strategy.scope():
@@ -70,7 +77,13 @@ def _steps(
     they are valid, and a number of invalid batches.
     """
     sums = _sums.settled(sums)
-    units = xp.where(valid, sums.units, xp.zeros_like(sums.units))
+    units = sums.units
+    values = units.values if isinstance(units, _sums.Scattered) else units
+    values = xp.where(valid, values, xp.zeros_like(values))
+    if isinstance(units, _sums.Scattered):
+        units = units._replace(values=values)
+    else:
+        units = values
     if sums.hi is None or sums.lo is None:
         return [invalid, units]
     hi, lo = map(xp.convert_to_tensor, (hi, lo))

@@ -63,7 +63,9 @@ def _statistics(metric: GeneralCalibrationError) -> BinStatistics | None:
     statistics = metric.bin_statistics
     if statistics is None:
         return None
-    arrays = {part: to_numpy(getattr(statistics, part)) for part in _PARTS}
+    arrays: dict[str, Any] = {
+        part: to_numpy(getattr(statistics, part)) for part in _PARTS
+    }
     return dataclasses.replace(statistics, **arrays)
 
 

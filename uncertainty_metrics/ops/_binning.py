@@ -142,6 +142,7 @@ def cell_sums(
     num_groups: int,
     spec: CalibrationSpec,
     dtype: xp.DType,
+    sparse: bool = False,
 ) -> _sums.Sums:
     """Adds up the scores of a batch, `index` being the cell of each in its group."""
     cell = index if scored.groups is None else scored.groups * num_cells + index
@@ -159,6 +160,7 @@ def cell_sums(
         hit_cell,
         None if hit_weights is None else xp.cast(hit_weights, dtype),
         num_groups * num_cells,
+        sparse,
     )
 
 

@@ -64,7 +64,7 @@ def sample_scores(
     right = xp.math.is_finite(labels) & xp.reduce_all(
         xp.math.is_finite(samples), axis=-1
     )
-    error = xp.reduce_mean(xp.abs(samples - xp.expand_dims(labels, -1)), axis=-1)
+    error = xp.reduce_mean(xp.abs(samples - labels[..., None]), axis=-1)
     if estimator == "roll":
         neighbours = xp.abs(samples - xp.roll(samples, 1, axis=-1))
         return error - xp.reduce_mean(neighbours, axis=-1) / 2, right

@@ -289,10 +289,6 @@ def squeeze(x: Any, axis: Any) -> Any:
     return reshape(x, [n for i, n in enumerate(x.shape) if i not in kept])
 
 
-def expand_dims(x: Any, axis: int) -> Any:
-    return ops.expand_dims(x, axis)
-
-
 def transpose(x: Any, perm: Any = None) -> Any:
     return ops.transpose(x, perm)
 
@@ -374,10 +370,6 @@ def while_loop(
 
 def stop_gradient(x: Any) -> Any:
     return ops.stop_gradient(x)
-
-
-def identity(x: Any) -> Any:
-    return x
 
 
 # Arithmetic.
@@ -478,10 +470,6 @@ def reduce_any(x: Any, axis: Any = None) -> Any:
 
 def reduce_logsumexp(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
     return ops.logsumexp(x, axis=axis, keepdims=keepdims)
-
-
-def searchsorted(ordered: Any, values: Any, side: str = "left") -> Any:
-    return ops.searchsorted(ordered, values, side)
 
 
 def _segments(reduce: Callable[..., Any]) -> Callable[..., Any]:

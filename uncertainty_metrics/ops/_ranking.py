@@ -76,28 +76,32 @@ def _from_integers(
     Masses that are less than the number of examples of positive weight are scaled to
     it. With `worst_first` they ascend, and so do the groups.
     """
-    # Integers have one sum in any order, and neither drift nor cancel.
+    # Integers have one sum in any order, and neither drift nor cancel. Each part is
+    # made by itself, so that graphs leave out what a metric does not read.
     mass, hits = xp.unstack(masses)
-    masses = xp.stack([hits, mass - hits])
-    before = xp.cumsum(masses, axis=1, exclusive=True, reverse=worst_first)
-    totals = xp.reduce_sum(masses, axis=1)
-    total = xp.cast(xp.reduce_sum(totals), unit.dtype) * unit
+    rows = hits, mass - hits
+    before = [xp.cumsum(row, exclusive=True, reverse=worst_first) for row in rows]
+    totals = [xp.reduce_sum(row) for row in rows]
+    total = xp.cast(totals[0] + totals[1], unit.dtype) * unit
     unit = unit * xp.maximum(_ratio(xp.cast(examples, unit.dtype), total), 1)
     return Ranking(
-        *(
-            part
-            for values in (masses, before, totals)
-            for part in xp.unstack(xp.cast(values, unit.dtype) * unit)
-        )
+        *(xp.cast(part, unit.dtype) * unit for part in (*rows, *before, *totals))
     )
 
 
-def from_sums(sums: _sums.Sums, examples: xp.Tensor, dtype: xp.DType) -> Ranking:
+def from_sums(
+    sums: _sums.Sums, cells: slice, examples: xp.Tensor, dtype: xp.DType
+) -> Ranking:
     """Returns the ranking of cells [2, G], the worst first: weight and that of hits."""
+
+    def weighted() -> tuple[xp.Tensor, xp.Tensor]:
+        return _sums.integers(_sums.totals(_sums.of_cells(sums, cells), dtype), 1)
+
+    # Most metrics never see a weight.
     units, unit = xp.cond(
         xp.reduce_any(sums.hi != 0),
-        lambda: _sums.integers(_sums.totals(sums, dtype), 1),
-        lambda: (sums.units, xp.ones([], dtype)),  # Most metrics never see a weight.
+        weighted,
+        lambda: (sums.units[:, cells], xp.ones([], dtype)),
     )
     return _from_integers(units, unit, examples, worst_first=True)
 
@@ -268,7 +272,7 @@ def _harmonic(before: xp.Tensor, mass: xp.Tensor) -> xp.Tensor:
     """Returns `1 / (before + 1) + ... + 1 / (before + mass)`, for real numbers: the
     difference of two digammas, without its cancellation.
     """
-    terms = 16 if before.dtype == xp.float64 else 6  # Then the series is exact enough.
+    terms = 16 if before.dtype == xp.float64 else 3  # Then the series is exact enough.
     total = xp.zeros_like(before)
     for i in range(1, terms + 1):
         total = total + (mass / ((before + i) * (before + mass + i)))

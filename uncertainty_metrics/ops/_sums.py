@@ -59,9 +59,36 @@ class Sums(NamedTuple):
       lo: float [3, cells], what the rounding of `hi` lost.
     """
 
-    units: xp.Tensor | None
+    units: Any  # None, or of a batch perhaps `Scattered`.
     hi: xp.Tensor | None
     lo: xp.Tensor | None
+
+
+class Scattered(NamedTuple):
+    """Units that are 0 in most cells; those of equal places add.
+
+    Attributes:
+      places: int32 [n, 2], row and cell.
+      values: int64 [n].
+    """
+
+    places: xp.Tensor
+    values: xp.Tensor
+
+
+def scattered(*columns: tuple[xp.Tensor, xp.Tensor]) -> Scattered:
+    """Returns the units of cells and values of each row; cells of -1 are dropped."""
+    places, values = [], []
+    for row, (cell, value) in enumerate(columns):
+        held = xp.maximum(cell, 0)
+        places.append(xp.stack([xp.fill(xp.shape(held), row), held], axis=1))
+        values.append(xp.where(cell < 0, xp.zeros_like(value), value))
+    return Scattered(xp.concat(places, axis=0), xp.concat(values, axis=0))
+
+
+def dense(units: Scattered, shape: tuple[int, ...]) -> xp.Tensor:
+    """Returns the same as int64 [rows, cells]."""
+    return xp.scatter_nd(units.places, units.values, shape)
 
 
 def two_sum(a: xp.Tensor, b: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
@@ -212,6 +239,13 @@ def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     return whole, units - xp.bitwise.left_shift(whole, shift)
 
 
+def carried(units: xp.Tensor) -> xp.Tensor:
+    """Returns units of scores whose rest is less than one of the others."""
+    count, whole, rest, hits = xp.unstack(units)
+    more, rest = _limbs(rest)
+    return xp.stack([count, whole + more, rest, hits])
+
+
 def settled(sums: Sums) -> Sums:
     """Moves whole numbers from the pair to the units, where they add exactly.
 
@@ -239,8 +273,13 @@ def settled(sums: Sums) -> Sums:
     return Sums(units, hi, lo)
 
 
-def append_cell(cells: xp.Tensor | None, *column: xp.Tensor) -> xp.Tensor:
+def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:
     """Returns [rows, cells] with one more cell, of a scalar for each row."""
+    if isinstance(cells, Scattered):
+        last = scattered(*((xp.constant([num_cells]), row[None]) for row in column))
+        return Scattered(
+            *(xp.concat(pair, axis=0) for pair in zip(cells, last, strict=True))
+        )
     return xp.concat([cells, xp.stack(column)[:, None]], axis=1)
 
 
@@ -251,6 +290,7 @@ def cell_sums(
     hit_cell: xp.Tensor,
     hit_weights: xp.Tensor | None,
     num_cells: int | xp.Tensor,
+    sparse: bool = False,
 ) -> Sums:
     """Adds up a batch.
 
@@ -261,6 +301,7 @@ def cell_sums(
       hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
       hit_weights: weights [h] of those, None where `weights` is None.
       num_cells: number of cells.
+      sparse: whether units of float32 are `Scattered`.
     """
 
     def add(values, segment):
@@ -280,6 +321,11 @@ def cell_sums(
         return Sums(None, hi, xp.zeros_like(hi))
     if weights is None or hit_weights is None:  # Neither is given.
         units = xp.cast(xp.round(scores * 2.0**SCORE_BITS), xp.int64)
+        if sparse:
+            counts, hits = (xp.ones(xp.shape(of), xp.int64) for of in (cell, hit_cell))
+            whole, rest = _limbs(units)
+            columns = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
+            return Sums(scattered(*columns), None, None)
         whole, rest = _limbs(add(units, cell))
         counts, hits = (
             xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
@@ -293,7 +339,11 @@ def cell_sums(
 
 
 def outcome_sums(
-    cell: xp.Tensor, outcomes: xp.Tensor, weights: xp.Tensor | None, num_cells: int
+    cell: xp.Tensor,
+    outcomes: xp.Tensor,
+    weights: xp.Tensor | None,
+    num_cells: int,
+    sparse: bool = False,
 ) -> Sums:
     """Adds up a batch without its scores.
 
@@ -302,7 +352,13 @@ def outcome_sums(
       outcomes: boolean [n].
       weights: float32 [n], or None for ones.
       num_cells: number of cells.
+      sparse: whether units are `Scattered`.
     """
+    if weights is None and sparse:
+        ones = xp.ones(xp.shape(cell), xp.int64)
+        return Sums(
+            scattered((cell, ones), (cell, xp.cast(outcomes, xp.int64))), None, None
+        )
     if weights is None:
         ones = xp.ones(xp.shape(cell), xp.int32)
         rows = [ones, xp.cast(outcomes, xp.int32)]
@@ -332,13 +388,9 @@ def regroup(sums: Sums, of: xp.Tensor, num_cells: int) -> Sums:
 
     # Most metrics never see a weight.
     hi, lo = xp.cond(xp.reduce_any(sums.hi != 0), weighted, unweighted)
-    count, whole, rest, hits = xp.unstack(sums.units)
     # The rest of many batches in many cells could overflow.
-    carried, rest = _limbs(rest)
-    units = [
-        xp.math.unsorted_segment_sum(row, of, num_cells)
-        for row in (count, whole + carried, rest, hits)
-    ]
+    rows = xp.unstack(carried(sums.units))
+    units = [xp.math.unsorted_segment_sum(row, of, num_cells) for row in rows]
     return Sums(xp.stack(units), hi, lo)
 
 

@@ -14,7 +14,15 @@ from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _binning, _inputs, _sketch, _sums, xp
+from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _binning,
+    _inputs,
+    _sketch,
+    _sums,
+    xp,
+)
 from uncertainty_metrics.ops._binning import BinStatistics
 
 if TYPE_CHECKING:
@@ -30,7 +38,7 @@ COMMON = (
 
 
 def _with_totals(
-    sums: _sums.Sums, weights: xp.Tensor | None, n: xp.Tensor
+    sums: _sums.Sums, num_cells: int, weights: xp.Tensor | None, n: xp.Tensor
 ) -> _sums.Sums:
     """Appends a cell: the examples of positive weight as its counts, and their weight
     as its outcomes.
@@ -39,21 +47,21 @@ def _with_totals(
         n = xp.cast(n, xp.int64)
         nothing = xp.zeros_like(n)
         return sums._replace(
-            units=_sums.append_cell(sums.units, n, nothing, nothing, n)
+            units=_sums.append_cell(sums.units, num_cells, n, nothing, nothing, n)
         )
     weights = xp.cast(weights, xp.float32)
     live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
     hi, lo = (part[0] for part in _sums.total_pair(weights[:, None]))
     nothing = xp.zeros_like(hi)
     return sums._replace(
-        hi=_sums.append_cell(sums.hi, live, nothing, hi),
-        lo=_sums.append_cell(sums.lo, nothing, nothing, lo),
+        hi=_sums.append_cell(sums.hi, num_cells, live, nothing, hi),
+        lo=_sums.append_cell(sums.lo, num_cells, nothing, nothing, lo),
     )
 
 
 def _batch_sums(
     spec: CalibrationSpec,
-    sketch_bits: int | None,
+    sketch_bits: tuple[int, ...] | None,
     totals: bool,
     predictions: str,
     ignore_index: int | None,
@@ -67,11 +75,15 @@ def _batch_sums(
         cells = spec.num_bins
         index = _binning.even_index(scored.scores, cells)
     else:
-        cells = _sketch.num_cells(sketch_bits)
-        index = _sketch.index(scored.scores, sketch_bits)
-    sums = _binning.cell_sums(scored, index, cells, num_groups, spec, xp.float32)
+        cells = _sketch.num_cells(*sketch_bits)
+        index = _sketch.index(scored.scores, *sketch_bits)
+    sparse = IS_TENSORFLOW and sketch_bits is not None
+    sums = _binning.cell_sums(
+        scored, index, cells, num_groups, spec, xp.float32, sparse
+    )
     if totals:
-        sums = _with_totals(sums, examples.weights, xp.size(examples.labels))
+        n = xp.size(examples.labels)
+        sums = _with_totals(sums, num_groups * cells, examples.weights, n)
     return sums, scored.valid
 
 
@@ -100,22 +112,34 @@ class CalibrationMetric(ClassMetric):
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group, whatever the number.
 
-    def _bits(self, num_groups: int) -> int | None:
+    def _bits(self, num_groups: int) -> tuple[int, ...] | None:
         """Returns the resolution of the sketch, None where bins are even."""
         if self.spec.binning_scheme == "even":
             return None
         if self.sketch_bits is not None:
-            return self.sketch_bits
+            return (self.sketch_bits,)
         return _sketch.default_bits(num_groups)
 
     def _build(self, num_classes: int) -> None:
         """Makes the state, for a number of classes where it depends on that."""
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
-        cells = self.spec.num_bins if bits is None else _sketch.num_cells(bits)
+        cells = self.spec.num_bins if bits is None else _sketch.num_cells(*bits)
         self._build_sums((3, self._num_groups * cells + self._totals), scores=True)
         if self._num_groups > 1:
             self._classes = num_classes
+
+    def _renewed(self, state: MetricState) -> MetricState:
+        """Returns a state of version 1.0, whose sketch had more cells, in those of
+        now.
+        """
+        groups = self.spec.num_groups(state.classes or 2)
+        if self._bits(groups) is None or self.sketch_bits is not None:
+            return state
+        old = _sketch.old_default_bits(groups)
+        of = _sketch.coarser(old, *_sketch.default_bits(groups))
+        arrays = _sketch.regrouped(state.arrays, of, groups)
+        return dataclasses.replace(state, arrays=arrays)
 
     def _before(self, classes: int) -> tuple[Any, ...]:
         bits = self._bits(self.spec.num_groups(classes))

@@ -7,25 +7,36 @@ cell as equal: the exact metric of slightly rounded scores.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.keras import _base, _declared, _labels
+from uncertainty_metrics.keras import _base, _declared, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.ops import _inputs, _ranking, _sketch, _sums, xp
+from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.ops import (
+    IS_TENSORFLOW,
+    _inputs,
+    _ranking,
+    _sketch,
+    _sums,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
-_DEFAULT_BITS = 8
+# Of [0, 1], and of the real line; both were 8 in version 1.0.
+_DEFAULT_BITS = (6, 7)
+_OLD_BITS = 8
 declared = functools.partial(
     _declared.declared,
     sketch_bits=_declared.SHARED["sketch_bits"]._replace(
-        prose="log2 of the cells per octave, 8 by default."
+        prose="log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere."
     ),
 )
 
@@ -50,16 +61,16 @@ def cell_sums(
     cells = (_sketch.real_index if real else _sketch.index)(batch.scores, bits)
     num_cells = _num_cells(bits, real)
     if batch.weights is None:
-        units = _sums.outcome_sums(cells, batch.hits, None, num_cells).units
+        sums = _sums.outcome_sums(cells, batch.hits, None, num_cells, IS_TENSORFLOW)
         n = xp.size(cells, xp.int64)
-        units = _sums.append_cell(units, n, xp.zeros_like(n))
+        units = _sums.append_cell(sums.units, num_cells, n, xp.zeros_like(n))
         return _sums.Sums(units, None, None), batch.valid
     weights = xp.cast(batch.weights, xp.float32)
     sums = _sums.outcome_sums(cells, batch.hits, weights, num_cells)
     live = xp.cast(xp.math.count_nonzero(weights), xp.float32)
     nothing = xp.zeros_like(live)
-    hi = _sums.append_cell(sums.hi, live, nothing)
-    lo = _sums.append_cell(sums.lo, nothing, nothing)
+    hi = _sums.append_cell(sums.hi, num_cells, live, nothing)
+    lo = _sums.append_cell(sums.lo, num_cells, nothing, nothing)
     return _sums.Sums(None, hi, lo), batch.valid
 
 
@@ -76,7 +87,7 @@ class RankingMetric(_declared.Metric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
-        self._bits = _DEFAULT_BITS if bits is None else bits
+        self._bits = _DEFAULT_BITS[self._is_real] if bits is None else bits
         self._build_sums((2, _num_cells(self._bits, self._is_real) + 1))
 
     @property
@@ -84,13 +95,23 @@ class RankingMetric(_declared.Metric):
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
 
+    def _renewed(self, state: MetricState) -> MetricState:
+        """Returns a state of version 1.0, whose sketch had more cells, in those of
+        now.
+        """
+        if self.sketch_bits is not None:
+            return state
+        of = _sketch.coarser(_OLD_BITS, self._bits, real=self._is_real)
+        arrays = _sketch.regrouped(state.arrays, of, 1)
+        return dataclasses.replace(state, arrays=arrays)
+
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
         """Returns the ranking of the cells, and whether it can be trusted."""
         sums, valid = self._read_sums()
         dtype = self._result_dtype
-        examples = _sums.totals(sums, dtype)[0, -1]
-        cells = _sums.of_cells(sums, slice(-1))
-        return _ranking.from_sums(cells, examples, dtype), valid
+        last = _sums.of_cells(sums, slice(-1, None))
+        examples = _sums.totals(last, dtype)[0, 0]
+        return _ranking.from_sums(sums, slice(-1), examples, dtype), valid
 
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 where there is none yet."""
@@ -162,7 +183,7 @@ class DetectionMetric(RankingMetric):
             P(positive) will do.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        mask = getattr(y_pred, "_keras_mask", None)
+        mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         with _labels.keras_names("scores"):
@@ -171,11 +192,12 @@ class DetectionMetric(RankingMetric):
         labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
-            given = _labels.host(labels, scores, weights)
+            y, x, w = _labels.host(labels, scores, weights)
             with _labels.keras_names("scores"):
                 np_detection.auroc(
-                    *given[:2],
-                    sample_weight=given[2],
+                    y,
+                    x,
+                    sample_weight=w,
                     ignore_index=self.ignore_index,
                 )
 

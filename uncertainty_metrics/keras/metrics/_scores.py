@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uncertainty_metrics.keras import _base, _labels, _scorers
+from uncertainty_metrics.keras import _base, _family, _labels, _scorers
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.ops import _classifier_scores, _inputs, _sums, xp
@@ -101,7 +101,7 @@ class ScoreMetric(_base.SumsMetric):
         y_pred: TensorLike,
         sample_weight: TensorLike | None,
     ) -> None:
-        mask = getattr(y_pred, "_keras_mask", None)
+        mask = _family.mask_of(y_pred)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)

@@ -22,14 +22,14 @@ class AUROC(DetectionMetric):
     fixed size: counts in 2^`sketch_bits` cells for each doubling of the size of the
     score, from 2^-30 to 2^20; and in [0, 1] for each halving of it and of what it lacks
     to 1. Scores in a cell count as equal. That moves the value by about 1e-5 on usual
-    data, softmax outputs in [0.995, 1] included, and never by more than `error_bound`,
-    at most half the largest share of the positive examples, or of the negative ones,
-    that a cell holds.
+    data (of tens of thousands of examples), softmax outputs in [0.995, 1] included, and
+    never by more than `error_bound`, at most half the largest share of the positive
+    examples, or of the negative ones, that a cell holds.
     Scores that differ by less than 2^-`sketch_bits` of their size want more bits, or
     less of an offset.
 
     Args:
-      sketch_bits: log2 of the cells per octave, 8 by default. Memory is 32 bytes for
+      sketch_bits: log2 of the cells per octave, 7 by default. Memory is 32 bytes for
         each of the 1728 + 122 * 2^sketch_bits cells.
 
     Attributes:

@@ -27,15 +27,16 @@ class AURC(SelectiveMetric):
 
       s / 4 (1 + log(4 / s))
 
-    and by less than 1e-4 on usual data, saturated softmax outputs in [0.995, 1]
-    included; not at all where each cell holds one confidence. Of nearly uniform
-    predictions s may be 1: confidences that differ by less than 2^-`sketch_bits` of
-    their size are told apart only with more bits. From logits the confidence is the
-    margin of the decision, which does not saturate at all.
+    and by less than 1e-4 on usual data (of tens of thousands of examples), saturated
+    softmax outputs in [0.995, 1] included; not at all where each cell holds one
+    confidence. Of nearly uniform predictions s may be 1: confidences that differ by
+    less than 2^-`sketch_bits` of their size are told apart only with more bits. From
+    logits the confidence is the margin of the decision, which does not saturate at all.
 
     Args:
-      sketch_bits: log2 of the cells per octave, 8 by default. Memory is 32 bytes for
-        each of the 479 + 52 * 2^sketch_bits cells, about twice as many from logits.
+      sketch_bits: log2 of the cells per octave, by default 6, and 7 from logits. Memory
+        is 32 bytes for each of the 479 + 52 * 2^sketch_bits cells, about twice as many
+        from logits.
 
     Example:
       >>> metric = um.AURC()

@@ -19,11 +19,11 @@ class AURC(SelectiveMetric):
 
       s / 4 (1 + log(4 / s))
 
-    and by less than 1e-4 on usual data, saturated softmax outputs in [0.995, 1]
-    included; not at all where each cell holds one confidence. Of nearly uniform
-    predictions s may be 1: confidences that differ by less than 2^-`sketch_bits` of
-    their size are told apart only with more bits. From logits the confidence is the
-    margin of the decision, which does not saturate at all.
+    and by less than 1e-4 on usual data (of tens of thousands of examples), saturated
+    softmax outputs in [0.995, 1] included; not at all where each cell holds one
+    confidence. Of nearly uniform predictions s may be 1: confidences that differ by
+    less than 2^-`sketch_bits` of their size are told apart only with more bits. From
+    logits the confidence is the margin of the decision, which does not saturate at all.
 
     Args:
       from_logits: whether `y_pred` holds logits instead of probabilities.
@@ -32,8 +32,9 @@ class AURC(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default. Memory is 32 bytes for
-        each of the 479 + 52 * 2^sketch_bits cells, about twice as many from logits.
+      sketch_bits: log2 of the cells per octave, by default 6, and 7 from logits. Memory
+        is 32 bytes for each of the 479 + 52 * 2^sketch_bits cells, about twice as many
+        from logits.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -93,7 +94,7 @@ class ExcessAURC(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default.
+      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -152,7 +153,7 @@ class AUGRC(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default.
+      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -216,7 +217,7 @@ class CoverageAtRisk(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default.
+      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -278,7 +279,7 @@ class RiskAtCoverage(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default.
+      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -341,7 +342,7 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave, 8 by default.
+      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch

@@ -1,0 +1,166 @@
+"""What a metric costs in a step of Keras, as a multiple of the same step with accuracy.
+
+`python benchmarks/steps.py` trains and evaluates a small network (64-256-256-K) with
+one metric, and beside it the same network with Keras's accuracy alone, in turns; the
+table has the ratio of the two times of a step, each the least of some rounds.
+`KERAS_BACKEND` says with which backend.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+
+import uncertainty_metrics as um
+
+METRICS: dict[str, Callable[[int], Any]] = {
+    "none": lambda classes: [],
+    "ece": lambda classes: [um.ExpectedCalibrationError()],
+    "brier": lambda classes: [um.BrierScore()],
+    "nll": lambda classes: [um.NegativeLogLikelihood()],
+    "ace": lambda classes: [um.AdaptiveCalibrationError(num_classes=classes)],
+    "aurc": lambda classes: [um.AURC()],
+    "auroc": lambda classes: [_of_top(um.AUROC)()],
+    "rmsce": lambda classes: [um.RootMeanSquaredCalibrationError()],
+    "bayesian": lambda classes: [um.BayesianExpectedCalibrationError()],
+    "debiased": lambda classes: [um.DebiasedCalibrationError()],
+}
+if hasattr(um, "MetricCollection"):
+    METRICS["collection"] = lambda classes: [
+        um.MetricCollection(
+            [
+                um.ExpectedCalibrationError(),
+                um.MaximumCalibrationError(),
+                um.RootMeanSquaredCalibrationError(),
+                um.AdaptiveCalibrationError(num_classes=classes),
+                um.AURC(),
+                um.BrierScore(),
+                um.NegativeLogLikelihood(),
+                um.Accuracy(),
+            ]
+        )
+    ]
+_PARTS = ("fit", "evaluate")
+
+
+def _of_top(metric: type) -> type:
+    """Returns the metric for a classifier: of whether it is right, by confidence."""
+
+    class OfTop(metric):  # type: ignore[misc, valid-type]
+        def update_state(
+            self, y_true: Any, y_pred: Any, sample_weight: Any = None
+        ) -> None:
+            ops = keras.ops
+            labels = ops.reshape(y_true, [-1])
+            right = ops.argmax(y_pred, -1) == ops.cast(labels, "int32")
+            hits = ops.cast(right, "int32")
+            super().update_state(hits, ops.max(y_pred, -1), sample_weight)
+
+    return OfTop
+
+
+def _model(metrics: list[Any], classes: int, jit: bool) -> keras.Model:
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    model = keras.Sequential(
+        [
+            keras.Input([64]),
+            layers.Dense(256, "relu"),
+            layers.Dense(256, "relu"),
+            layers.Dense(classes, "softmax"),
+        ]
+    )
+    model.compile(
+        "adam", "sparse_categorical_crossentropy", metrics=metrics, jit_compile=jit
+    )
+    return model
+
+
+def _time(model: keras.Model, part: str, data: tuple[Any, Any], batch: int) -> float:
+    """Returns the seconds of a step."""
+    start = time.perf_counter()
+    getattr(model, part)(*data, batch_size=batch, verbose=0)
+    return (time.perf_counter() - start) / (len(data[0]) // batch)
+
+
+def compare(
+    names: list[str], classes: int, batch: int, jit: bool, steps: int, rounds: int
+) -> tuple[dict[str, list[float]], list[float]]:
+    """Returns the ratios of each metric, of `fit` and `evaluate`, and the milliseconds
+    of the steps with accuracy.
+    """
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(batch * steps, 64)).astype("float32")
+    labels = rng.integers(0, classes, len(inputs))
+    makers = {"accuracy": lambda classes: ["accuracy"], **METRICS}
+    models = {
+        name: _model(makers[name](classes), classes, jit)
+        for name in ("accuracy", *names)
+    }
+    ratios: dict[str, list[float]] = {name: [] for name in names}
+    base = []
+    few = inputs[: 5 * batch], labels[: 5 * batch]
+    for part in _PARTS:
+        for model in models.values():
+            _time(model, part, few, batch)
+        times = {name: np.empty(rounds) for name in models}
+        for i in range(rounds):
+            for name, model in models.items():
+                times[name][i] = _time(model, part, (inputs, labels), batch)
+        base.append(1e3 * float(times["accuracy"].min()))
+        for name in names:
+            ratio = times[name].min() / times["accuracy"].min()
+            ratios[name].append(float(ratio))
+    return ratios, base
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("metrics", nargs="*", default=list(METRICS), metavar="metric")
+    parser.add_argument("--classes", type=int, nargs="+", default=[10, 1000])
+    parser.add_argument("--batch", type=int, nargs="+", default=[32, 1024])
+    parser.add_argument(
+        "--mode", nargs="+", choices=["graph", "xla"], default=["graph", "xla"]
+    )
+    parser.add_argument("--steps", type=int, default=100, help="in each call")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    unknown = set(options.metrics) - set(METRICS)
+    if unknown:
+        parser.error(f"no such metric: {', '.join(sorted(unknown))}")
+    print(
+        f"Keras {keras.__version__} on {keras.backend.backend()}; a step with the "
+        "metric over one with Keras's accuracy: fit / evaluate.\n"
+    )
+    print(f"| K | batch | mode | accuracy, ms | {' | '.join(options.metrics)} |")
+    print("|---" * (4 + len(options.metrics)) + "|", flush=True)
+    for classes, batch, mode in itertools.product(
+        options.classes, options.batch, options.mode
+    ):
+        ratios, base = compare(
+            options.metrics,
+            classes,
+            batch,
+            mode == "xla",
+            options.steps,
+            options.rounds,
+        )
+        cells = [
+            f"{base[0]:.2f} / {base[1]:.2f}",
+            *(f"{fit:.2f} / {evaluate:.2f}" for fit, evaluate in ratios.values()),
+        ]
+        print(f"| {classes} | {batch} | {mode} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
