@@ -47,9 +47,11 @@ def check_function(name: str, seed: int) -> str | None:
             shapes[key], works = _unknown(rng, value.shape, len(size) if leads else 0)
             must_work &= works
     compiled = in_graph(target, arguments, shapes=shapes)
-    problem = _problem(target.parameters, compiled, must_work) or (
-        compiled.error is None and compare(target, arguments, compiled, eager)
-    )
+    problem = _problem(target.parameters, compiled, must_work)
+    if compiled.error is None:
+        # Labels [1, 1] may be those of one of the probabilities [1, K]: K are too many.
+        refused = not must_work and np.all(np.isnan(compiled.values))
+        problem = None if refused else compare(target, arguments, compiled, eager)
     return f"static shapes {shapes}: {problem}" if problem else None
 
 

@@ -197,6 +197,7 @@ def _looks_one_hot(
     one_hot = xp.reduce_all((labels == 0) | (labels == 1)) & xp.reduce_all(
         xp.reduce_sum(labels, axis=-1) == 1
     )
+    one_hot = one_hot & (xp.shape(labels)[-1] > 1)  # Of which a graph may know none.
     if from_logits:
         return one_hot
     total = xp.reduce_sum(xp.cast(predictions, xp.float32), axis=-1)

@@ -590,6 +590,8 @@ def to_numpy(x: Any) -> np.ndarray:
     """Returns the values, without gradients."""
     if _IS_JAX:
         return np.asarray(jax.lax.stop_gradient(x))
+    if not is_tensor(x):
+        return np.asarray(x)
     x = x.detach().cpu()
     if x.dtype == torch.bfloat16:
         return x.float().numpy().astype(name(x.dtype))

@@ -15,6 +15,8 @@ for each octave of |score| from 2^-30 to 2^20, and few beyond.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from uncertainty_metrics.ops import _binning, _sums, xp
@@ -45,8 +47,8 @@ _MAX_MASS = 2**41
 
 def default_bits(num_groups: int) -> tuple[int, int]:
     """Returns the log2 of the cells per octave, and below 2^-30."""
-    few = _FEW_GROUPS - np.log2(num_groups)
-    many = _MANY_GROUPS - np.log10(num_groups)
+    few = _FEW_GROUPS - math.log2(num_groups)
+    many = _MANY_GROUPS - math.log10(num_groups)
     bits = int(max(few, many, _LEAST))
     return bits, 0 if bits == _LEAST else _TAIL_BITS
 
