@@ -1,6 +1,5 @@
 """The posterior of the ECE on JAX and PyTorch."""
 
-
 import numpy as np
 import pytest
 

@@ -165,6 +165,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
 
     Example:
       >>> import os, tempfile
+      >>> import tensorflow as tf
       >>> import uncertainty_metrics as um
       >>> model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Softmax()])
       >>> ece = um.ExpectedCalibrationError(name="ece")

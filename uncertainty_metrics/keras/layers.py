@@ -31,12 +31,13 @@ class TemperatureScalingLayer(keras.layers.Layer):
       ValueError: the temperature is not as described.
 
     Example:
+      >>> import numpy as np
       >>> import uncertainty_metrics as um
       >>> layer = um.TemperatureScalingLayer()
       >>> logits = [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]]
       >>> round(layer.fit([0, 1, 0, 1], logits).temperature, 4)
       3.641
-      >>> layer(tf.constant([[4.0, 0.0]])).numpy().round(4).tolist()
+      >>> np.asarray(layer(np.float32([[4.0, 0.0]]))).round(4).tolist()
       [[1.0986000299453735, 0.0]]
 
     References:

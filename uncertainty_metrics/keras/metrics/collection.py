@@ -130,6 +130,7 @@ class MetricCollection(_base.SumsMetric):
       metrics: the members by their names, a dict.
 
     Example:
+      >>> import uncertainty_metrics as um
       >>> metric = um.MetricCollection([um.BrierScore(), um.ExpectedCalibrationError()])
       >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
       >>> {name: round(float(value), 6) for name, value in metric.result().items()}
