@@ -186,9 +186,7 @@ def declared(
             for key, option in options.items()
         }
         if is_loss:
-            prose = prose | (
-                {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
-            )
+            prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
         function = getattr(made, "_function", None) or name
         made.__doc__ = _contract.class_docstring(
             made.__doc__ or "",

@@ -32,7 +32,7 @@ class ScoringLoss(_base.Loss):
         batch, labels = self._scorer.flatten(y_true, y_pred)
         scores, right, kept = self._scorer.scores(batch)
         live = xp.ones_like(right) if kept is None else kept
-        right = right | (~live)
+        right = right | ~live
         # Of probabilities for logits a graph says nothing: NaN would end a training.
         if xp.executing_eagerly() and (
             not xp.reduce_all(right) or self._scorer.mistaken(batch, live)

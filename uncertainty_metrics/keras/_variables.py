@@ -70,6 +70,10 @@ class State(NamedTuple):
     lo: Any
 
 
+def _if_valid(valid: xp.Tensor, units: xp.Tensor) -> xp.Tensor:
+    return xp.where(valid, units, xp.zeros_like(units))
+
+
 def _steps(
     hi: Any, lo: Any, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
 ) -> list[Any]:
@@ -78,12 +82,10 @@ def _steps(
     """
     sums = _sums.settled(sums)
     units = sums.units
-    values = units.values if isinstance(units, _sums.Scattered) else units
-    values = xp.where(valid, values, xp.zeros_like(values))
     if isinstance(units, _sums.Scattered):
-        units = units._replace(values=values)
+        units = units._replace(values=_if_valid(valid, units.values))
     else:
-        units = values
+        units = _if_valid(valid, units)
     if sums.hi is None or sums.lo is None:
         return [invalid, units]
     hi, lo = map(xp.convert_to_tensor, (hi, lo))

@@ -279,7 +279,7 @@ def examples(
     usable = xp.constant(True)
     same_shape = len(shape) == len(predictions.shape) > 1
     if num_classes is None and same_shape and shape[-1] != 1:
-        usable = usable & (~_looks_one_hot(labels, predictions, name == "logits"))
+        usable = usable & ~_looks_one_hot(labels, predictions, name == "logits")
 
     if not is_floating(predictions):
         predictions = xp.cast(predictions, xp.float32)

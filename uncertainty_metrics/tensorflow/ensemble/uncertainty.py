@@ -65,7 +65,7 @@ def _scores(
         predictions = _members.members_before_classes(name, predictions, ensemble_axis)
     members = Members(_members.flat_members(predictions), name == "logits")
     scores, right = _in_blocks(score, members)
-    right = right & (~members.mistaken())
+    right = right & ~members.mistaken()
     shape = xp.shape(predictions)[:-2]
     if None not in predictions.shape[:-2]:
         shape = predictions.shape[:-2]
