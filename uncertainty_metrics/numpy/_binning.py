@@ -107,7 +107,7 @@ def adaptive_starts(
     return np.concatenate([[0], starts, [n]])
 
 
-def _sorted(
+def sorted_scores(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Sorts by score."""
@@ -148,7 +148,7 @@ def _adaptive_sums(
     sums = np.zeros((4, num_bins))
     if len(scores) == 0:
         return sums
-    scores, outcomes, weights = _sorted(scores, outcomes, weights)
+    scores, outcomes, weights = sorted_scores(scores, outcomes, weights)
     masses = None if weights is None else integer_masses(weights, num_bins)
     starts = adaptive_starts(scores, num_bins, masses)
     held = starts[:-1] < starts[1:]
@@ -219,7 +219,7 @@ def _above(
     return probabilities.reshape(-1)[kept], labels[rows] == columns, rows, columns
 
 
-def _groups(
+def scores_of_groups(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yields score, outcome and weight of one group after the other."""
@@ -308,7 +308,7 @@ def _sorted_by_group(
         return scores[order], outcomes[order], groups[order]
     if scores.dtype != np.float32:
         scores = scores.astype(np.float32)
-    packed = groups.astype(np.uint64) << 32  # As in `_sorted`.
+    packed = groups.astype(np.uint64) << 32  # As in `sorted_scores`.
     packed |= scores.view(np.uint32) << 1 | outcomes
     packed.sort()
     scores = (packed.astype(np.uint32) >> 1).view(np.float32)
@@ -333,7 +333,9 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
     alike = examples.weights is None and spec.datapoints_per_bin is None
     if by_class and alike and spec.threshold > 0:
         return _adaptive_above(examples, spec)
-    groups = [_adaptive_sums(*group, spec) for group in _groups(examples, spec)]
+    groups = [
+        _adaptive_sums(*group, spec) for group in scores_of_groups(examples, spec)
+    ]
     bins = max(sums.shape[1] for sums in groups)
     edges = np.ones((len(groups), bins + 1))
     sums = np.zeros((3, len(groups), bins))
