@@ -145,10 +145,16 @@ def test_binary_equals_numpy(row, case, rng):
 
 
 @every_row
-def test_half_precision_bins_agree(row, rng):
+def test_half_precision_agrees(row, rng):
     data, case = row.data(rng), row.cases[-1]
-    for dtype in (tf.bfloat16, tf.float16):
-        probabilities = tf.cast(data.predictions, dtype)
+    data.predictions[0] = [0.3, 0.4, 0.3]  # Where a threshold lies.
+    above = np.where(data.predictions == 1, np.float16(1.001), data.predictions)
+    for predictions, dtype in (
+        (data.predictions, tf.bfloat16),
+        (data.predictions, tf.float16),
+        (above, tf.float16),  # By rounding.
+    ):
+        probabilities = tf.cast(predictions, dtype)
         arguments = {"labels": data.labels, "probabilities": probabilities}
         assert_close(
             row,

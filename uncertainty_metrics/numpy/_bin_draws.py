@@ -62,7 +62,7 @@ def _entries(
     cells = group * bins + index
     num_cells = num_groups * bins
     if spec.threshold > 0:
-        cells[~(flat > spec.threshold)] = num_cells
+        cells[~_binning.above(flat, spec.threshold)] = num_cells
     cells = cells.reshape(scores.shape)
     return _Entries(scores.astype(np.float64), outcomes, cells, num_cells)
 

@@ -63,6 +63,11 @@ def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
     return index
 
 
+def above(scores: np.ndarray, threshold: float) -> np.ndarray:
+    """Says which scores are above the threshold, rounded to their type as edges are."""
+    return scores > np.asarray(threshold, scores.dtype)
+
+
 def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
     """Returns weights as int64 multiples of one power of two, to add without rounding.
 
@@ -129,12 +134,12 @@ def _adaptive_sums(
     spec: CalibrationSpec,
 ) -> np.ndarray:
     """Returns [4, bins]: lower edges, counts, score sums and outcome sums."""
-    if scores.dtype.itemsize < 4:
-        scores = scores.astype(np.float32)
     if spec.threshold > 0:
-        kept = scores > spec.threshold
+        kept = above(scores, spec.threshold)
         scores, outcomes = scores[kept], outcomes[kept]
         weights = None if weights is None else weights[kept]
+    if scores.dtype.itemsize < 4:
+        scores = scores.astype(np.float32)
     num_bins = spec.num_bins
     if spec.datapoints_per_bin is not None:
         mass = len(scores) if weights is None else weights.sum()
@@ -214,7 +219,7 @@ def _above(
     probabilities: np.ndarray, labels: np.ndarray, threshold: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns score, outcome, row and class of the few scores above the threshold."""
-    kept = np.flatnonzero(probabilities > threshold)
+    kept = np.flatnonzero(above(probabilities, threshold))
     rows, columns = np.divmod(kept, probabilities.shape[1])
     return probabilities.reshape(-1)[kept], labels[rows] == columns, rows, columns
 
@@ -366,7 +371,7 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     for start in range(0, n, rows):  # Blocks bound the memory of the temporaries.
         block = probabilities[start : start + rows]
         flat = block.reshape(-1)
-        kept = np.arange(flat.size) if every else np.flatnonzero(flat > floor)
+        kept = np.arange(flat.size) if every else np.flatnonzero(above(flat, floor))
         scores = flat[kept]
         cell = kept % classes * bins + even_index(scores, bins)
         scores = scores.astype(np.float64)
@@ -380,9 +385,9 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
             totals += np.ones(len(block)) @ block.astype(np.float64, copy=False)
     scores = probabilities[np.arange(n), labels]
     cell = labels * bins + even_index(scores, bins)
-    above = slice(None) if spec.threshold == 0 else scores > spec.threshold
-    weight = None if weights is None else weights[above]
-    sums[2] = np.bincount(cell[above], weight, classes * bins)
+    kept = slice(None) if spec.threshold == 0 else above(scores, spec.threshold)
+    weight = None if weights is None else weights[kept]
+    sums[2] = np.bincount(cell[kept], weight, classes * bins)
 
     sums = sums.reshape(3, classes, bins)
     if complement:
@@ -402,7 +407,7 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
             cell += groups * bins
         weights = examples.weights
         if spec.threshold > 0:
-            kept = scores > spec.threshold
+            kept = above(scores, spec.threshold)
             scores, outcomes, cell = scores[kept], outcomes[kept], cell[kept]
             weights = None if weights is None else weights[kept]
         ones = np.ones(len(scores)) if weights is None else weights

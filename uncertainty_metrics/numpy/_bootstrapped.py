@@ -341,7 +341,7 @@ def _binned(
         )
     masses = np.ones(len(scores)) if weights is None else weights
     if spec.threshold > 0:
-        masses = np.where(scores > spec.threshold, masses, 0.0)
+        masses = np.where(_binning.above(scores, spec.threshold), masses, 0.0)
     gaps = masses * (scores.astype(np.float64) - outcomes)
     cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
 

@@ -319,10 +319,13 @@ def examples(
         predictions = xp.cast(predictions, dtype)
         if num_classes is None:
             predictions = xp.concat([xp.zeros_like(predictions), predictions], axis=-1)
-    elif num_classes is None:
-        rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
-        predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
-        predictions = xp.concat([1 - predictions, predictions], axis=-1)
+    else:
+        # In 16 bits what rounding puts above 1 is far above it.
+        if num_classes is None or numpy_dtype(predictions).itemsize < 4:
+            rounded = (predictions > 1) & (predictions <= _upper_limit(predictions))
+            predictions = xp.where(rounded, xp.ones_like(predictions), predictions)
+        if num_classes is None:
+            predictions = xp.concat([1 - predictions, predictions], axis=-1)
     return Examples(
         labels,
         predictions,
