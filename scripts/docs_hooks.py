@@ -30,6 +30,8 @@ from scripts import docs_gallery, stubs  # noqa: E402
 PACKAGE = "uncertainty_metrics"
 _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
+# Packages of both halves, each with a page of the guide and of the reference.
+_ROOMS = ("conformal", "regression")
 # Pages that are files of the repository, and stand beside `docs/` there.
 BESIDE = {
     "index.md": "README.md",
@@ -114,8 +116,8 @@ def reference() -> dict[str, Pages]:
         if titles.get(name, _METRICS) != _METRICS
     }
     guide = _guide()
-    (regression,) = (page for page in guide if page.stem == "regression")
-    order, of_regression = _as_in(*guide), _as_in(regression)
+    order = _as_in(*guide)
+    of_rooms = {page.stem: _as_in(page) for page in guide if page.stem in _ROOMS}
     found = {}
     for package in (um, um.numpy):
         names: dict[str, list[str]] = {title: [] for title in titles.values()}
@@ -126,8 +128,10 @@ def reference() -> dict[str, Pages]:
                 title = of_module[getattr(package, name).__module__]
             names[title].append(name)
         pages = {title: _entries(package, of_page) for title, of_page in names.items()}
-        known = sorted(package.regression.__all__, key=lambda name: of_regression[name])
-        pages["Regression"] = _entries(package.regression, known)
+        for room in _ROOMS:
+            inside = getattr(package, room)
+            known = sorted(inside.__all__, key=of_rooms[room].__getitem__)
+            pages[room.capitalize()] = _entries(inside, known)
         found[package.__name__] = {title: page for title, page in pages.items() if page}
     found[PACKAGE]["Apache Beam"] = _beam()
     return found
@@ -139,7 +143,8 @@ def _path(package: str, title: str) -> str:
 
 def _head(package: str, title: str) -> list[str]:
     """Returns the title of a page and how to import what is on it."""
-    half = package.removesuffix(".regression")
+    half, _, room = package.rpartition(".")
+    half = half if room in _ROOMS else package
     alias = " as um" if half in _HALVES else ""
     return [f'# {title} <a id="{package}"></a>', f"`import {half}{alias}`"]
 
@@ -161,7 +166,8 @@ def _of_every_metric() -> list[str]:
 def _page(title: str, entries: list[Entry], shown: set[str]) -> str:
     """Returns the text of a page; objects that are `shown` elsewhere are links."""
     parts = _head(entries[0].package, title)
-    prefix = "regression." if entries[0].package.endswith(".regression") else ""
+    room = entries[0].package.rpartition(".")[2]
+    prefix = f"{room}." if room in _ROOMS else ""
     for entry in entries:
         heading = ", ".join(prefix + name for name in entry.names)
         anchors = (f'<a id="{entry.package}.{name}"></a>' for name in entry.names)

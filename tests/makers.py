@@ -349,6 +349,20 @@ def _smoothed(rng, shape, takes):
     return {"probs": probs, "labels": labels, "folds": 2, "hyperparam_attempts": 2}
 
 
+def _sets(rng, shape, takes):
+    classes = max(_number_of_classes(rng, shape), 2)
+    made = {"sets": rng.random((*shape, classes)) < 0.5}
+    if "labels" in takes:
+        made["labels"] = rng.integers(0, classes, shape)
+    if "alpha" in takes:
+        made["alpha"] = float(rng.choice([0.1, 0.5]))
+    return {**made, **_weights(rng, shape, takes)}
+
+
+def _of_one_sample(rng, shape, takes):
+    return {"scores": np.round(rng.normal(size=shape).reshape(-1), 1), "alpha": 0.2}
+
+
 def _distribution(rng, shape, takes):
     import tensorflow as tf
     import tensorflow_probability as tfp
@@ -364,6 +378,7 @@ def _distribution(rng, shape, takes):
 # The first whose parameters a function has, makes its arguments.
 _MAKERS = (
     ("distribution", _distribution),
+    ("sets", _sets),
     ("confidences", _confidences),
     ("labels_true", _posterior),
     ("ensemble_axis", _members),
@@ -382,6 +397,7 @@ _MAKERS = (
     ("pit", _forecasts),
     ("targets", _forecasts),
     ("uncertainties", _forecasts),
+    ("scores", _of_one_sample),
 )
 
 
@@ -404,6 +420,7 @@ NUMBERS = {
     "level": (0.9, [0.5, 0.9], np.array([0.25, 0.75]), *_WRONG),
     "tpr": (0.5, 1.0, *_WRONG),
     "risk": (0.0, 0.5, 1.0, *_WRONG),
+    "delta": (None, 0.1, *_WRONG[1:]),
     "coverage": (0.25, 1.0, *_WRONG),
     "fraction": (0.0, 0.5, 1.0, *_WRONG),
     "alpha": (0.1, np.float32(0.5), *_WRONG),

@@ -1,3 +1,4 @@
+from . import conformal as conformal
 from . import numpy as numpy
 from . import regression as regression
 
@@ -79,6 +80,7 @@ from .tensorflow.forecast_scores import (
 from .tensorflow.distribution_scores import crps_distribution as crps_distribution
 
 # Selective prediction and detection.
+from .numpy.risk_control import threshold_at_risk as threshold_at_risk
 from .tensorflow.selective import (
     accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,

@@ -13,6 +13,8 @@ halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments tha
 and `OBJECTS` have sweeps of their own. A new metric asks for no entry anywhere else.
 """
 
+from types import ModuleType
+
 import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
@@ -32,6 +34,9 @@ __all__ = (
     "lattice",
 )
 
+# The halves have packages of these names.
+ROOMS = ("conformal", "regression")
+
 CATALOGUE: tuple[Public, ...] = (
     *(*ROWS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS),
     *(*LOSSES, *PLOTS, *OBJECTS, *KERAS_OBJECTS),
@@ -43,8 +48,13 @@ CLASS_METRICS = tuple(row for row in ROWS if row.metric)
 TWINS = tuple(row for row in CALLABLES if row.half is None)
 
 
+def modules(*halves: ModuleType) -> list[ModuleType]:
+    """Returns halves of the package and their rooms."""
+    return [*halves, *(getattr(half, room) for half in halves for room in ROOMS)]
+
+
 def public_names(half: str) -> set[str]:
-    """Returns the names that a half must have, those of `regression` with a dot."""
+    """Returns the names that a half must have, those of `ROOMS` with a dot."""
     names = set()
     for row in CATALOGUE:
         halves = ("tensorflow",)

@@ -405,6 +405,46 @@ class MembersRow(FunctionRow):
 
 
 @kind
+class SetRow(FunctionRow):
+    """A score of prediction sets, and its streaming form."""
+
+    half: str | None = "numpy"
+    interval: bool = False
+
+    outputs = (3,)
+    keras_shapes = KERAS_SHAPES
+    labels = Row.labels
+
+    @property
+    def activation(self):
+        from tests.heaviside import heaviside
+
+        return heaviside
+
+    def lattice(self, rng, n=40):
+        made = lattice(rng, n)
+        sets = (made.predictions > 0.3).astype(np.float32)
+        return dataclasses.replace(made, predictions=sets)
+
+    def expected(self, case, data, weighted=False):
+        given = {"sets": data.predictions, **case}
+        given |= {"labels": data.labels} if self.takes("labels") else {}
+        weights = data.weights if weighted else None
+        return np.atleast_1d(self.find(um_np)(**given, sample_weight=weights))
+
+    def metric_values(self):
+        of_weights = ["negative weight", "nan weight", "infinite weight"]
+        values = ["negative probability", "nan probability", *of_weights]
+        return [*values, "label too large", "label negative"]
+
+    def bad_keras_data(self, bad):
+        (labels, rows, weights), word = bad_keras_data(bad)
+        if bad in ("negative probability", "nan probability"):
+            return (labels, rows, weights), word
+        return (labels, np.round(rows), weights), word
+
+
+@kind
 class ForecastRow(Forecasts, FunctionRow):
     """A score of predicted means and variances, and its streaming form."""
 

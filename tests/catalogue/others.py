@@ -14,6 +14,7 @@ from tests.catalogue.kinds import (
     MembersRow,
     ObjectRow,
     PlotRow,
+    SetRow,
 )
 from tests.makers import data
 
@@ -99,6 +100,21 @@ FUNCTION_ROWS = (
     FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
     FunctionRow("accuracy_confidence_curve", **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
+    FunctionRow("threshold_at_risk", unbounded=True, **_CURVE),
+    # Conformal prediction.
+    FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
+    SetRow(
+        "conformal.coverage",
+        metric="conformal.ConformalCoverage",
+        metric_cases=(({}, {}),),
+    ),
+    SetRow(
+        "conformal.mean_set_size",
+        metric="conformal.MeanSetSize",
+        metric_cases=(({}, {}),),
+    ),
+    FunctionRow("conformal.class_coverage_gap", **_CURVE),
+    FunctionRow("conformal.size_stratified_coverage", **_CURVE),
     # Ensembles.
     FunctionRow("model_uncertainty", kernel="entropies"),
     *(
@@ -194,6 +210,15 @@ def _fitted_forecasts(room, rng):
     return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
 
 
+def _conformal(room, rng):
+    made = data(rng)
+    return room.conformal.ConformalClassifier("aps").fit(made.labels, made.predictions)
+
+
+def _conformal_forecasts(room, rng):
+    return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
+
+
 def _accumulated(room, rng):
     metric = room.GeneralCalibrationError("even", True, False, "l1")
     made = data(rng)
@@ -223,6 +248,9 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("conformal.ConformalClassifier", make=_conformal),
+    ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
+    ObjectRow("conformal"),
     ObjectRow("regression"),
     ObjectRow("numpy", halves=("tensorflow",)),
 )
@@ -235,6 +263,10 @@ KERAS_OBJECTS = (
     KerasRow("AUC", make=lambda folder: um.AUC(num_thresholds=50)),
     KerasRow(
         "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
+    ),
+    KerasRow(
+        "conformal.ConformalSetLayer",
+        make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
     ),
     KerasRow("ReliabilityDiagramCallback", make=um.ReliabilityDiagramCallback),
 )

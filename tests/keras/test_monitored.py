@@ -22,7 +22,7 @@ UP = {
 NEITHER = {
     *("PredictiveEntropy", "ExpectedEntropy", "MutualInformation", "VariationRatio"),
     *("EnsembleDisagreement", "MeanMemberUncertainty", "KnowledgeUncertainty"),
-    "regression.IntervalCoverage",
+    *("regression.IntervalCoverage", "conformal.ConformalCoverage"),
 }
 PARTS = {
     "uncertainty": None,

@@ -18,6 +18,7 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+from tests import catalogue
 from tests.keras.streams import STREAMS, every_stream, parts, plain
 from uncertainty_metrics.keras import _variables
 from uncertainty_metrics.keras.metrics import _scores
@@ -86,7 +87,10 @@ EMPTY = MetricState("BrierScore", {}, {"invalid": np.array(0)})
 def test_every_metric_is_here():
     public = {
         f"{room}{name}"
-        for room, module in (("", um), ("regression.", um.regression))
+        for room, module in (
+            ("", um),
+            *((f"{room}.", getattr(um, room)) for room in catalogue.ROOMS),
+        )
         for name in module.__all__
         if hasattr(getattr(module, name), "get_state")
     }

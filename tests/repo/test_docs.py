@@ -14,6 +14,7 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import catalogue
 
 ROOT = pathlib.Path(__file__).parents[2]
 
@@ -92,13 +93,13 @@ def public_names():
         if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"
     )
     names = {f"uncertainty_metrics.beam.{name}" for name in of_beam}
-    for package in (um, um_np, um.regression, um_np.regression):
+    for package in catalogue.modules(um, um_np):
         names |= {f"{package.__name__}.{name}" for name in package.__all__}
     return names
 
 
 def test_public_names_have_a_place_and_no_others(pages):
-    name = re.compile(r"uncertainty_metrics\.((numpy|regression|beam)\.)*\w+")
+    name = re.compile(r"uncertainty_metrics\.((numpy|conformal|regression|beam)\.)*\w+")
     places = set().union(*(page.ids for page in pages.values())) - {None}
     ours = set(filter(name.fullmatch, places))
     assert ours - {"uncertainty_metrics.beam"} == public_names()

@@ -14,14 +14,15 @@ from tests import catalogue
 ROOT = pathlib.Path(__file__).parents[2]
 GUIDE = {path.stem: path.read_text() for path in (ROOT / "docs").rglob("*.md")}
 
-MODULES = (um, um_np, um.regression, um_np.regression)
+MODULES = catalogue.modules(um, um_np)
 HALVES = {"tensorflow": um, "numpy": um_np}
 
 
 def names(module):
-    """Returns the public names of a half, those of `regression` with a dot."""
-    of_regression = {f"regression.{name}" for name in module.regression.__all__}
-    return set(module.__all__) | of_regression
+    """Returns the public names of a half, those of rooms with a dot."""
+    rooms = ((room, getattr(module, room)) for room in catalogue.ROOMS)
+    dotted = {f"{name}.{public}" for name, room in rooms for public in room.__all__}
+    return set(module.__all__) | dotted
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -44,7 +45,8 @@ def test_every_public_name_is_in_the_tables_of_the_guide():
         return set(re.findall(r"`(\w+)`", table))
 
     assert set(um.__all__) | set(um_np.__all__) <= named(text)
-    assert set(um.regression.__all__) <= named(GUIDE["regression"])
+    for room in catalogue.ROOMS:
+        assert set(getattr(um, room).__all__) <= named(GUIDE[room])
 
 
 def test_package_catalogue_guide_and_reference_have_the_same_names():
@@ -54,7 +56,8 @@ def test_package_catalogue_guide_and_reference_have_the_same_names():
     halves = {"uncertainty_metrics": um, "uncertainty_metrics.numpy": um_np}
     tables = set(re.findall(r"`(\w+)`", "\n".join(GUIDE.values())))
     for package, half in halves.items():
-        listed = {*half.__all__, *half.regression.__all__} - {"numpy", "regression"}
+        listed = set().union(*(m.__all__ for m in catalogue.modules(half)))
+        listed -= {"numpy", *catalogue.ROOMS}
         pages = docs_hooks.reference()[package].values()
         described = {
             name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,15 @@ _OURS, _OTHER = ("keras", "tf_keras") if _IS_KERAS_3 else ("tf_keras", "keras")
 
 
 register = keras.utils.register_keras_serializable(package="uncertainty_metrics")
+
+
+def register_in(room: str) -> Callable[[Any], Any]:
+    """Returns what registers classes of a room, whose bare names others may have."""
+    return lambda made: keras.utils.register_keras_serializable(
+        package="uncertainty_metrics", name=f"{room}.{made.__name__}"
+    )(made)
+
+
 AUC = keras.metrics.AUC
 # Lets a weight keep its type under mixed precision: an argument of `add_weight`.
 KEEP_DTYPE = {"autocast" if _IS_KERAS_3 else "experimental_autocast": False}

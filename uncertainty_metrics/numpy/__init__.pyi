@@ -1,3 +1,4 @@
+from . import conformal as conformal
 from . import regression as regression
 from ._state import MetricState as MetricState
 
@@ -80,6 +81,7 @@ from .selective import (
     risk_at_coverage as risk_at_coverage,
     risk_coverage_curve as risk_coverage_curve,
 )
+from .risk_control import threshold_at_risk as threshold_at_risk
 from .detection import (
     aupr as aupr,
     auroc as auroc,

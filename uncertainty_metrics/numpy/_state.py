@@ -446,7 +446,7 @@ class MetricState:
     def _metric_class(self) -> type[keras.metrics.Metric]:
         # The name may come from a file: only metrics are looked up.
         room, _, class_name = self.metric.rpartition(".")
-        if room in ("", "regression"):
+        if room in ("", "conformal", "regression"):
             module = importlib.import_module(f"uncertainty_metrics.{room}".rstrip("."))
             found = getattr(module, class_name, None)
             if isinstance(found, type) and hasattr(found, "set_state"):

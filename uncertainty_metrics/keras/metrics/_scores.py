@@ -6,7 +6,6 @@ a sum and a weight, whose rounding errors are kept, so that neither drifts.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -67,6 +66,7 @@ class ScoreMetric(_base.SumsMetric):
     the state.
     """
 
+    _options: dict[str, Any]
     _reduce: _Reduce
     _scorer_type: Callable[..., Any]
 
@@ -123,7 +123,9 @@ class ScoreMetric(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        return {**super().get_config(), **dataclasses.asdict(self._scorer)}
+        options = self._options.keys() - {"name", "dtype"}
+        own = {name: getattr(self._scorer, name) for name in sorted(options)}
+        return {**super().get_config(), **own}
 
 
 class MeanScore(ScoreMetric, _base.MeanMetric):

@@ -5,23 +5,15 @@ from __future__ import annotations
 import functools
 
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.keras import _base, _declared, _regression_scorers
+from uncertainty_metrics.keras import _declared, _family, _regression_scorers
 from uncertainty_metrics.keras._declared import Option
 from uncertainty_metrics.keras.metrics._regression import CoverageMetric, MeanForecast
 from uncertainty_metrics.ops import xp
 
-
-def _register(metric: type) -> type:
-    """Registers a class whose bare name may be that of a metric of classifiers."""
-    return _base.keras.utils.register_keras_serializable(
-        package="uncertainty_metrics", name=f"regression.{metric.__name__}"
-    )(metric)
-
-
 _SCALE = _declared.SHARED["scale_transform"]
 declared = functools.partial(
     _declared.declared,
-    register=_register,
+    register=_family.register_in("regression"),
     functions=um_np.regression,
     scale_transform=_SCALE._replace(prose=_SCALE.prose.replace(">= 0", "> 0")),
 )

@@ -1,0 +1,9 @@
+"""An activation of 0 and 1, for models whose output are prediction sets."""
+
+from uncertainty_metrics.keras._family import keras
+from uncertainty_metrics.ops import xp
+
+
+@keras.utils.register_keras_serializable("tests")
+def heaviside(x):
+    return xp.cast(x > 0, x.dtype)

@@ -1,0 +1,55 @@
+"""Prediction sets in Keras: the layer against the NumPy classifier."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+keras = tf.keras
+pytestmark = pytest.mark.keras
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
+    options = {"score": score, "alpha": 0.3, "penalty": 0.25, "k_reg": 2}
+    # Sums of eighths are exact, in whatever order, and many are equal.
+    p = rng.multinomial(8, np.full(5, 0.2), 200) / 8
+    y = rng.integers(0, 5, 200)
+    layer = um.conformal.ConformalSetLayer(**options)
+    inputs = keras.layers.Input([5])
+    model = keras.Model(inputs, layer(inputs))
+    assert model.predict(p, verbose=0).all()  # Nothing is known yet.
+    assert layer.fit(y[:99], p[:99]) is layer
+    known = um_np.conformal.ConformalClassifier(**options).fit(y[:99], p[:99])
+    assert layer.quantile == known.quantile
+    sets = known.predict(p)
+    np.testing.assert_array_equal(model.predict(p, verbose=0), sets)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again.predict(p, verbose=0), sets)
+    images = layer(p.reshape(4, 50, 5).astype(np.float16))
+    np.testing.assert_array_equal(images, sets.reshape(4, 50, 5))
+    wrong = np.asarray(layer(np.float32([p[0], p[0] + 1, np.full(5, np.nan)])))
+    np.testing.assert_array_equal(np.isnan(wrong).all(axis=1), [False, True, True])
+    for labels, probabilities in ((y, p + 1), (y + 1, p), (y, p[:, 0]), (y[:5], p)):
+        with pytest.raises(ValueError, match="Received"):
+            layer.fit(labels, probabilities)
+    assert layer.quantile == known.quantile
+
+
+def test_metrics_read_what_the_layer_makes(rng):
+    p, y = rng.dirichlet(np.ones(4), 60), rng.integers(0, 4, 60)
+    sets = um.conformal.ConformalSetLayer(alpha=0.25).fit(y, p)(np.float32(p))
+    for metric, function in (
+        (um.conformal.ConformalCoverage(), um_np.conformal.coverage(y, sets)),
+        (um.conformal.MeanSetSize(), um_np.conformal.mean_set_size(sets)),
+    ):
+        for y_pred in (sets, tf.cast(sets, tf.bool)):
+            metric.update_state(y, y_pred)
+        np.testing.assert_allclose(metric.result(), function, rtol=1e-6)
+        with pytest.raises(ValueError, match=r"`y_pred` must be sets"):
+            metric.update_state(y, p[:, 0])
+        with pytest.raises(ValueError, match=r"`y_pred` must be booleans"):
+            metric.update_state(y, p)

@@ -1,0 +1,232 @@
+"""Conformal prediction: naive references, ranks of real numbers, coverage."""
+
+import fractions
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import uncertainty_metrics.numpy as um
+
+conformal = um.conformal
+
+SCORES = [("lac", False), ("aps", False), ("aps", True), ("raps", False)]
+
+
+def class_scores(p, shares, score, penalty, k_reg):
+    """Returns the scores of classes by their definition, class by class."""
+    scores = np.zeros(p.shape)
+    for (i, k), value in np.ndenumerate(p):
+        at_least = np.sum(p[i] >= value)
+        above, equal = p[i][p[i] > value].sum(), p[i][p[i] == value].sum()
+        scores[i, k] = {
+            "lac": 1 - value,
+            "aps": above + shares[i] * equal,
+            "raps": above + shares[i] * equal + penalty * max(0, at_least - k_reg),
+        }[score]
+    return scores
+
+
+def test_quantile_is_the_rank_of_real_numbers(rng):
+    for n in (*range(1, 60), 99, 999, 9999):
+        scores = rng.permutation(n).astype(float)
+        for alpha in (0.01, 0.05, 0.1, 1 - 0.9, 0.25, 0.45, 1 - 0.45, 0.9):
+            exact = (n + 1) * (
+                1 - fractions.Fraction(round(alpha, 6)).limit_denominator(100)
+            )
+            k = math.ceil(exact)
+            expected = k - 1 if k <= n else math.inf
+            assert conformal.conformal_quantile(scores, alpha) == expected, (n, alpha)
+    with pytest.raises(ValueError, match=r"`scores` must be numbers.*nan at \[1\]"):
+        conformal.conformal_quantile([0.0, math.nan], 0.1)
+
+
+@pytest.mark.parametrize(("score", "randomized"), SCORES)
+def test_sets_against_a_naive_loop(score, randomized, rng):
+    p = rng.multinomial(8, np.full(5, 0.2), 60) / 8  # Ties, and exact sums.
+    y = rng.integers(0, 5, 60)
+    given = {"penalty": 0.25, "k_reg": 2}
+    model = conformal.ConformalClassifier(score, 0.2, randomized, **given)
+    found = model.fit(y, p, seed=1).predict(p, seed=2)
+    shares = [
+        np.random.default_rng(seed).random(60) if randomized else np.ones(60)
+        for seed in (1, 2)
+    ]
+    scores = class_scores(p, shares[0], score, **given)[np.arange(60), y]
+    limit = np.sort(scores)[math.ceil(61 * 0.8) - 1]
+    assert model.quantile == pytest.approx(limit, abs=1e-12)
+    new = class_scores(p, shares[1], score, **given)
+    np.testing.assert_array_equal(found, new <= model.quantile)
+
+
+def excess(rng, n, alpha, misses):
+    """Returns by how many standard errors the coverage is above 1 - alpha, and below
+    1 - alpha + 1 / (n + 1); `misses` runs once.
+    """
+    shares = np.array([misses() for _ in range(150)])
+    error = max(np.std(shares), 1e-3) / np.sqrt(len(shares))
+    coverage = 1 - np.mean(shares)
+    return (coverage - (1 - alpha)) / error, (
+        1 - alpha + 1 / (n + 1) - coverage
+    ) / error
+
+
+@pytest.mark.parametrize(("score", "randomized"), SCORES)
+@pytest.mark.parametrize(
+    ("n", "classes", "alpha"),
+    [
+        (20, 2, 0.5),
+        (50, 10, 0.1),
+        *(
+            pytest.param(n, classes, alpha, marks=pytest.mark.exhaustive)
+            for n in (20, 200, 2000)
+            for classes in (2, 10, 1000)
+            for alpha in (0.01, 0.1, 0.5)
+        ),
+    ],
+)
+def test_coverage_of_new_examples(score, randomized, n, classes, alpha, rng):
+    def misses():
+        p = rng.dirichlet(np.full(classes, 0.3), n + 300)
+        rows = np.cumsum(np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True), axis=1)
+        y = np.sum(rng.random((n + 300, 1)) > rows[:, :-1], axis=1)
+        model = conformal.ConformalClassifier(score, alpha, randomized)
+        sets = model.fit(y[:n], p[:n], seed=rng).predict(p[n:], seed=rng)
+        return 1 - conformal.coverage(y[n:], sets)
+
+    above, below = excess(rng, n, alpha, misses)
+    assert above > -5
+    ties = classes == 1000 or (score != "lac" and not randomized)
+    assert ties or below > -5
+
+
+@pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
+def test_intervals(score, rng):
+    n, alpha = 39, 0.2
+
+    def misses():
+        x = rng.uniform(0.5, 2, n + 300)
+        y = x * rng.standard_t(3, n + 300)
+        forecasts = {
+            "absolute": {"means": np.zeros_like(x)},
+            "normalized": {"means": np.zeros_like(x), "stddevs": x},
+            "cqr": {"lower": -x, "upper": 0.5 * x},
+        }[score]
+        first = {name: value[:n] for name, value in forecasts.items()}
+        rest = {name: value[n:] for name, value in forecasts.items()}
+        model = conformal.ConformalRegressor(score, alpha).fit(y[:n], **first)
+        lower, upper = model.predict(**rest)
+        naive = {
+            "absolute": np.abs(y),
+            "normalized": np.abs(y) / x,
+            "cqr": np.maximum(-x - y, y - 0.5 * x),
+        }[score]
+        q = np.sort(naive[:n])[31]  # ceil(40 * 0.8) - 1
+        inside = naive[n:] <= q
+        assert np.mean((lower <= y[n:]) & (y[n:] <= upper)) == np.mean(inside)
+        return 1 - conformal.coverage(y[n:], (lower, upper))
+
+    above, below = excess(rng, n, alpha, misses)
+    assert above > -5
+    assert below > -5
+
+
+def test_groups_have_quantiles_of_their_own(rng):
+    p, y = rng.dirichlet(np.ones(4), 90), rng.integers(0, 4, 90)
+    groups = np.array(["a", "b", "c"])[rng.integers(0, 3, 90)]
+    model = conformal.ConformalClassifier(alpha=0.3).fit(y, p, groups=groups)
+    for name in "abc":
+        alone = conformal.ConformalClassifier(alpha=0.3)
+        alone.fit(y[groups == name], p[groups == name])
+        assert model.quantile[name] == alone.quantile
+        np.testing.assert_array_equal(
+            model.predict(p[:5], groups=[name] * 5), alone.predict(p[:5])
+        )
+    assert model.predict(p[:5], groups=["d"] * 5).all()
+    with pytest.raises(ValueError, match=r"`groups` must be given"):
+        model.predict(p)
+
+
+def test_measures_of_sets(rng):
+    y, sets = rng.integers(0, 3, 200), rng.random((200, 3)) < 0.6
+    weights = rng.integers(0, 3, 200)
+    again = np.repeat(np.arange(200), weights)
+    right = sets[np.arange(200), y]
+    sizes = sets.sum(axis=1)
+    gap = np.mean([abs(right[y == k].mean() - 0.9) for k in range(3)])
+    worst = min(right[sizes == size].mean() for size in np.unique(sizes))
+    for function, expected, arguments in (
+        (conformal.coverage, right.mean(), (y, sets)),
+        (conformal.mean_set_size, sizes.mean(), (sets,)),
+        (conformal.class_coverage_gap, gap, (y, sets, 0.1)),
+        (conformal.size_stratified_coverage, worst, (y, sets)),
+    ):
+        assert function(*arguments) == pytest.approx(expected, abs=1e-12)
+        alike = [a[again] if isinstance(a, np.ndarray) else a for a in arguments]
+        weighted = function(*arguments, sample_weight=weights)
+        assert weighted == pytest.approx(function(*alike), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: conformal.ConformalRegressor("cqr").fit([1.0], [1.0]),
+        lambda: conformal.ConformalRegressor().fit([1.0], [1.0], stddevs=[1.0]),
+        lambda: conformal.ConformalRegressor("normalized").fit([1.0], [1.0], [0.0]),
+        lambda: conformal.ConformalRegressor().predict([1.0]),
+        lambda: conformal.ConformalClassifier("lac", 0.1, randomized=True),
+        lambda: conformal.ConformalClassifier("raps", penalty=-1.0),
+        lambda: conformal.ConformalClassifier(alpha=1.0),
+        lambda: conformal.ConformalClassifier().predict([[0.5, 0.5]]),
+        lambda: conformal.coverage([0], [[0.5, 0.0]]),
+        lambda: conformal.coverage([2], [[True, False]]),
+        lambda: um.threshold_at_risk([1], [0.5], delta=0.1, sample_weight=[1.0]),
+    ],
+)
+def test_errors_name_what_is_wrong(wrong):
+    with pytest.raises(ValueError, match="Received"):
+        wrong()
+
+
+def test_threshold_is_that_of_the_largest_coverage(rng):
+    for _ in range(20):
+        confidences, correct = rng.integers(0, 8, 40) / 8, rng.random(40) < 0.7
+        kept = [
+            t
+            for t in np.unique(confidences)
+            if not correct[confidences >= t].mean() < 0.75
+        ]
+        found = um.threshold_at_risk(
+            risk=0.25, confidences=confidences, correct=correct
+        )
+        assert found == min(kept, default=math.inf)
+
+
+@pytest.mark.parametrize("levels", [None, 5, 1])
+def test_threshold_keeps_its_promise(levels, rng):
+    risk, delta, runs = 0.15, 0.2, 400
+
+    def confident(n):
+        drawn = rng.random(n)
+        return drawn if levels is None else np.ceil(drawn * levels) / levels
+
+    # Any threshold above the lowest has a larger risk than is allowed.
+    broken = found = 0
+    for _ in range(runs):
+        confidences = confident(150)
+        wrong = rng.random(150) < np.where(confidences > 0.5, 0.151, 0.10)
+        if levels == 1:
+            wrong = rng.random(150) < 0.151
+        t = um.threshold_at_risk(
+            risk=risk, delta=delta, confidences=confidences, correct=~wrong
+        )
+        broken += (t > 0.5 and t < math.inf) or (levels == 1 and t < math.inf)
+        found += t < math.inf
+    assert scipy.stats.binom.sf(broken - 1, runs, delta) > 1e-6
+    confidences = confident(3000)
+    correct = rng.random(3000) < confidences**0.1
+    t = um.threshold_at_risk(
+        risk=risk, delta=delta, confidences=confidences, correct=correct
+    )
+    assert t < 0.9  # It promises something where there is something to promise.

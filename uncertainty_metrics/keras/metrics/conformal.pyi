@@ -1,0 +1,108 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._scores import MeanScore
+from uncertainty_metrics.ops._typing import TensorLike
+
+class ConformalCoverage(MeanScore):
+    """Share of prediction sets that hold the label, of all batches.
+
+    `y_true` holds integer labels [...] or one-hot ones; `y_pred` the sets, booleans or
+    0 and 1 of shape [..., K], as `ConformalSetLayer` makes them.
+
+    Args:
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.conformal.ConformalCoverage()
+      >>> metric.update_state([2, 1], [[1, 0, 1], [1, 0, 0]])
+      >>> float(metric.result())
+      0.5
+    """
+
+    def __init__(
+        self,
+        ignore_index: int | None = None,
+        name: str | None = "conformal_coverage",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+class MeanSetSize(MeanScore):
+    """Mean number of classes in prediction sets, of all batches.
+
+    Arguments are those of `ConformalCoverage`.
+
+    Args:
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.conformal.MeanSetSize()
+      >>> metric.update_state([2, 1], [[1, 0, 1], [1, 0, 0]])
+      >>> float(metric.result())
+      1.5
+    """
+
+    def __init__(
+        self,
+        ignore_index: int | None = None,
+        name: str | None = "mean_set_size",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...

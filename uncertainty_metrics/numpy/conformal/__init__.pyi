@@ -1,0 +1,9 @@
+from .classifier import ConformalClassifier as ConformalClassifier
+from .set_coverage import (
+    class_coverage_gap as class_coverage_gap,
+    coverage as coverage,
+    mean_set_size as mean_set_size,
+    size_stratified_coverage as size_stratified_coverage,
+)
+from .quantile import conformal_quantile as conformal_quantile
+from .regressor import ConformalRegressor as ConformalRegressor

@@ -1,0 +1,222 @@
+"""Conformal prediction sets of a classifier."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.conformal import quantile
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["ConformalClassifier"]
+
+ClassifierScore = Literal["lac", "aps", "raps"]
+# Numbers whose order is found at a time.
+_BLOCK = 2**20
+
+
+def checked_options(
+    score: Any, penalty: Any, k_reg: Any
+) -> tuple[ClassifierScore, float, int]:
+    """Returns the checked options of a score of classes."""
+    _checks.one_of("score", score, get_args(ClassifierScore))
+    penalty = _checks.number(penalty)
+    if not 0 <= penalty < np.inf:
+        raise _checks.error("penalty", "finite and >= 0", penalty)
+    whole = isinstance(k_reg, int | np.integer) and not isinstance(k_reg, bool)
+    if not whole or k_reg < 0:
+        raise _checks.error("k_reg", "an integer >= 0", repr(k_reg))
+    return score, penalty, int(k_reg)
+
+
+def _cumulated(
+    p: np.ndarray, shares: np.ndarray | float, penalty: float, k_reg: int
+) -> np.ndarray:
+    """Returns the scores [n, K] of APS; equal probabilities have equal scores.
+
+    `shares` is how much of its own probability a class counts, [n, 1] or 1.
+    """
+    classes = p.shape[1]
+    order = np.argsort(-p, axis=1, kind="stable")
+    ordered = np.take_along_axis(p, order, axis=1)
+    new = np.diff(ordered, axis=1) != 0
+    place = np.arange(classes)
+    first = np.zeros(p.shape, np.intp)
+    first[:, 1:] = np.maximum.accumulate(np.where(new, place[1:], 0), axis=1)
+    last = np.full(p.shape, classes - 1)
+    last[:, :-1] = np.where(new, place[:-1], classes - 1)
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    up_to = np.cumsum(ordered, axis=1)
+    through = np.take_along_axis(up_to, last, axis=1)
+    above = np.where(first > 0, np.take_along_axis(up_to, first - 1, axis=1), 0.0)
+    score = above + shares * (through - above)
+    score += penalty * np.maximum(last + 1 - k_reg, 0)
+    scores = np.empty_like(score)
+    np.put_along_axis(scores, order, score, axis=1)
+    return scores
+
+
+class ConformalClassifier(quantile.Conformal):
+    """Prediction sets of a classifier that hold the label with probability 1 - alpha.
+
+    A set is {k: score of k <= q}, q the `conformal_quantile` of the scores of the
+    labels of held-out examples. It may be empty. With p_k the probabilities of an
+    example, the scores are
+
+      lac:  1 - p_k
+      aps:  sum of p_j over p_j >= p_k
+      raps: that + penalty * max(0, #{j: p_j >= p_k} - k_reg)
+
+    The sets of "lac" are the smallest on average; those of "aps" are larger where an
+    example is hard, which "raps" limits. `randomized=True` counts of the classes with
+    p_j = p_k a share alone, drawn evenly from [0, 1] for each example: the sets of
+    "aps" are smaller, and cover 1 - alpha instead of more.
+
+    Args:
+      score: "lac", "aps" or "raps".
+      alpha: share of labels that sets may miss, in (0, 1).
+      randomized: whether to draw; for "aps" and "raps".
+      penalty: of "raps", >= 0, for each class from the `k_reg`-th on.
+      k_reg: of "raps", an integer >= 0.
+
+    Attributes:
+      quantile: q; with groups a dictionary of one for each.
+      is_fitted: whether there was a fit.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]]
+      >>> model = um.conformal.ConformalClassifier(alpha=0.4)
+      >>> round(model.fit([0, 1, 2], probabilities).quantile, 6)
+      0.7
+      >>> model.predict([[0.6, 0.3, 0.1]]).tolist()
+      [[True, True, False]]
+
+    References:
+      Sadinle, Lei and Wasserman (2019), Least Ambiguous Set-Valued Classifiers with
+      Bounded Error Levels. Romano, Sesia and Candes (2020), Classification with Valid
+      and Adaptive Coverage. Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty
+      Sets for Image Classifiers using Conformal Prediction. Vovk (2012), Conditional
+      Validity of Inductive Conformal Predictors.
+    """
+
+    def __init__(
+        self,
+        score: ClassifierScore = "lac",
+        alpha: float = 0.1,
+        randomized: bool = False,
+        *,
+        penalty: float = 0.01,
+        k_reg: int = 5,
+    ):
+        super().__init__(alpha)
+        self.score, self.penalty, self.k_reg = checked_options(score, penalty, k_reg)
+        _checks.boolean("randomized", randomized)
+        if randomized and score == "lac":
+            raise _checks.error("randomized", 'False for score="lac"', randomized)
+        self.randomized = randomized
+        self._classes: int | None = None
+        self._has_axis = True
+
+    def __repr__(self) -> str:
+        return f"ConformalClassifier(score={self.score!r}, alpha={self.alpha})"
+
+    def fit(
+        self,
+        labels: ArrayLike,
+        probabilities: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        seed: Any = None,
+    ) -> Self:
+        """Finds the quantile of held-out examples, which the model was not trained on.
+
+        Args:
+          labels: integers in [0, K), shape [...].
+          probabilities: in [0, 1], shape [..., K]; or of class 1, [..., 1] or [...].
+          groups: integers or text, shape of the labels. Each group has a quantile of
+            its own, so that the coverage holds in each (Mondrian).
+          seed: of `randomized=True`, all that `np.random.default_rng` takes. None draws
+            anew.
+
+        Returns:
+          The object itself.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        examples = _inputs.examples(labels, probabilities)
+        p = _inputs.check_probabilities(examples.probabilities, examples.name)
+        rows = np.arange(len(p))
+        scores = np.concatenate(
+            [
+                block[rows[: len(block)], examples.labels[start : start + len(block)]]
+                for start, block in self._blocks(p, seed)
+            ]
+        )
+        self._set(scores, groups)
+        self._classes = examples.num_classes
+        self._has_axis = np.ndim(probabilities) > np.ndim(labels)
+        return self
+
+    def predict(
+        self,
+        probabilities: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        seed: Any = None,
+    ) -> np.ndarray:
+        """Returns the sets of new examples.
+
+        Args:
+          probabilities: as in `fit`.
+          groups: as in `fit`, if there were some. What a group that was not there may
+            hold is not known: its sets hold all classes.
+          seed: as in `fit`; another one than that.
+
+        Returns:
+          Booleans, shape [..., K]: whether the set of an example holds a class.
+
+        Raises:
+          ValueError: an argument is not as described, or there was no fit.
+        """
+        self._fitted()
+        p = _inputs.as_array("probabilities", probabilities)
+        shape = p.shape[:-1] if self._has_axis and p.ndim else p.shape
+        # With labels that are surely right this is the reading of `fit`.
+        examples = _inputs.examples(np.zeros(shape, np.int64), p)
+        if examples.num_classes != self._classes:
+            raise _checks.error(
+                "probabilities",
+                f"of {self._classes} classes, as in `fit`",
+                f"{examples.num_classes} classes",
+            )
+        p = _inputs.check_probabilities(examples.probabilities, examples.name)
+        limits = np.broadcast_to(self._limits(groups, shape), len(p))
+        sets = np.empty(p.shape, bool)
+        for start, scores in self._blocks(p, seed):
+            rows = slice(start, start + len(scores))
+            sets[rows] = scores <= limits[rows, None]
+        return sets.reshape(*shape, self._classes)
+
+    def _blocks(self, p: np.ndarray, seed: Any) -> Any:
+        """Yields where a block of rows starts, and the scores of its classes."""
+        rng = _inputs.generator(seed)
+        rows = max(1, _BLOCK // p.shape[1])
+        for start in range(0, len(p), rows):
+            block = p[start : start + rows].astype(np.float64)
+            if self.score == "lac":
+                yield start, 1 - block
+                continue
+            shares = rng.random((len(block), 1)) if self.randomized else 1.0
+            penalty = self.penalty if self.score == "raps" else 0.0
+            yield start, _cumulated(block, shares, penalty, self.k_reg)

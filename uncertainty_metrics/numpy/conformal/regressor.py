@@ -1,0 +1,172 @@
+"""Conformal prediction intervals of a regression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.conformal import quantile
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["ConformalRegressor"]
+
+RegressorScore = Literal["absolute", "normalized", "cqr"]
+# What the scores are made of.
+_FORECASTS = {
+    "absolute": ("means",),
+    "normalized": ("means", "stddevs"),
+    "cqr": ("lower", "upper"),
+}
+
+
+class ConformalRegressor(quantile.Conformal):
+    """Prediction intervals that hold the target with probability 1 - alpha.
+
+    An interval is {y: score of y <= q}, q the `conformal_quantile` of the scores of
+    held-out examples:
+
+      absolute:   abs(y - mean), of `means`
+      normalized: abs(y - mean) / stddev, of `means` and `stddevs`
+      cqr:        max(lower - y, y - upper), of quantiles `lower` and `upper`
+
+    Intervals of "absolute" have one width, those of "normalized" widths that are
+    multiples of the standard deviations; "cqr" moves the ends of predicted intervals by
+    q, which may be negative: an interval whose `lower` is above its `upper` is empty.
+
+    Args:
+      score: "absolute", "normalized" or "cqr".
+      alpha: share of targets that intervals may miss, in (0, 1).
+
+    Attributes:
+      quantile: q; with groups a dictionary of one for each.
+      is_fitted: whether there was a fit.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> model = um.conformal.ConformalRegressor(alpha=0.25)
+      >>> model.fit([1.0, 2.0, 4.0], [1.5, 2.0, 3.0]).quantile
+      1.0
+      >>> lower, upper = model.predict([5.0, 6.0])
+      >>> lower.tolist(), upper.tolist()
+      ([4.0, 5.0], [6.0, 7.0])
+
+    References:
+      Lei et al. (2018), Distribution-Free Predictive Inference for Regression. Romano,
+      Patterson and Candes (2019), Conformalized Quantile Regression. Vovk (2012),
+      Conditional Validity of Inductive Conformal Predictors.
+    """
+
+    def __init__(self, score: RegressorScore = "absolute", alpha: float = 0.1):
+        super().__init__(alpha)
+        _checks.one_of("score", score, get_args(RegressorScore))
+        self.score = score
+
+    def __repr__(self) -> str:
+        return f"ConformalRegressor(score={self.score!r}, alpha={self.alpha})"
+
+    def fit(
+        self,
+        targets: ArrayLike,
+        *forecasts: ArrayLike,
+        groups: ArrayLike | None = None,
+        means: ArrayLike | None = None,
+        stddevs: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> Self:
+        """Finds the quantile of held-out examples, which the model was not trained on.
+
+        Args:
+          targets: what was observed, real, shape [n] or [n, 1], or any other.
+          forecasts: those that the score needs, in its order, of the shape of the
+            targets. They may be given by name as well.
+          groups: integers or text, shape of the targets. Each group has a quantile of
+            its own, so that the coverage holds in each (Mondrian).
+          means: predicted means, real.
+          stddevs: predicted standard deviations, finite and > 0.
+          lower: predicted lower ends, real.
+          upper: predicted upper ends, real; quantiles that cross are taken as they are.
+
+        Returns:
+          The object itself.
+
+        Raises:
+          ValueError: an argument is not as described, or not what the score needs.
+        """
+        named = {"means": means, "stddevs": stddevs, "lower": lower, "upper": upper}
+        first, last = self._read(forecasts, named)
+        y = _inputs.finite("targets", targets)
+        _checks.paired(_FORECASTS[self.score][0], first.shape, "targets", y.shape)
+        y, first, last = (array.reshape(-1) for array in (y, first, last))
+        if self.score == "cqr":
+            return self._set(np.maximum(first - y, y - last), groups)
+        return self._set(np.abs(y - first) / last, groups)
+
+    def predict(
+        self,
+        *forecasts: ArrayLike,
+        groups: ArrayLike | None = None,
+        means: ArrayLike | None = None,
+        stddevs: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the intervals of new examples.
+
+        Args:
+          forecasts: as in `fit`, like the others.
+          groups: as in `fit`, if there were some. Of a group that was not there the
+            intervals are infinite.
+          means: as in `fit`.
+          stddevs: as in `fit`.
+          lower: as in `fit`.
+          upper: as in `fit`.
+
+        Returns:
+          `(lower, upper)`, float64 of the shape of the forecasts.
+
+        Raises:
+          ValueError: an argument is not as described, or there was no fit.
+        """
+        named = {"means": means, "stddevs": stddevs, "lower": lower, "upper": upper}
+        first, last = self._read(forecasts, named)
+        limits = self._limits(groups, first.shape)
+        limits = limits.reshape(first.shape if limits.size > 1 else ())
+        if self.score == "cqr":
+            return first - limits, last + limits
+        return first - limits * last, first + limits * last
+
+    def _read(
+        self, forecasts: tuple[ArrayLike, ...], named: dict[str, ArrayLike | None]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Returns means and standard deviations, or both ends, in one shape."""
+        needed = _FORECASTS[self.score]
+        given = {name: value for name, value in named.items() if value is not None}
+        names = [*needed[: len(forecasts)], *given]
+        if len(forecasts) > len(needed) or sorted(names) != sorted(needed):
+            expected = " and ".join(f"`{name}`" for name in needed)
+            got = [*(f"{len(forecasts)} by position",) * bool(forecasts), *given]
+            raise ValueError(
+                f'score="{self.score}" needs {expected}. Received: '
+                + (", ".join(got) or "none of them")
+            )
+        values = dict(zip(names, [*forecasts, *given.values()], strict=True))
+        first, *rest = (_inputs.finite(name, values[name]) for name in needed)
+        if first.size == 0:
+            raise _checks.error(needed[0], "not empty", f"shape {list(first.shape)}")
+        if not rest:
+            return first, np.ones_like(first)
+        _checks.paired(needed[1], rest[0].shape, needed[0], first.shape)
+        last = rest[0].reshape(first.shape)
+        if self.score == "normalized" and np.any(last <= 0):
+            raise _checks.error("stddevs", "> 0", _inputs.first(last <= 0, last))
+        return first, last

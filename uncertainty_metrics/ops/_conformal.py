@@ -1,0 +1,36 @@
+"""Scores of classes for conformal prediction sets, on tensors."""
+
+from __future__ import annotations
+
+from uncertainty_metrics.ops import _inputs, xp
+
+
+def class_scores(
+    p: xp.Tensor, score: str, penalty: float, k_reg: int
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the scores of probabilities [N, K], and which rows are right.
+
+    They are those of `ConformalClassifier`, without its draws.
+    """
+    right = _inputs.rows_in_range(p)
+    if score == "lac":
+        return 1 - p, right
+    classes = p.shape[-1]
+    order = xp.argsort(p, axis=-1, direction="DESCENDING", stable=True)
+    ordered = xp.gather(p, order, axis=1, batch_dims=1)
+    # The place of the last of those that are equal: their minimum from there on.
+    same = ordered[:, 1:] == ordered[:, :-1]
+    place = xp.range(classes)
+    last = xp.where(same, classes - 1, place[:-1])
+    last = xp.concat([last, xp.fill([xp.shape(p)[0], 1], classes - 1)], axis=1)
+    step = 1
+    while step < classes:
+        beyond = xp.pad(
+            last[:, step:], [[0, 0], [0, step]], constant_values=classes - 1
+        )
+        last, step = xp.minimum(last, beyond), 2 * step
+    scores = xp.gather(xp.cumsum(ordered, axis=1), last, axis=1, batch_dims=1)
+    if score == "raps":
+        scores = scores + penalty * xp.cast(xp.maximum(last + 1 - k_reg, 0), p.dtype)
+    back = xp.argsort(order, axis=-1)
+    return xp.gather(scores, back, axis=1, batch_dims=1), right
