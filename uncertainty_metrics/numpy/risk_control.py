@@ -82,13 +82,13 @@ def threshold_at_risk(
             ignore_index=ignore_index,
         )
         decided, scores = _inputs.decisions(examples.probabilities, examples.name)
-        correct, weights = decided == examples.labels, examples.weights
+        outcomes, weights = decided == examples.labels, examples.weights
     else:
-        scores, correct, weights = _ranking.examples(
+        scores, outcomes, weights = _ranking.examples(
             "correct", correct, "confidences", confidences, sample_weight
         )
     if delta is None:
-        groups = _ranking.groups(_ranking.floating(scores), correct, weights)
+        groups = _ranking.groups(_ranking.floating(scores), outcomes, weights)
         enough = np.flatnonzero(
             groups.misses[1:] <= risk * groups.masses[1:] * _ranking.ROUND_UP
         )
@@ -97,7 +97,7 @@ def threshold_at_risk(
     delta = _checks.open_unit("delta", delta)
     if sample_weight is not None:
         raise _checks.error("sample_weight", "None with `delta`", "weights")
-    return _promised(scores, correct, risk, delta, lowest)
+    return _promised(scores, outcomes, risk, delta, lowest)
 
 
 def _promised(

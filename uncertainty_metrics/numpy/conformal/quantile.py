@@ -138,11 +138,12 @@ class Conformal:
 
 def _of_examples(groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
     """Returns the group of each example, [n]."""
-    names = np.asarray(groups).reshape(-1)
+    array = np.asarray(groups)
+    names = array.reshape(-1)
     if names.shape != shape or names.dtype.kind not in "biuSU":
         raise _checks.error(
             "groups",
             f"integers or text, one for each of the {shape[0]} examples",
-            f"{names.dtype} of shape {list(np.shape(groups))}",
+            f"{array.dtype} of shape {list(array.shape)}",
         )
     return names
