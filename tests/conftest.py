@@ -1,6 +1,7 @@
 """Set-up shared by all tests: a quiet TensorFlow, and a seed for the random data."""
 
 import collections
+import gc
 import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items):
             seen[item.nodeid.partition("[")[0]] += 1
             if seen[item.nodeid.partition("[")[0]] > mark.args[0]:
                 item.add_marker("exhaustive")
+
+
+def pytest_collection_finish():
+    """Spares the collector of garbage what was imported, which stays."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -132,7 +132,8 @@ def test_in_compile_and_after_reload(rng, tmp_path):
     keras.utils.set_random_seed(0)
     dense = keras.layers.Dense(3, activation="softmax")
     model = keras.Sequential([keras.Input([4]), dense])
-    collection = um.MetricCollection(make(), name="all")
+    names = ("ece", "mce", "aurc", "brier", "parts")
+    collection = um.MetricCollection(make(names), name="all")
     model.compile("sgd", um.BrierLoss(), metrics=[collection, "accuracy"])
     features = rng.normal(size=(90, 4)).astype(np.float32)
     labels = rng.integers(0, 3, 90)
@@ -144,7 +145,7 @@ def test_in_compile_and_after_reload(rng, tmp_path):
         logs = each.evaluate(
             features, labels, batch_size=32, verbose=0, return_dict=True
         )
-        for name, result in one_by_one(make(), (labels, predictions)).items():
+        for name, result in one_by_one(make(names), (labels, predictions)).items():
             np.testing.assert_allclose(logs[name], result, rtol=0, atol=2e-6)
 
 

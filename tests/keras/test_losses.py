@@ -57,7 +57,7 @@ def test_values_reductions_and_weights(row, rng):
             close(result, given(scores, weights, reduction))
 
 
-@every_row
+@every_class
 def test_labels_and_predictions_in_any_form(row, rng):
     y_true, y_pred = data_of(row, rng, [6])
     expected = np.mean(row.scores(y_true, y_pred))

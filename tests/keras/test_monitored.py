@@ -1,5 +1,6 @@
 """Callbacks of Keras know which way the metrics are better, and why they are NaN."""
 
+import functools
 import pickle
 import warnings
 
@@ -120,13 +121,14 @@ def told(function):
     return value, [str(w.message) for w in caught if w.category is RuntimeWarning]
 
 
-def refuse(metric, *batches):
-    @tf.function
-    def update(*batch):
-        metric.update_state(*batch)
+@functools.cache
+def compiled(metric):
+    return tf.function(lambda *batch: metric.update_state(*batch))
 
+
+def refuse(metric, *batches):
     for batch in batches:
-        update(*map(tf.constant, batch))
+        compiled(metric)(*map(tf.constant, batch))
 
 
 @pytest.mark.tensors

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 DOUBLINGS = 24
 
 
-@streams.every_kind
+@streams.every_holder
 @pytest.mark.parametrize(
     "weighted", [pytest.param(False, marks=pytest.mark.exhaustive), True]
 )

@@ -27,6 +27,10 @@ from uncertainty_metrics.numpy._state import MetricState
 
 pytestmark = pytest.mark.keras
 ROOT = pathlib.Path(__file__).parents[2]
+# What a process of the other Keras is started for, `.ci/run` has in one direction.
+sent_from_tf_keras = (
+    pytest.mark.exhaustive if hasattr(tf.keras, "ops") else pytest.mark.keras
+)
 
 
 def read(metric):
@@ -520,6 +524,7 @@ def test_states_need_no_tensorflow(rng, tmp_path):
     assert MetricState.load(tmp_path / "sum") == sum([state] * 3)
 
 
+@sent_from_tf_keras
 def test_states_pass_from_one_keras_to_the_other(rng, tmp_path):
     sent, received = tmp_path / "sent", tmp_path / "received"
     names = ["ExpectedCalibrationError", "BrierDecomposition", "regression.Sharpness"]

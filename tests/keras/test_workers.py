@@ -8,10 +8,12 @@ import sys
 import time
 
 import pytest
+import tensorflow as tf
 
 from tests.keras import workers
 
 pytestmark = pytest.mark.keras
+exhaustive = pytest.mark.exhaustive
 ROOT = pathlib.Path(__file__).absolute().parents[2]
 SECONDS = 300  # A quiet machine needs 20.
 
@@ -82,8 +84,14 @@ def assert_equal(found, expected, rel=2e-6):
         assert found[name] == pytest.approx(values, rel=rel, abs=2e-7), name
 
 
-@pytest.mark.parametrize("part", ["mirrored-few", "mirrored"])
-@pytest.mark.first(1)
+@pytest.mark.parametrize(
+    "part",
+    [
+        # `.ci/run` has the few under tf_keras, where they evaluate a model as well.
+        pytest.param("mirrored-few", marks=[exhaustive] * hasattr(tf.keras, "ops")),
+        pytest.param("mirrored", marks=exhaustive),
+    ],
+)
 def test_workers_that_update_in_step(part, run, seed):
     found = run(worker0=part, worker1=part)
     expected = workers.alone(seed, few=part != "mirrored")
@@ -98,7 +106,7 @@ def test_workers_that_update_in_step(part, run, seed):
             assert one["evaluate"] == pytest.approx(value, rel=2e-6, abs=2e-7)
 
 
-@pytest.mark.exhaustive
+@exhaustive
 def test_workers_that_do_not_wait(run, seed):
     """No update is lost: Keras 3's own `assign_add` loses a quarter of them."""
     (found,) = run(

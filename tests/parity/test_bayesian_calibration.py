@@ -1,10 +1,6 @@
 """The Bayesian ECE in both halves: on tensors the distribution of the NumPy draws."""
 
-import os
-import pathlib
 import random
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,7 +13,6 @@ from tests import catalogue
 
 SIGMAS = 5  # One false alarm in two million.
 BOTH = pytest.mark.parametrize("room", [um, um_np], ids=["tensorflow", "numpy"])
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 def seed_of(rng):
@@ -322,18 +317,3 @@ def test_probability_of_lower_in_a_graph_of_unknown_sizes():
         bad = np.array(bad, np.float32)
         assert np.isnan(function(bad, [0.1]))
         assert np.isnan(function([0.1], bad))
-
-
-def test_tensorflow_probability_is_not_imported_before_the_first_draw():
-    code = (
-        "import sys\n"
-        "import uncertainty_metrics as um\n"
-        "um.bayesian_expected_calibration_error\n"
-        "metric = um.BayesianExpectedCalibrationError()\n"
-        "metric.update_state([0, 1], [0.2, 0.7])\n"
-        "metric.result()\n"
-        "lazy = {'tensorflow_probability', 'tf_keras', 'uncertainty_metrics.report'}\n"
-        "assert lazy.isdisjoint(sys.modules)\n"
-    )
-    environment = {**os.environ, "TF_USE_LEGACY_KERAS": "0"}
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env=environment)

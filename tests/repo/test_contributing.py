@@ -105,6 +105,7 @@ def test_every_public_name_is_in_the_changelog():
             assert names & named or names <= {"numpy", *catalogue.ROOMS}, names
 
 
+@pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
 def test_following_the_page_adds_a_metric(tmp_path):
     written = follow(tmp_path)
     assert written.returncode == 0, written.stderr

@@ -1,6 +1,7 @@
 """What imports what: the arrows between the rooms, and what stays unimported."""
 
 import ast
+import os
 import pathlib
 import subprocess
 import sys
@@ -127,8 +128,19 @@ def test_unknown_names_are_attribute_errors():
 
 
 def test_keras_needs_neither_tensorflow_probability_nor_plots():
-    code = "import uncertainty_metrics as um; um.ExpectedCalibrationError()"
-    loaded = loaded_after(code)
+    code = """
+import uncertainty_metrics as um
+um.ExpectedCalibrationError()
+um.bayesian_expected_calibration_error
+metric = um.BayesianExpectedCalibrationError()
+metric.update_state([0, 1], [0.2, 0.7])
+metric.result()
+"""
+    loaded = loaded_after(code, env={**os.environ, "TF_USE_LEGACY_KERAS": "0"})
     # Keras itself imports matplotlib where it is installed.
-    plots = "uncertainty_metrics.visualization"
-    assert loaded.isdisjoint(("tensorflow_probability", plots))
+    assert loaded.isdisjoint(
+        (
+            *("tensorflow_probability", "tf_keras"),
+            *("uncertainty_metrics.visualization", "uncertainty_metrics.report"),
+        )
+    )

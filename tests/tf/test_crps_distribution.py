@@ -287,7 +287,7 @@ def test_bad_rows_leave_the_gradients_of_others_alone():
 TOLD_EAGERLY = [tfd.TwoPieceNormal(0.0, -1.0, 1.0), tfd.Triangular(0.0, 1.0, 3.0)]
 
 
-@pytest.mark.parametrize(
+each_without_a_score = pytest.mark.parametrize(
     "distribution",
     [
         tfd.Normal(0.0, 0.0),
@@ -318,10 +318,18 @@ TOLD_EAGERLY = [tfd.TwoPieceNormal(0.0, -1.0, 1.0), tfd.Triangular(0.0, 1.0, 3.0
     ],
     ids=lambda distribution: type(distribution).__name__,
 )
+
+
+@each_without_a_score
 def test_without_a_score(distribution):
     name = type(distribution).__name__
     with pytest.raises(ValueError, match=rf"`distribution` must be .*Received: {name}"):
         crps_distribution([0.5, 2.0], distribution)
+
+
+@each_without_a_score
+@pytest.mark.first(17)  # `test_nan_in_a_graph` has one by quadrature.
+def test_without_a_score_in_a_graph(distribution):
     if distribution not in TOLD_EAGERLY:
         result = tf.function(lambda y: crps_distribution(y, distribution))([0.5, 2.0])
         assert np.all(np.isnan(result))
