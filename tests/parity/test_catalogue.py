@@ -62,19 +62,24 @@ def test_shortcut_through_numpy_has_the_values_of_tensors(row, rng, monkeypatch)
         assert_close(row, value, expected, atol=ATOL[dtype])
 
 
-# So many cases of each function; the exhaustive run has more.
-GOOD = [(3, ()), (40, pytest.mark.exhaustive)]
+# So many cases of each function, by default of float64: those of float32 are compiled
+# by XLA below.
+GOOD = [
+    pytest.param(np.float64, 3),
+    *(
+        pytest.param(dtype, 40, marks=pytest.mark.exhaustive)
+        for dtype in (np.float32, np.float64)
+    ),
+]
 
 
 @every_twin
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("count", [pytest.param(n, marks=marks) for n, marks in GOOD])
+@pytest.mark.parametrize(("dtype", "count"), GOOD)
 def test_halves_agree_in_every_form_of_the_arguments(row, dtype, count, request):
     first = request.config.getoption("--seed") * 1000
     count = 1 if getattr(row, "slow", False) else count
     for seed in range(first, first + count):
-        # By default of float64: those of float32 are compiled by XLA below.
-        graph = seed % 10 == first % 10 and (dtype == np.float64 or count > 10)
+        graph = seed % 10 == first % 10
         problem = functions.check_good(row, seed, dtype, graph=graph)
         assert problem is None, seed
 
@@ -273,7 +278,7 @@ def test_sizes_that_are_static_in_some_arguments(row, dynamic, rng):
     assert_equal_numpy(row, cases, results, arguments)
 
 
-@every_row
+@first_of_kernel(catalogue.FUNCTIONS)
 def test_bad_data_raises_in_eager_execution(row):
     for bad in row.bad_data():
         arguments, word = catalogue.bad_data(bad)

@@ -54,6 +54,7 @@ def test_docstring_examples(name):
                 assert runner.run(test).failed == 0
 
 
+@pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_a_page_run_as_printed(page, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -4,6 +4,9 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.exhaustive  # `.ci/run` does it beside other steps.
 ROOT = pathlib.Path(__file__).parents[2]
 
 BLOCK = """
