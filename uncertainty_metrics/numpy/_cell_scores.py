@@ -1,0 +1,279 @@
+"""What calibration beyond bins is, read off the cells of a group of scores."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import scipy.fft
+import scipy.optimize
+import scipy.special
+from numpy.typing import DTypeLike
+
+from uncertainty_metrics.numpy._score_cells import Cells
+
+Score = Literal["brier", "log"]
+
+SCORES: tuple[Score, ...] = get_args(Score)
+
+# Intervals of the meshes of smoothing, from coarse to fine.
+_MESHES = tuple(2**k for k in (12, 16, 20, 24))
+# A mesh of interval h puts the L1 norm of what is smoothed with bandwidth s off by less
+# than (h / s)^3 / 24 of the masses' sum; this is what it may be off.
+_TOLERANCE = 5e-7
+# A smaller bandwidth is as good as its error: nothing depends on it.
+_NEGLIGIBLE = 1e-6
+# A root is sought to this.
+_ROOT = 1e-9
+# exp(-36) is nothing.
+_NOTHING = 36.0
+# Coefficients of the cubic Lagrange polynomials of nodes -1, 0, 1, 2; row: node, column:
+# power.
+_CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
+# Mass times score over mass is the score but for so much.
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+class CORPDecomposition(NamedTuple):
+    """Parts of a mean score: score = miscalibration - discrimination + uncertainty.
+
+    Attributes:
+      miscalibration: what recalibration by isotonic regression gains, >= 0.
+      discrimination: what the recalibrated forecast gains over the base rate, >= 0.
+      uncertainty: score of the base rate, >= 0.
+    """
+
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+
+class _Mesh:
+    """Masses at points of [0, 1], smoothed with Gaussians that 0 and 1 reflect.
+
+    A mass is split over the four nodes around it so that its moments up to the third
+    stay. Reflection is the even extension of period 2, so smoothing multiplies the
+    cosine series of the masses by exp(-(pi k bandwidth)^2 / 2).
+    """
+
+    def __init__(self, points: np.ndarray, masses: np.ndarray, intervals: int) -> None:
+        self.intervals = intervals
+        left, offset = _located(points, intervals)
+        moments = np.empty((4, intervals))
+        for power in range(4):
+            moments[power] = np.bincount(left, masses, intervals)
+            masses = masses * offset
+        nodes = np.zeros(intervals + 3)  # From -1.
+        for node, split in enumerate(_CUBIC @ moments):
+            nodes[node : node + intervals] += split
+        nodes[2] += nodes[0]
+        nodes[-3] += nodes[-1]
+        nodes = nodes[1:-1]
+        nodes[1:-1] /= 2
+        self._series = scipy.fft.dct(nodes, type=1)
+
+    def smoothed(self, bandwidth: float) -> np.ndarray:
+        """Returns the sum of mass times kernel at each node, [intervals + 1]."""
+        with np.errstate(over="ignore"):
+            last = np.sqrt(2 * _NOTHING) / (np.pi * bandwidth)
+        terms = 1 + int(min(last, self.intervals))
+        factors = np.exp(-((np.pi * bandwidth * np.arange(terms)) ** 2) / 2)
+        series = np.zeros(self.intervals + 1)
+        series[:terms] = self._series[:terms] * factors
+        return scipy.fft.dct(series, type=1)
+
+    def norm(self, bandwidth: float) -> float:
+        """Returns the integral of the absolute value of what is smoothed."""
+        values = self.smoothed(bandwidth)
+        sizes = np.abs(values)
+        crossed = np.flatnonzero(values[:-1] * values[1:] < 0)
+        a, b = sizes[crossed], sizes[crossed + 1]
+        # The trapezoidal rule is right but for where the sign changes: there a straight
+        # line has its kink, and Euler and Maclaurin's formula the jump of the slope.
+        total = sizes.sum() - (sizes[0] + sizes[-1]) / 2
+        total += ((a + b) / 6 - a * b / (a + b)).sum()
+        return float(total) / self.intervals
+
+
+def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the interval of each point, and where in it the point lies, in [0, 1]."""
+    place = points * intervals
+    left = np.minimum(place.astype(np.intp), intervals - 1)
+    return left, place - left
+
+
+def _per_bandwidth(size: float) -> float:
+    """Returns how many intervals a bandwidth must span, for masses of this sum."""
+    return max(1.0, (size / (24 * _TOLERANCE)) ** (1 / 3))
+
+
+def _intervals(bandwidth: float) -> int:
+    """Returns the intervals of the coarsest mesh that serves a bandwidth."""
+    enough = [m for m in _MESHES if m * bandwidth >= _per_bandwidth(1.0)]
+    return enough[0] if enough else _MESHES[-1]
+
+
+def smooth_error(cells: Cells, bandwidth: float | None = None) -> float:
+    """Returns the smooth calibration error, of its own bandwidth unless one is given.
+
+    The error falls as the bandwidth s grows, from the sum of abs(residuals) at 0 to
+    abs(the sum of residuals), so the s that equals its error lies between these.
+    """
+    scores, residuals = cells.scores, cells.residuals
+    if bandwidth is not None:
+        return _Mesh(scores, residuals, _intervals(bandwidth)).norm(bandwidth)
+    low, high = float(abs(residuals.sum())), float(np.abs(residuals).sum())
+    if high - low <= _ROOT:
+        return high
+    span = _per_bandwidth(high)
+    for intervals in _MESHES:
+        least = span / intervals
+        serves = low >= least or least <= _NEGLIGIBLE or intervals == _MESHES[-1]
+        if not serves and least >= high:
+            continue
+        norm = _Mesh(scores, residuals, intervals).norm
+        if serves:
+            break
+        if norm(least) > least:
+            low = least
+            break
+        high = least
+
+    def excess(s: float) -> float:
+        return norm(s) - s
+
+    if excess(low) <= 0:
+        return low
+    if excess(high) >= 0:
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+
+
+def _smoothed_at(
+    cells: Cells, masses: np.ndarray, bandwidth: float, points: np.ndarray
+) -> np.ndarray:
+    intervals = _intervals(bandwidth)
+    values = _Mesh(cells.scores, masses, intervals).smoothed(bandwidth)
+    values = np.pad(values, 1, mode="reflect")
+    left, offset = _located(np.asarray(points, np.float64), intervals)
+    powers = offset ** np.arange(4).reshape([-1] + [1] * offset.ndim)
+    weights = np.tensordot(_CUBIC, powers, axes=1)
+    return sum(weights[node] * values[left + node] for node in range(4))
+
+
+def smooth_residuals(cells: Cells, bandwidth: float, points: np.ndarray) -> np.ndarray:
+    """Returns the sum of residual times kernel at points of [0, 1], as an array."""
+    return _smoothed_at(cells, cells.residuals, bandwidth, points)
+
+
+def smooth_density(cells: Cells, bandwidth: float, points: np.ndarray) -> np.ndarray:
+    """Returns the kernel density of the scores at points of [0, 1], as an array."""
+    masses = cells.weights / cells.weights.sum()
+    return _smoothed_at(cells, masses, bandwidth, points)
+
+
+def kolmogorov_smirnov(cells: Cells) -> float:
+    """Returns the largest absolute value of the sum of residuals up to a score."""
+    return float(np.max(np.abs(np.cumsum(cells.residuals)), initial=0.0))
+
+
+def kuiper(cells: Cells) -> float:
+    """Returns the range of the sum of residuals up to a score, 0 included."""
+    sums = np.cumsum(cells.residuals)
+    return float(np.max(sums, initial=0.0) - np.min(sums, initial=0.0))
+
+
+def averaged_two_bin(cells: Cells) -> float:
+    """Returns the squared errors of the two bins of a threshold, over all thresholds."""
+    sums = np.concatenate([[0.0], np.cumsum(cells.residuals)])
+    lengths = np.diff(cells.scores, prepend=0.0, append=1.0)
+    return float(lengths @ (sums**2 + (sums[-1] - sums) ** 2))
+
+
+def spiegelhalter(cells: Cells) -> tuple[float, float]:
+    """Returns z and its two-sided p-value; NaN where all scores are 0, 1/2 or 1."""
+    scores = cells.scores
+    slopes = 1 - 2 * scores
+    variance = cells.weights @ (slopes**2 * scores * (1 - scores))
+    if not variance > 0:
+        return math.nan, math.nan
+    z = (cells.outcome_sums - cells.score_sums) @ slopes / math.sqrt(variance)
+    return float(z), math.erfc(abs(z) / math.sqrt(2))
+
+
+def isotonic(cells: Cells) -> np.ndarray:
+    """Returns the non-decreasing forecast of each cell that fits best, [J]."""
+    if len(cells.weights) == 0:
+        return np.zeros(0)
+    rates = cells.outcome_sums / cells.weights
+    fitted = scipy.optimize.isotonic_regression(rates, weights=cells.weights).x
+    return np.clip(fitted, 0.0, 1.0)
+
+
+def _mean_score(cells: Cells, forecasts: np.ndarray, score: Score) -> float:
+    events = cells.outcome_sums
+    others = np.maximum(cells.weights - events, 0.0)
+    if score == "brier":
+        total = events @ (1 - forecasts) ** 2 + others @ forecasts**2
+    else:
+        logs = scipy.special.xlogy(events, forecasts)
+        total = -(logs + scipy.special.xlog1py(others, -forecasts)).sum()
+    return float(total / cells.weights.sum())
+
+
+def corp(cells: Cells, score: Score) -> CORPDecomposition:
+    """Returns the parts of the mean score, read off isotonic regression."""
+    if len(cells.weights) == 0:
+        return CORPDecomposition(0.0, 0.0, 0.0)
+    rate = cells.outcome_sums.sum() / cells.weights.sum()
+    uncertainty = _mean_score(cells, np.full(len(cells.weights), rate), score)
+    recalibrated = _mean_score(cells, isotonic(cells), score)
+    miscalibration = _mean_score(cells, cells.scores, score) - recalibrated
+    discrimination = uncertainty - recalibrated
+    # Both are >= 0 but for rounding; `uncertainty` of one label may be -0.0.
+    return CORPDecomposition(
+        max(miscalibration, 0.0), max(discrimination, 0.0), max(uncertainty, 0.0)
+    )
+
+
+def _below(
+    cells: Cells, thresholds: np.ndarray, side: Literal["left", "right"]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns shares [..., 2 below and from there]: events, then the others.
+
+    A score that equals the threshold is below it if `side` is "right".
+    """
+    total = max(cells.weights.sum(), np.finfo(np.float64).tiny)
+    slack = 1 + _ROUNDING if side == "right" else 1 - _ROUNDING
+    split = np.searchsorted(cells.scores, thresholds * slack, side)
+
+    def shares(masses: np.ndarray) -> np.ndarray:
+        sums = np.concatenate([[0.0], np.cumsum(masses)]) / total
+        return np.stack([sums[split], sums[-1] - sums[split]])
+
+    return shares(cells.outcome_sums), shares(cells.weights - cells.outcome_sums)
+
+
+def net_benefit(
+    cells: Cells, thresholds: np.ndarray, dtype: DTypeLike = np.float64
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns net benefits of the scores, of treating all and none, at thresholds.
+
+    `dtype` is that of the scores, to which a threshold is rounded to compare them.
+    """
+    rounded = thresholds.astype(dtype).astype(np.float64)
+    events, others = _below(cells, rounded, "left")
+    odds = thresholds / (1 - thresholds)
+    everyone = events.sum(axis=0) - others.sum(axis=0) * odds
+    return events[1] - others[1] * odds, everyone, np.zeros_like(odds)
+
+
+def murphy(
+    cells: Cells, thetas: np.ndarray, dtype: DTypeLike = np.float64
+) -> np.ndarray:
+    """Returns mean elementary scores at thetas; `dtype` as in `net_benefit`."""
+    events, others = _below(
+        cells, thetas.astype(dtype).astype(np.float64), side="right"
+    )
+    return thetas * others[1] + (1 - thetas) * events[0]
