@@ -28,8 +28,8 @@ _NEGLIGIBLE = 1e-6
 _ROOT = 1e-9
 # exp(-36) is nothing.
 _NOTHING = 36.0
-# Coefficients of the cubic Lagrange polynomials of nodes -1, 0, 1, 2; row: node, column:
-# power.
+# Cubic Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the
+# powers (columns).
 _CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 # Mass times score over mass is the score but for so much.
 _ROUNDING = 4 * np.finfo(np.float64).eps
@@ -185,7 +185,7 @@ def kuiper(cells: Cells) -> float:
 
 
 def averaged_two_bin(cells: Cells) -> float:
-    """Returns the squared errors of the two bins of a threshold, over all thresholds."""
+    """Returns the squared errors of two bins, averaged over where they are split."""
     sums = np.concatenate([[0.0], np.cumsum(cells.residuals)])
     lengths = np.diff(cells.scores, prepend=0.0, append=1.0)
     return float(lengths @ (sums**2 + (sums[-1] - sums) ** 2))
