@@ -18,7 +18,11 @@ Score = Literal["brier", "log"]
 SCORES: tuple[Score, ...] = get_args(Score)
 
 # Intervals of the meshes of smoothing, from coarse to fine.
-_MESHES = tuple(2**k for k in (12, 16, 20, 24))
+_COARSE = tuple(2**k for k in (12, 14, 16))
+_FINE = tuple(2**k for k in (18, 20, 22, 24))
+# Many scores are put on a mesh with at most so many in an interval: a finer mesh costs
+# them nothing more.
+_CROWD = 64
 # A mesh of interval h puts the L1 norm of what is smoothed with bandwidth s off by less
 # than (h / s)^3 / 24 of the masses' sum; this is what it may be off.
 _TOLERANCE = 5e-7
@@ -26,6 +30,8 @@ _TOLERANCE = 5e-7
 _NEGLIGIBLE = 1e-6
 # A root is sought to this.
 _ROOT = 1e-9
+# Scores that are equal times this are equal but for rounding.
+_DISTINCT = 2.0**44
 # exp(-36) is nothing.
 _NOTHING = 36.0
 # Cubic Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the
@@ -52,36 +58,35 @@ class CORPDecomposition(NamedTuple):
 class _Mesh:
     """Masses at points of [0, 1], smoothed with Gaussians that 0 and 1 reflect.
 
-    A mass is split over the four nodes around it so that its moments up to the third
-    stay. Reflection is the even extension of period 2, so smoothing multiplies the
-    cosine series of the masses by exp(-(pi k bandwidth)^2 / 2).
+    The nodes are the middles of equal intervals. A mass is split over the four nodes
+    around it so that its moments up to the third stay. Reflection is the even extension
+    of period 2, so smoothing multiplies the cosine series of the masses by
+    exp(-(pi k bandwidth)^2 / 2).
     """
 
     def __init__(self, points: np.ndarray, masses: np.ndarray, intervals: int) -> None:
         self.intervals = intervals
         left, offset = _located(points, intervals)
-        moments = np.empty((4, intervals))
+        moments = np.empty((4, intervals + 1))
         for power in range(4):
-            moments[power] = np.bincount(left, masses, intervals)
+            moments[power] = np.bincount(left, masses, intervals + 1)
             masses = masses * offset
-        nodes = np.zeros(intervals + 3)  # From -1.
+        nodes = np.zeros(intervals + 4)  # From two before the first.
         for node, split in enumerate(_CUBIC @ moments):
-            nodes[node : node + intervals] += split
-        nodes[2] += nodes[0]
-        nodes[-3] += nodes[-1]
-        nodes = nodes[1:-1]
-        nodes[1:-1] /= 2
-        self._series = scipy.fft.dct(nodes, type=1)
+            nodes[node : node + intervals + 1] += split
+        nodes[2:4] += nodes[1::-1]
+        nodes[-4:-2] += nodes[:-3:-1]
+        self._series = scipy.fft.dct(nodes[2:-2], type=2) / 2
 
     def smoothed(self, bandwidth: float) -> np.ndarray:
-        """Returns the sum of mass times kernel at each node, [intervals + 1]."""
-        with np.errstate(over="ignore"):
-            last = np.sqrt(2 * _NOTHING) / (np.pi * bandwidth)
-        terms = 1 + int(min(last, self.intervals))
+        """Returns the sum of mass times kernel at each node, [intervals]."""
+        terms = self.intervals
+        if bandwidth * terms > 1:
+            terms = min(terms, 1 + int(math.sqrt(2 * _NOTHING) / (math.pi * bandwidth)))
         factors = np.exp(-((np.pi * bandwidth * np.arange(terms)) ** 2) / 2)
-        series = np.zeros(self.intervals + 1)
+        series = np.zeros(self.intervals)
         series[:terms] = self._series[:terms] * factors
-        return scipy.fft.dct(series, type=1)
+        return scipy.fft.dct(series, type=3)
 
     def norm(self, bandwidth: float) -> float:
         """Returns the integral of the absolute value of what is smoothed."""
@@ -89,65 +94,82 @@ class _Mesh:
         sizes = np.abs(values)
         crossed = np.flatnonzero(values[:-1] * values[1:] < 0)
         a, b = sizes[crossed], sizes[crossed + 1]
-        # The trapezoidal rule is right but for where the sign changes: there a straight
-        # line has its kink, and Euler and Maclaurin's formula the jump of the slope.
-        total = sizes.sum() - (sizes[0] + sizes[-1]) / 2
-        total += ((a + b) / 6 - a * b / (a + b)).sum()
-        return float(total) / self.intervals
+        # The sum over the nodes is right but for where the sign changes: there a
+        # straight line has its kink, and Euler and Maclaurin's formula a jump.
+        jumps = (a + b) / 6 - a * b / (a + b)
+        return float(sizes.sum() + jumps.sum()) / self.intervals
 
 
 def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the interval of each point, and where in it the point lies, in [0, 1]."""
-    place = points * intervals
-    left = np.minimum(place.astype(np.intp), intervals - 1)
+    """Returns how many nodes are below each point, and how far above the last of them
+    the point lies, in units of an interval.
+    """
+    place = points * intervals + 0.5
+    left = place.astype(np.intp)
     return left, place - left
 
 
-def _per_bandwidth(size: float) -> float:
+def _span(size: float) -> float:
     """Returns how many intervals a bandwidth must span, for masses of this sum."""
     return max(1.0, (size / (24 * _TOLERANCE)) ** (1 / 3))
 
 
 def _intervals(bandwidth: float) -> int:
     """Returns the intervals of the coarsest mesh that serves a bandwidth."""
-    enough = [m for m in _MESHES if m * bandwidth >= _per_bandwidth(1.0)]
-    return enough[0] if enough else _MESHES[-1]
+    enough = [m for m in _COARSE + _FINE if m * bandwidth >= _span(1.0)]
+    return enough[0] if enough else _FINE[-1]
+
+
+def _fixed_point(
+    points: np.ndarray, masses: np.ndarray, meshes: tuple[int, ...]
+) -> float | None:
+    """Returns the bandwidth that is its error; None if the meshes are too coarse.
+
+    The error falls as the bandwidth grows, from the sum of abs(masses) at 0 to abs(the
+    sum of masses), so it lies between these.
+    """
+    low, high = float(abs(masses.sum())), float(np.abs(masses).sum())
+    if high - low <= _ROOT:
+        return high
+    span = _span(high)
+    for intervals in meshes:
+        least = span / intervals
+        served = low >= least or least <= _NEGLIGIBLE or intervals == _FINE[-1]
+        if intervals < min(len(points) / _CROWD, meshes[-1]):
+            continue
+        if not served and least >= high:
+            continue
+        norm = _Mesh(points, masses, intervals).norm
+        if not served and norm(least) <= least:
+            high = least
+            continue
+        low = low if served else least
+
+        def excess(s: float, norm=norm) -> float:
+            return norm(s) - s
+
+        if excess(low) <= 0:
+            return low
+        if excess(high) >= 0:
+            return high
+        return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+    return None
 
 
 def smooth_error(cells: Cells, bandwidth: float | None = None) -> float:
     """Returns the smooth calibration error, of its own bandwidth unless one is given.
 
-    The error falls as the bandwidth s grows, from the sum of abs(residuals) at 0 to
-    abs(the sum of residuals), so the s that equals its error lies between these.
+    Cells may be in any order, and some of the same score.
     """
     scores, residuals = cells.scores, cells.residuals
     if bandwidth is not None:
         return _Mesh(scores, residuals, _intervals(bandwidth)).norm(bandwidth)
-    low, high = float(abs(residuals.sum())), float(np.abs(residuals).sum())
-    if high - low <= _ROOT:
-        return high
-    span = _per_bandwidth(high)
-    for intervals in _MESHES:
-        least = span / intervals
-        serves = low >= least or least <= _NEGLIGIBLE or intervals == _MESHES[-1]
-        if not serves and least >= high:
-            continue
-        norm = _Mesh(scores, residuals, intervals).norm
-        if serves:
-            break
-        if norm(least) > least:
-            low = least
-            break
-        high = least
-
-    def excess(s: float) -> float:
-        return norm(s) - s
-
-    if excess(low) <= 0:
-        return low
-    if excess(high) >= 0:
-        return high
-    return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+    error = _fixed_point(scores, residuals, _COARSE)
+    if error is None:  # Small residuals, perhaps because those of equal scores cancel.
+        _, first, index = np.unique(np.rint(scores * _DISTINCT), True, True)
+        error = _fixed_point(scores[first], np.bincount(index, residuals), _FINE)
+    assert error is not None
+    return error
 
 
 def _smoothed_at(
@@ -155,9 +177,9 @@ def _smoothed_at(
 ) -> np.ndarray:
     intervals = _intervals(bandwidth)
     values = _Mesh(cells.scores, masses, intervals).smoothed(bandwidth)
-    values = np.pad(values, 1, mode="reflect")
+    values = np.pad(values, 2, mode="symmetric")
     left, offset = _located(np.asarray(points, np.float64), intervals)
-    powers = offset ** np.arange(4).reshape([-1] + [1] * offset.ndim)
+    powers = np.stack([offset**power for power in range(4)])
     weights = np.tensordot(_CUBIC, powers, axes=1)
     return sum(weights[node] * values[left + node] for node in range(4))
 
