@@ -25,6 +25,27 @@ from .ops._binning import BinStatistics as BinStatistics
 from .numpy._state import MetricState as MetricState
 from .tensorflow.debiased_calibration import debiased_calibration_error as debiased_calibration_error
 
+# Calibration beyond bins.
+from .numpy.corp import (
+    corp_decomposition as corp_decomposition,
+)
+from .numpy.cumulative_calibration import (
+    atb as atb,
+    averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
+    kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
+    ks_calibration_error as ks_calibration_error,
+    kuiper_calibration_error as kuiper_calibration_error,
+    spiegelhalter_test as spiegelhalter_test,
+)
+from .numpy.decision_curves import (
+    murphy_curve as murphy_curve,
+    net_benefit as net_benefit,
+)
+from .numpy.smooth_calibration import (
+    smece as smece,
+    smooth_calibration_error as smooth_calibration_error,
+)
+
 # Calibration errors of smoothed outcomes.
 from .numpy.censored import (
     CCE as CCE,

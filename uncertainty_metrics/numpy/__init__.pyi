@@ -27,6 +27,27 @@ from .streaming_calibration import (
 )
 from .debiased_calibration import debiased_calibration_error as debiased_calibration_error
 
+# Calibration beyond bins.
+from .corp import (
+    corp_decomposition as corp_decomposition,
+)
+from .cumulative_calibration import (
+    atb as atb,
+    averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
+    kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
+    ks_calibration_error as ks_calibration_error,
+    kuiper_calibration_error as kuiper_calibration_error,
+    spiegelhalter_test as spiegelhalter_test,
+)
+from .decision_curves import (
+    murphy_curve as murphy_curve,
+    net_benefit as net_benefit,
+)
+from .smooth_calibration import (
+    smece as smece,
+    smooth_calibration_error as smooth_calibration_error,
+)
+
 # Bayesian calibration error.
 from .bayesian_calibration import (
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _progress
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
-from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    BinningScheme,
+    CalibrationSpec,
+    Norm,
+)
+from uncertainty_metrics.numpy import (
+    _arguments,
+    _bin_draws,
+    _binning,
+    _cell_scores,
+    _inputs,
+    _score_cells,
+)
+from uncertainty_metrics.numpy._score_cells import Cells
 
 __all__ = ["calibration_test"]
+
+Statistic = Literal["gce", "ks", "kuiper", "smece", "atb", "spiegelhalter"]
+Method = Literal["resampling", "asymptotic"]
 
 # Sums that are equal but for rounding are equal.
 _ROUNDING = 1e-12
@@ -22,7 +42,8 @@ class CalibrationTest(NamedTuple):
     """The outcome of a test of calibration.
 
     Attributes:
-      statistic: the calibration error of the data, in [0, 1].
+      statistic: the calibration error of the data, in [0, 1]; of "spiegelhalter"
+        abs(z), >= 0.
       p_value: how likely a calibrated model has an error as large, in (0, 1].
     """
 
@@ -41,11 +62,114 @@ def _check_rows(examples: _inputs.Examples) -> None:
         )
 
 
+def _absolute_z(cells: Cells) -> float:
+    return abs(_cell_scores.spiegelhalter(cells)[0])
+
+
+def _normal_tail(x: np.ndarray) -> np.ndarray:
+    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x])
+
+
+def _p_of_largest(x: float) -> float:
+    """Returns P(max abs(B) > x) of Brownian motion B on [0, 1], by reflection."""
+    if x < 0.15:
+        return 1.0
+    odd = np.arange(1, 4 + 9 / x, 2)
+    signs = 1 - np.arange(len(odd)) % 2 * 2
+    return float(np.clip(4 * signs @ _normal_tail(odd * x), 0.0, 1.0))
+
+
+def _p_of_range(x: float) -> float:
+    """Returns P(max B - min B > x) of Brownian motion B on [0, 1] (Feller, 1951)."""
+    if x < 0.25:
+        return 1.0
+    k = np.arange(1, 4 + 9 / x)
+    signs = 1 - np.arange(len(k)) % 2 * 2
+    return float(np.clip(8 * (signs * k) @ _normal_tail(k * x), 0.0, 1.0))
+
+
+# The sums of (y - p) up to a score are a walk with independent steps of variance
+# p (1 - p): Brownian motion where time is the sum of these.
+_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
+# Of the sums, in units of one outcome; smaller ones are far from the limits.
+_LEAST_VARIANCE = 25.0
+_OF_CELLS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
+    {
+        "ks": _cell_scores.kolmogorov_smirnov,
+        "kuiper": _cell_scores.kuiper,
+        "smece": _cell_scores.smooth_error,
+        "atb": _cell_scores.averaged_two_bin,
+        "spiegelhalter": _absolute_z,
+    }
+)
+
+
+def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
+    """Returns the cells of the decision or of class 1.
+
+    Raises:
+      ValueError: there are more groups.
+    """
+    if not spec.positive_class:
+        for name, only in (("max_prob", True), ("class_conditional", False)):
+            if getattr(spec, name) is not only:
+                raise _checks.error(
+                    name, f"{only} unless `statistic` is 'gce'", f"{not only}"
+                )
+    (cells,) = _score_cells.of_examples(examples, spec)
+    return cells
+
+
+def _no_limit(statistic: str) -> ValueError:
+    return _checks.error(
+        "method", f"'resampling' for statistic={statistic!r}", "'asymptotic'"
+    )
+
+
+def _asymptotic(cells: Cells, statistic: Statistic, value: float) -> float:
+    """Returns the p-value of the limit of many examples.
+
+    Raises:
+      ValueError: there is none, or too few examples tell something.
+    """
+    if statistic not in (*_WALKS, "spiegelhalter"):
+        raise _no_limit(statistic)
+    scores = cells.scores
+    steps = 1.0 if statistic in _WALKS else (1 - 2 * scores) ** 2
+    variance = float(cells.weights @ (steps * scores * (1 - scores)))
+    if variance < _LEAST_VARIANCE:
+        of = "p (1 - p)" if statistic in _WALKS else "(1 - 2 p)^2 p (1 - p)"
+        raise _checks.error(
+            "method",
+            f"'resampling' where the scores p have a sum of {of} below "
+            f"{_LEAST_VARIANCE:g}",
+            f"'asymptotic' with {variance:.3g}",
+        )
+    if statistic in _WALKS:
+        return _WALKS[statistic](value * cells.weights.sum() / math.sqrt(variance))
+    return math.erfc(value / math.sqrt(2))
+
+
+def _drawn(
+    cells: Cells,
+    of_cells: Callable[[Cells], float],
+    num_resamples: int,
+    rng: np.random.Generator,
+) -> Iterator[float]:
+    """Yields the statistic of outcomes that are drawn from the scores."""
+    counts, scores = cells.weights.astype(np.int64), cells.scores
+    for _ in range(num_resamples):
+        hits = rng.binomial(counts, scores).astype(np.float64)
+        yield of_cells(dataclasses.replace(cells, outcome_sums=hits))
+
+
 @_arguments.of_classifier
 def calibration_test(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     *,
+    statistic: Statistic = "gce",
+    method: Method = "resampling",
     binning_scheme: BinningScheme = "adaptive",
     max_prob: bool = True,
     class_conditional: bool = False,
@@ -60,25 +184,43 @@ def calibration_test(
     positive_class: bool = False,
     progress: bool = False,
 ) -> CalibrationTest:
-    """Test of the hypothesis that a model is calibrated, by consistency resampling.
+    """Test of the hypothesis that a model is calibrated.
 
     A calibrated model has a calibration error above 0 too, by the noise of the labels.
-    With T the `gce` of the data, and T*_1, ..., T*_B those of labels that are drawn
-    anew from the forecasts, while the scores and the bins stay as they are,
+    By consistency resampling, with T the statistic of the data, and T*_1, ..., T*_B
+    those of labels that are drawn anew from the forecasts, while the scores and the
+    bins stay as they are,
 
       p = (1 + #{b: T*_b >= T}) / (1 + B)
 
-    What is drawn is what a bin averages: whether the decision is right, with the
-    probability of its score; for `max_prob=False` the label, from the probabilities of
-    all classes. The test is exact: if the labels have these distributions and are
-    independent, P(p <= a) <= a for each a and any number of examples. A large p-value
-    does not say that the model is calibrated, only that these data do not tell. The
-    test finds what shifts the mean of a bin; errors of both signs within one cancel.
+    What is drawn is whether the decision is right, with the probability of its score;
+    for `max_prob=False` the label, from the probabilities of all classes. The test is
+    exact: if the labels have these distributions and are independent, P(p <= a) <= a
+    for each a and any number of examples. A large p-value does not say that the model
+    is calibrated, only that these data do not tell. The error in bins, the `gce`, finds
+    what shifts the mean of a bin; errors of both signs within one cancel. The other
+    statistics need no bins.
 
-    The cost is O(n log(n)^2 + B bins) for scores of decisions or of class 1, and
-    O(B n + n K) for those of all classes.
+    Without draws, many examples give the p-values of a limit. The sums of (y - p) up to
+    a score are then Brownian motion B on [0, 1] with sum p (1 - p) as its clock:
+
+      "ks": P(max abs(B) >= n T / sqrt(sum p (1 - p)))
+      "kuiper": P(max B - min B >= n T / sqrt(sum p (1 - p)))
+      "spiegelhalter": P(abs(z) >= T), z standard normal
+
+    valid, by a rule of thumb, where sum p (1 - p) is at least 25; for "spiegelhalter",
+    sum (1 - 2 p)^2 p (1 - p). Steps and equal scores make the first two reject less
+    often than their level says, by a fifth at that size, the more so with few scores.
+
+    The cost is O(n log(n)^2 + B bins) for bins of decisions or of class 1, and
+    O(B n + n K) for those of all classes and for the statistics without bins.
 
     Args:
+      statistic: "gce", the error in bins that `binning_scheme`, `max_prob`,
+        `class_conditional`, `norm` and `num_bins` describe; or one that has no use for
+        them: "ks", "kuiper", "smece", "atb" (the calibration errors of these names), or
+        "spiegelhalter" (abs(z) of `spiegelhalter_test`), of the decision or of class 1.
+      method: "resampling"; or "asymptotic", of "ks", "kuiper" and "spiegelhalter".
       norm: "l1", "l2" or "max".
       num_bins: number of bins. Fewer find small errors of one sign better, more find
         those that change their sign.
@@ -88,12 +230,13 @@ def calibration_test(
       progress: whether to show a progress bar on stderr, which needs tqdm.
 
     Returns:
-      `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1],
-      and the p-value, in (0, 1]; small ones speak against calibration.
+      `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
+      abs(z), >= 0; and the p-value, in [0, 1], small ones speaking against calibration.
 
     Raises:
-      ValueError: an argument is not as described; or, with `max_prob=False`, the
-        probabilities of an example do not sum to 1.
+      ValueError: an argument is not as described; with `max_prob=False`, the
+        probabilities of an example do not sum to 1; or there are too few examples for
+        "asymptotic".
 
     Example:
       >>> import numpy as np
@@ -105,23 +248,49 @@ def calibration_test(
       (0.1, True)
       >>> um.calibration_test(labels[:10], probabilities[:10], seed=0).p_value > 0.3
       True
+      >>> options = {"statistic": "ks", "method": "asymptotic"}
+      >>> test = um.calibration_test(labels, probabilities, **options)
+      >>> round(test.statistic, 6), test.p_value < 0.01
+      (0.1, True)
 
     References:
       Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Widmann, Lindsten and Zachariah (2019), Calibration Tests in Multi-Class
       Classification: A Unifying Framework. Vaicenavicius et al. (2019), Evaluating
-      Model Calibration in Classification.
+      Model Calibration in Classification. Arrieta-Ibarra et al. (2022), Metrics of
+      Calibration for Probabilistic Predictions.
     """
+    _checks.one_of("statistic", statistic, get_args(Statistic))
+    _checks.one_of("method", method, get_args(Method))
     num_resamples = _checks.positive_integer("num_resamples", num_resamples)
     rng = _inputs.generator(seed)
     examples, spec = _binning.read(PRESETS["expected_calibration_error"], locals())
-    statistics = _binning.bin_statistics(examples, spec)
-    if not (max_prob or positive_class):
-        _check_rows(examples)
-    error = _binning.calibration_error(statistics, norm)
-    drawn = _bin_draws.calibrated_sums(examples, spec, statistics, num_resamples, rng)
+    drawn: Iterator[float]
+    if statistic == "gce":
+        if method == "asymptotic":
+            raise _no_limit(statistic)
+        if not (max_prob or positive_class):
+            _check_rows(examples)
+        statistics = _binning.bin_statistics(examples, spec)
+        value = _binning.calibration_error(statistics, norm)
+        drawn = (
+            _binning.calibration_error(
+                dataclasses.replace(statistics, outcome_sums=sums), norm
+            )
+            for sums in _bin_draws.calibrated_sums(
+                examples, spec, statistics, num_resamples, rng
+            )
+        )
+    else:
+        cells = _one_group(examples, spec)
+        value = _OF_CELLS[statistic](cells)
+        if math.isnan(value):
+            expected = "such that a score is not 0, 1/2 or 1, for this statistic"
+            raise _checks.error(examples.name, expected, "none")
+        if method == "asymptotic":
+            return CalibrationTest(value, _asymptotic(cells, statistic, value))
+        drawn = _drawn(cells, _OF_CELLS[statistic], num_resamples, rng)
     as_large = 1
-    for sums in _progress.track(drawn, num_resamples, progress, "calibration test"):
-        resample = dataclasses.replace(statistics, outcome_sums=sums)
-        as_large += _binning.calibration_error(resample, norm) >= error - _ROUNDING
-    return CalibrationTest(error, as_large / (1 + num_resamples))
+    for other in _progress.track(drawn, num_resamples, progress, "calibration test"):
+        as_large += other >= value - _ROUNDING
+    return CalibrationTest(value, as_large / (1 + num_resamples))

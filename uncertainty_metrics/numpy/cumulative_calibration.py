@@ -1,0 +1,227 @@
+"""Calibration errors of cumulative residuals, and Spiegelhalter's test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
+
+__all__ = [
+    "atb",
+    "averaged_two_bin_calibration_error",
+    "kolmogorov_smirnov_calibration_error",
+    "ks_calibration_error",
+    "kuiper_calibration_error",
+    "spiegelhalter_test",
+]
+
+# For what the functions have no argument.
+PRESET = PRESETS["expected_calibration_error"]
+
+
+class SpiegelhalterTest(NamedTuple):
+    """The outcome of Spiegelhalter's test of calibration.
+
+    Attributes:
+      z: the statistic, standard normal for a calibrated model. It is positive where the
+        Brier score is larger than the forecasts expect it to be: overconfidence.
+      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
+    """
+
+    z: float
+    p_value: float
+
+
+def _cells(arguments: Mapping[str, Any]) -> _score_cells.Cells:
+    examples, spec = _binning.read(PRESET, arguments)
+    (cells,) = _score_cells.of_examples(examples, spec)
+    return cells
+
+
+@_arguments.of_classifier
+def kolmogorov_smirnov_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+    The largest gap between the cumulative outcomes and the cumulative scores, of scores
+    p_i in [0, 1] with outcomes y_i in {0, 1}, n in number:
+
+      KS = max over t of abs(sum over {i: p_i <= t} of (y_i - p_i)) / n
+
+    It has no bins. Errors of one sign add up, and KS is then the mean of them, the ECE
+    of any bins; errors that change their sign between low and high scores count by
+    stretches. `kuiper_calibration_error` finds a stretch wherever it begins.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+
+    Example:
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.ks_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # (-0.2 + 0.6 + 0.3) / 4
+      0.175
+
+    References:
+      Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
+      et al. (2022), Metrics of Calibration for Probabilistic Predictions.
+    """
+    return _cell_scores.kolmogorov_smirnov(_cells(locals()))
+
+
+@_arguments.of_classifier
+def kuiper_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Kuiper calibration error: the largest gap over a stretch of scores.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, with the
+    cumulative gap C(t) = sum over {i: p_i <= t} of (y_i - p_i) / n, 0 below all scores,
+
+      Kuiper = max over t of C(t) - min over t of C(t)
+
+    which is the largest abs(sum of (y_i - p_i)) / n over the scores between two
+    thresholds. It has no bins, and treats all stretches alike.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+
+    Example:
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.kuiper_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # From -0.2 / 4 to 0.7 / 4.
+      0.225
+
+    References:
+      Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+      Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+      Deviation of a Subpopulation from the Full Population.
+    """
+    return _cell_scores.kuiper(_cells(locals()))
+
+
+@_arguments.of_classifier
+def averaged_two_bin_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Averaged two-bin calibration error (ATB). Alias `atb`.
+
+    A threshold t makes two bins of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n
+    in number; ATB is the mean of their squared errors over all thresholds:
+
+      ATB = integral over t in [0, 1] of
+        ((sum over {p_i <= t} of (y_i - p_i))^2
+         + (sum over {p_i > t} of (y_i - p_i))^2) / n^2
+
+    It is a square, normalised by n^2: of a calibrated model it falls like 1 / n. It is
+    truthful: whoever knows the probabilities minimises what is expected of it by
+    forecasting them, while other calibration errors may reward another forecast. The
+    base rate minimises it as well: ATB does not rank models by how much they know, as a
+    proper scoring rule does.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Example:
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.averaged_two_bin_calibration_error(labels, probabilities)), 6)
+      0.04
+      >>> round(float(um.atb([0, 1], [0.5, 0.75], positive_class=True)), 6)
+      0.0625
+
+    References:
+      Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
+      al. (2024), Truthfulness of Calibration Measures.
+    """
+    return _cell_scores.averaged_two_bin(_cells(locals()))
+
+
+@_arguments.of_classifier
+def spiegelhalter_test(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> SpiegelhalterTest:
+    """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1},
+
+      z = sum_i (y_i - p_i) (1 - 2 p_i) / sqrt(sum_i (1 - 2 p_i)^2 p_i (1 - p_i))
+
+    is standard normal in the limit if each y_i is 1 with probability p_i. It sees the
+    errors that move the Brier score, overconfidence and its opposite, and nothing
+    else. Scores of 1/2 tell nothing, and neither do 0 and 1 where they are right. The
+    normal law wants some ten or more in the sum below the root; for less,
+    `calibration_test(statistic="spiegelhalter")` draws the labels instead.
+
+    Args:
+      sample_weight: finite and >= 0, broadcastable to the labels: numbers of examples.
+
+    Returns:
+      `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and the
+      two-sided p-value is in [0, 1]; small ones speak against calibration.
+
+    Raises:
+      ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 70 + [0] * 30, [0.9] * 100
+      >>> test = um.spiegelhalter_test(labels, probabilities)
+      >>> round(test.z, 4), test.p_value < 1e-10
+      (6.6667, True)
+
+    References:
+      Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
+      Trials.
+    """
+    z, p_value = _cell_scores.spiegelhalter(_cells(locals()))
+    if z != z:
+        name, _ = _checks.predictions(probabilities, logits, probs)
+        raise _checks.error(
+            name, "such that a score is not 0, 1/2 or 1, for a test", "none"
+        )
+    return SpiegelhalterTest(z, p_value)
+
+
+ks_calibration_error = kolmogorov_smirnov_calibration_error
+atb = averaged_two_bin_calibration_error

@@ -1,0 +1,87 @@
+"""Calibration error of smoothed residuals: no bins, and continuous in the forecasts."""
+
+from __future__ import annotations
+
+import math
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
+
+__all__ = ["smece", "smooth_calibration_error"]
+
+# For what the functions have no argument.
+PRESET = PRESETS["expected_calibration_error"]
+# Smaller than what tells apart scores in float32 near 1 by some powers of two.
+_LEAST_BANDWIDTH = 1e-5
+
+
+def checked_bandwidth(bandwidth: float | None) -> float | None:
+    """Returns a bandwidth as a float; raises ValueError unless it is one, or None."""
+    if bandwidth is None:
+        return None
+    width = _checks.number(bandwidth)
+    if not _LEAST_BANDWIDTH <= width < math.inf:
+        expected = f"None, or a finite number of at least {_LEAST_BANDWIDTH:g}"
+        raise _checks.error("bandwidth", expected, repr(bandwidth))
+    return width
+
+
+@_arguments.of_classifier
+def smooth_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    bandwidth: float | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Smooth calibration error (smECE). Alias `smece`.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, and the Gaussian
+    kernel K_s of standard deviation s that 0 and 1 reflect,
+
+      smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
+
+    It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
+    small change of the forecasts changes it little; and it is within a constant factor
+    of the distance to the nearest calibrated forecasts, where the ECE of bins may be
+    far from it. A calibrated model has an error above 0, by the noise of the labels, of
+    the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
+    more.
+
+    The error is right to 1e-6: residuals are smoothed on a mesh that is as fine as the
+    bandwidth asks for, O(n) and a few cosine transforms.
+
+    Args:
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Example:
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.smooth_calibration_error(labels, probabilities)), 6)
+      0.2
+      >>> error = um.smece([0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9], positive_class=True)
+      >>> round(float(error), 4)
+      0.2183
+
+    References:
+      Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+      Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+      Distance from Calibration.
+    """
+    width = checked_bandwidth(bandwidth)
+    examples, spec = _binning.read(PRESET, locals())
+    (cells,) = _score_cells.of_examples(examples, spec)
+    return _cell_scores.smooth_error(cells, width)
+
+
+smece = smooth_calibration_error

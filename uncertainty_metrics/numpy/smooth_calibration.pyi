@@ -1,0 +1,75 @@
+# As written by scripts/write_stubs.py.
+from typing import overload
+import math
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
+__all__ = ["smece", "smooth_calibration_error"]
+PRESET = PRESETS["expected_calibration_error"]
+_LEAST_BANDWIDTH = 1e-5
+def checked_bandwidth(bandwidth: float | None) -> float | None:
+    """Returns a bandwidth as a float; raises ValueError unless it is one, or None."""
+    ...
+def smooth_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    bandwidth: float | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Smooth calibration error (smECE). Alias `smece`.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, and the Gaussian
+    kernel K_s of standard deviation s that 0 and 1 reflect,
+
+      smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
+
+    It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
+    small change of the forecasts changes it little; and it is within a constant factor
+    of the distance to the nearest calibrated forecasts, where the ECE of bins may be
+    far from it. A calibrated model has an error above 0, by the noise of the labels, of
+    the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
+    more.
+
+    The error is right to 1e-6: residuals are smoothed on a mesh that is as fine as the
+    bandwidth asks for, O(n) and a few cosine transforms.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
+      logits: instead of `probabilities`, floating of the same shape.
+      probs: another name for `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.smooth_calibration_error(labels, probabilities)), 6)
+      0.2
+      >>> error = um.smece([0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9], positive_class=True)
+      >>> round(float(error), 4)
+      0.2183
+
+    References:
+      Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+      Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+      Distance from Calibration.
+    """
+    ...
+smece = smooth_calibration_error
