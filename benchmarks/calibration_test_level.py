@@ -5,14 +5,15 @@ over a temperature. At temperature 1 the model is calibrated: a test of level 5%
 reject it in 5% of the data sets. Above 1 it is overconfident, and the share of data
 sets that are rejected is the power, which grows with the temperature and the number of
 examples. `python benchmarks/calibration_test_level.py` prints the share and its
-standard error.
+standard error. With `--asymptotic` it prints those of the limits of "ks", "kuiper" and
+"spiegelhalter", of calibrated forecasts of many kinds, from where they are allowed on.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,20 @@ _SCORES: dict[str, tuple[int, dict[str, bool]]] = {
     "top label": (5, {}),
     "class-wise": (5, {"max_prob": False, "class_conditional": True}),
     "positive class": (2, {"positive_class": True}),
+}
+# Forecasts of an event, n of them.
+_FORECASTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "uniform": lambda rng, n: rng.random(n),
+    "extreme": lambda rng, n: rng.beta(0.3, 0.3, n),
+    "rare": lambda rng, n: 0.02 * rng.random(n),
+    "confident": lambda rng, n: 1 - 0.2 * rng.random(n) ** 2,
+    "six values": lambda rng, n: rng.integers(0, 6, n) / 5,
+}
+# The steps of the sums whose law is used, with the least sum of their variances.
+_LIMITS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
+    "ks": (np.ones_like, 25.0),
+    "kuiper": (np.ones_like, 25.0),
+    "spiegelhalter": (lambda p: (1 - 2 * p) ** 2, 10.0),
 }
 
 
@@ -93,6 +108,37 @@ def rows(arguments: argparse.Namespace) -> Iterator[str]:
                     )
 
 
+def asymptotic_rows(arguments: argparse.Namespace) -> Iterator[str]:
+    """Yields the lines of the table of limits."""
+    yield f"{arguments.data_sets} data sets a row, level {_LEVEL:.0%}, all calibrated."
+    yield ""
+    yield "| statistic | forecasts | variance | n | rejected |"
+    yield "|---|---|---|---|---|"
+    for statistic, (steps, least) in _LIMITS.items():
+        for name, forecasts in _FORECASTS.items():
+            for variance in (1.2 * least, 4 * least, 40 * least):
+                rng = np.random.default_rng(arguments.seed)
+                p = forecasts(rng, 100_000)
+                n = int(variance / np.mean(steps(p) * p * (1 - p)))
+                rejected = 0
+                for _ in range(arguments.data_sets):
+                    p = forecasts(rng, n)
+                    test = calibration_test(
+                        rng.random(n) < p,
+                        p,
+                        statistic=statistic,
+                        method="asymptotic",
+                        positive_class=True,
+                    )
+                    rejected += test.p_value <= _LEVEL
+                share = rejected / arguments.data_sets
+                error = np.sqrt(share * (1 - share) / arguments.data_sets)
+                yield (
+                    f"| {statistic} | {name} | {variance:g} | {n} "
+                    f"| {share:.1%} +- {error:.1%} |"
+                )
+
+
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -104,7 +150,9 @@ def main() -> None:
     parser.add_argument("--data-sets", type=int, default=1000)
     parser.add_argument("--resamples", type=int, default=199)
     parser.add_argument("--seed", type=int, default=0)
-    for row in rows(parser.parse_args()):
+    parser.add_argument("--asymptotic", action="store_true")
+    arguments = parser.parse_args()
+    for row in (asymptotic_rows if arguments.asymptotic else rows)(arguments):
         print(row, flush=True)
 
 

@@ -2,9 +2,10 @@
 
 import fractions
 import itertools
+import math
 
 import numpy as np
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 
 def softmax(logits):
@@ -123,6 +124,118 @@ def debiased_calibration_error(
         squares.append(square)
     square = np.mean(squares)
     return square if squared else np.sqrt(max(square, 0))
+
+
+def _walk(labels, probabilities, **data):
+    """Returns the distinct scores, and the sum of (y - p) / n up to each."""
+    (group,) = groups(labels, probabilities, True, False, **data)
+    total = sum(weight for _, _, weight in group)
+    scores = sorted({float(score) for score, _, _ in group})
+    sums = [
+        sum(w * (y - float(p)) for p, y, w in group if p <= score) / total
+        for score in scores
+    ]
+    return scores, sums
+
+
+def kolmogorov_smirnov_calibration_error(labels, probabilities, **data):
+    return max(abs(value) for value in _walk(labels, probabilities, **data)[1])
+
+
+def kuiper_calibration_error(labels, probabilities, **data):
+    sums = [0.0, *_walk(labels, probabilities, **data)[1]]
+    return max(sums) - min(sums)
+
+
+def averaged_two_bin_calibration_error(labels, probabilities, **data):
+    scores, sums = _walk(labels, probabilities, **data)
+    ends, below = [0.0, *scores, 1.0], [0.0, *sums]
+    return sum(
+        (ends[i + 1] - ends[i]) * (value**2 + (sums[-1] - value) ** 2)
+        for i, value in enumerate(below)
+    )
+
+
+def spiegelhalter_test(labels, probabilities, **data):
+    """The statistic and its p-value."""
+    (group,) = groups(labels, probabilities, True, False, **data)
+    group = [(float(p), y, w) for p, y, w in group]
+    top = sum(w * (y - p) * (1 - 2 * p) for p, y, w in group)
+    square = sum(w * (1 - 2 * p) ** 2 * p * (1 - p) for p, y, w in group)
+    z = top / np.sqrt(square)
+    return z, 2 * stats.norm.sf(abs(z))
+
+
+def smooth_calibration_error(labels, probabilities, bandwidth=None, **data):
+    """The error of a bandwidth, or that which is its own, by kernels and quadrature."""
+    (group,) = groups(labels, probabilities, True, False, **data)
+    scores, outcomes, weights = np.array(group, np.float64).T
+    shares = weights * (outcomes - scores) / weights.sum()
+    if bandwidth is not None:
+        return smooth_norm(scores, shares, bandwidth)
+    low, high = abs(shares.sum()), np.abs(shares).sum()
+    return optimize.brentq(
+        lambda s: smooth_norm(scores, shares, s) - s, max(low / 2, 1e-3), 1.1 * high
+    )
+
+
+def smoothed(points, scores, shares, bandwidth):
+    """Sums of shares times the Gaussian kernel, with its mirror images."""
+    total = np.zeros(np.shape(points))
+    for turn in range(-math.ceil(5 * bandwidth) - 1, math.ceil(5 * bandwidth) + 2):
+        for image in (2 * turn + scores, 2 * turn - scores):
+            density = stats.norm.pdf(points[..., None], image, bandwidth)
+            total = total + density @ shares
+    return total
+
+
+def smooth_norm(scores, shares, bandwidth):
+    """The integral of its absolute value, between sign changes one by one."""
+
+    def value(t):
+        return float(smoothed(np.asarray(t), scores, shares, bandwidth))
+
+    ends = np.linspace(0, 1, 20 + int(8 / bandwidth))
+    signs = smoothed(ends, scores, shares, bandwidth)
+    changes = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+    roots = [optimize.brentq(value, ends[i], ends[i + 1], xtol=1e-14) for i in changes]
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    ends = np.sort(np.concatenate([ends, roots]))
+    half = np.diff(ends)[:, None] / 2
+    points = ends[:-1, None] + half * (1 + nodes)
+    values = np.abs(smoothed(points, scores, shares, bandwidth))
+    return float((values @ weights) @ half[:, 0])
+
+
+def corp_decomposition(labels, probabilities, score="brier", **data):
+    """Miscalibration, discrimination and uncertainty; pools blocks one by one."""
+    (group,) = groups(labels, probabilities, True, False, **data)
+    blocks = []  # Of [mass, events, scores].
+    for p in sorted({float(p) for p, _, _ in group}):
+        mass = sum(w for q, _, w in group if q == p)
+        blocks.append([mass, sum(w * y for q, y, w in group if q == p), {p}])
+        while len(blocks) > 1 and (
+            blocks[-2][1] / blocks[-2][0] >= blocks[-1][1] / blocks[-1][0]
+        ):
+            mass, events, scores = blocks.pop()
+            blocks[-1][0] += mass
+            blocks[-1][1] += events
+            blocks[-1][2] |= scores
+    fitted = {p: e / m for m, e, scores in blocks for p in scores}
+    total = sum(w for _, _, w in group)
+    rate = sum(w * y for _, y, w in group) / total
+
+    def loss(p, y):
+        if score == "brier":
+            return (y - p) ** 2
+        came = p if y else 1 - p
+        return -math.log(came) if came > 0 else math.inf
+
+    def mean(forecast):
+        return sum(w * loss(forecast(float(p)), y) for p, y, w in group) / total
+
+    given, best = mean(lambda p: p), mean(fitted.get)
+    return given - best, mean(lambda p: rate) - best, mean(lambda p: rate)
 
 
 def calibration_error(

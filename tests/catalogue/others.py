@@ -40,6 +40,10 @@ def _of_a_difference(rng, shape):
     return {**given, "first": first, "second": second}
 
 
+def _of_an_event(rng, shape):
+    return {"labels": rng.integers(0, 2, shape), "probabilities": rng.random(shape)}
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -68,6 +72,7 @@ def _regression(name, options=None, transformed=True, **more):
 
 
 _CURVE = {"half": "numpy", "interval": False}
+_BEYOND_BINS = {"half": "numpy", "jumps": True}
 _COVERAGE = {"jumps": True, "kernel": "coverage"}
 _PIT = {"jumps": True, "kernel": "pit"}
 
@@ -83,6 +88,27 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("reliability_curve", **_CURVE),
+    # Their references are those of `tests/references.py`.
+    FunctionRow("smooth_calibration_error", aliases=("smece",), **_BEYOND_BINS),
+    FunctionRow(
+        "kolmogorov_smirnov_calibration_error",
+        aliases=("ks_calibration_error",),
+        **_BEYOND_BINS,
+    ),
+    FunctionRow("kuiper_calibration_error", **_BEYOND_BINS),
+    FunctionRow("averaged_two_bin_calibration_error", aliases=("atb",), **_BEYOND_BINS),
+    FunctionRow("corp_decomposition", unbounded=True, **_BEYOND_BINS),
+    FunctionRow("spiegelhalter_test", make=_of_an_event, jumps=True, **_CURVE),
+    *(
+        FunctionRow(
+            name,
+            make=_of_an_event,
+            fixed={"thresholds": [0.0, 0.2, 0.7]},
+            jumps=True,
+            **_CURVE,
+        )
+        for name in ("net_benefit", "murphy_curve")
+    ),
     *(
         FunctionRow(f"{name}{end}", aliases=(f"{alias}{end}",), half="numpy")
         for name, alias in (

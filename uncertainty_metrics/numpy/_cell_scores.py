@@ -19,7 +19,7 @@ SCORES: tuple[Score, ...] = get_args(Score)
 
 # Intervals of the meshes of smoothing, from coarse to fine.
 _COARSE = tuple(2**k for k in (12, 14, 16))
-_FINE = tuple(2**k for k in (18, 20, 22, 24))
+_FINE = tuple(2**k for k in (18, 20, 22))
 # Many scores are put on a mesh with at most so many in an interval: a finer mesh costs
 # them nothing more.
 _CROWD = 64
@@ -30,6 +30,8 @@ _TOLERANCE = 5e-7
 _NEGLIGIBLE = 1e-6
 # A root is sought to this.
 _ROOT = 1e-9
+# Points that are put on a mesh at a time, so that they stay in the cache.
+_BLOCK = 2**15
 # Scores that are equal times this are equal but for rounding.
 _DISTINCT = 2.0**44
 # exp(-36) is nothing.
@@ -66,11 +68,14 @@ class _Mesh:
 
     def __init__(self, points: np.ndarray, masses: np.ndarray, intervals: int) -> None:
         self.intervals = intervals
-        left, offset = _located(points, intervals)
-        moments = np.empty((4, intervals + 1))
-        for power in range(4):
-            moments[power] = np.bincount(left, masses, intervals + 1)
-            masses = masses * offset
+        moments = np.zeros((4, intervals + 1))
+        block = max(_BLOCK, 2 * intervals)
+        for start in range(0, len(points), block):
+            left, offset = _located(points[start : start + block], intervals)
+            shares = masses[start : start + block]
+            for power in range(4):
+                moments[power] += np.bincount(left, shares, intervals + 1)
+                shares = shares * offset
         nodes = np.zeros(intervals + 4)  # From two before the first.
         for node, split in enumerate(_CUBIC @ moments):
             nodes[node : node + intervals + 1] += split
@@ -157,11 +162,14 @@ def _fixed_point(
 
 
 def smooth_error(cells: Cells, bandwidth: float | None = None) -> float:
-    """Returns the smooth calibration error, of its own bandwidth unless one is given.
+    """Returns the smooth calibration error, of its own bandwidth if none is given."""
+    return smooth_error_of(cells.scores, cells.residuals, bandwidth)
 
-    Cells may be in any order, and some of the same score.
-    """
-    scores, residuals = cells.scores, cells.residuals
+
+def smooth_error_of(
+    scores: np.ndarray, residuals: np.ndarray, bandwidth: float | None
+) -> float:
+    """Returns the same of scores in any order, some of them perhaps equal."""
     if bandwidth is not None:
         return _Mesh(scores, residuals, _intervals(bandwidth)).norm(bandwidth)
     error = _fixed_point(scores, residuals, _COARSE)

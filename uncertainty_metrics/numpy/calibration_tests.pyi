@@ -1,28 +1,61 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import dataclasses
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterator
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _progress
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme, Norm
-from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    BinningScheme,
+    CalibrationSpec,
+    Norm,
+)
+from uncertainty_metrics.numpy import (
+    _arguments,
+    _bin_draws,
+    _binning,
+    _cell_scores,
+    _inputs,
+    _score_cells,
+)
+from uncertainty_metrics.numpy._score_cells import Cells
 __all__ = ["calibration_test"]
+Statistic = Literal["gce", "ks", "kuiper", "smece", "atb", "spiegelhalter"]
+Method = Literal["resampling", "asymptotic"]
 _ROUNDING = 1e-12
 class CalibrationTest(NamedTuple):
     """The outcome of a test of calibration.
 
     Attributes:
-      statistic: the calibration error of the data, in [0, 1].
+      statistic: the calibration error of the data, in [0, 1]; of "spiegelhalter"
+        abs(z), >= 0.
       p_value: how likely a calibrated model has an error as large, in (0, 1].
     """
 
     statistic: float
     p_value: float
+_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
+_LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
+_OF_CELLS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
+    {
+        "ks": _cell_scores.kolmogorov_smirnov,
+        "kuiper": _cell_scores.kuiper,
+        "smece": _cell_scores.smooth_error,
+        "atb": _cell_scores.averaged_two_bin,
+        "spiegelhalter": _absolute_z,
+    }
+)
 def calibration_test(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
     *,
+    statistic: Statistic = "gce",
+    method: Method = "resampling",
     binning_scheme: BinningScheme = "adaptive",
     max_prob: bool = True,
     class_conditional: bool = False,
@@ -37,27 +70,46 @@ def calibration_test(
     positive_class: bool = False,
     progress: bool = False,
 ) -> CalibrationTest:
-    """Test of the hypothesis that a model is calibrated, by consistency resampling.
+    """Test of the hypothesis that a model is calibrated.
 
     A calibrated model has a calibration error above 0 too, by the noise of the labels.
-    With T the `gce` of the data, and T*_1, ..., T*_B those of labels that are drawn
-    anew from the forecasts, while the scores and the bins stay as they are,
+    By consistency resampling, with T the statistic of the data, and T*_1, ..., T*_B
+    those of labels that are drawn anew from the forecasts, while the scores and the
+    bins stay as they are,
 
       p = (1 + #{b: T*_b >= T}) / (1 + B)
 
-    What is drawn is what a bin averages: whether the decision is right, with the
-    probability of its score; for `max_prob=False` the label, from the probabilities of
-    all classes. The test is exact: if the labels have these distributions and are
-    independent, P(p <= a) <= a for each a and any number of examples. A large p-value
-    does not say that the model is calibrated, only that these data do not tell. The
-    test finds what shifts the mean of a bin; errors of both signs within one cancel.
+    What is drawn is whether the decision is right, with the probability of its score;
+    for `max_prob=False` the label, from the probabilities of all classes. The test is
+    exact: if the labels have these distributions and are independent, P(p <= a) <= a
+    for each a and any number of examples. A large p-value does not say that the model
+    is calibrated, only that these data do not tell. The error in bins, the `gce`, finds
+    what shifts the mean of a bin; errors of both signs within one cancel. The other
+    statistics need no bins.
 
-    The cost is O(n log(n)^2 + B bins) for scores of decisions or of class 1, and
-    O(B n + n K) for those of all classes.
+    Without draws, many examples give the p-values of a limit. The sums of (y - p) up to
+    a score are then Brownian motion B on [0, 1] with sum p (1 - p) as its clock:
+
+      "ks": P(max abs(B) >= n T / sqrt(sum p (1 - p)))
+      "kuiper": P(max B - min B >= n T / sqrt(sum p (1 - p)))
+      "spiegelhalter": P(abs(z) >= T), z standard normal
+
+    valid, by a rule of thumb, where sum p (1 - p) is at least 25; for "spiegelhalter",
+    where sum (1 - 2 p)^2 p (1 - p) is at least 10. The first two then reject less often
+    than their level says, by up to a quarter at that size, and by more where few scores
+    are distinct (`benchmarks/calibration_test_level.py`).
+
+    The cost is O(n log(n)^2 + B bins) for bins of decisions or of class 1, and
+    O(B n + n K) for those of all classes and for the statistics without bins.
 
     Args:
       labels: integers in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      statistic: "gce", the error in bins that `binning_scheme`, `max_prob`,
+        `class_conditional`, `norm` and `num_bins` describe; or one that has no use for
+        them: "ks", "kuiper", "smece", "atb" (the calibration errors of these names), or
+        "spiegelhalter" (abs(z) of `spiegelhalter_test`), of the decision or of class 1.
+      method: "resampling"; or "asymptotic", of "ks", "kuiper" and "spiegelhalter".
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
       max_prob: whether a score is the probability of the decision label (True) or of
         every class (False).
@@ -76,12 +128,13 @@ def calibration_test(
       progress: whether to show a progress bar on stderr, which needs tqdm.
 
     Returns:
-      `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1],
-      and the p-value, in (0, 1]; small ones speak against calibration.
+      `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
+      abs(z), >= 0; and the p-value, in [0, 1], small ones speaking against calibration.
 
     Raises:
-      ValueError: an argument is not as described; or, with `max_prob=False`, the
-        probabilities of an example do not sum to 1.
+      ValueError: an argument is not as described; with `max_prob=False`, the
+        probabilities of an example do not sum to 1; or there are too few examples for
+        "asymptotic".
 
     Example:
       >>> import numpy as np
@@ -93,11 +146,16 @@ def calibration_test(
       (0.1, True)
       >>> um.calibration_test(labels[:10], probabilities[:10], seed=0).p_value > 0.3
       True
+      >>> options = {"statistic": "ks", "method": "asymptotic"}
+      >>> test = um.calibration_test(labels, probabilities, **options)
+      >>> round(test.statistic, 6), test.p_value < 0.01
+      (0.1, True)
 
     References:
       Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Widmann, Lindsten and Zachariah (2019), Calibration Tests in Multi-Class
       Classification: A Unifying Framework. Vaicenavicius et al. (2019), Evaluating
-      Model Calibration in Classification.
+      Model Calibration in Classification. Arrieta-Ibarra et al. (2022), Metrics of
+      Calibration for Probabilistic Predictions.
     """
     ...

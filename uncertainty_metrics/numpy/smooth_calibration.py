@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS
-from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
+from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores
 
 __all__ = ["smece", "smooth_calibration_error"]
 
@@ -80,8 +81,13 @@ def smooth_calibration_error(
     """
     width = checked_bandwidth(bandwidth)
     examples, spec = _binning.read(PRESET, locals())
-    (cells,) = _score_cells.of_examples(examples, spec)
-    return _cell_scores.smooth_error(cells, width)
+    # Not pooled: smoothing takes less time than sorting.
+    ((scores, outcomes, weights),) = _binning.scores_of_groups(examples, spec)
+    scores = scores.astype(np.float64)
+    residuals = outcomes - scores
+    if weights is not None:
+        residuals *= weights / np.mean(weights)
+    return _cell_scores.smooth_error_of(scores, residuals / len(scores), width)
 
 
 smece = smooth_calibration_error

@@ -1,10 +1,11 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import math
+import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS
-from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
+from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores
 __all__ = ["smece", "smooth_calibration_error"]
 PRESET = PRESETS["expected_calibration_error"]
 _LEAST_BANDWIDTH = 1e-5
