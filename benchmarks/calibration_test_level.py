@@ -116,7 +116,7 @@ def asymptotic_rows(arguments: argparse.Namespace) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for statistic, (steps, least) in _LIMITS.items():
         for name, forecasts in _FORECASTS.items():
-            for variance in (1.2 * least, 4 * least, 40 * least):
+            for variance in (1.6 * least, 4 * least, 40 * least):
                 rng = np.random.default_rng(arguments.seed)
                 p = forecasts(rng, 100_000)
                 n = int(variance / np.mean(steps(p) * p * (1 - p)))

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
-from uncertainty_metrics.numpy import _cell_scores, calibration_tests
+from uncertainty_metrics.numpy import _cell_scores, _cell_tests
 from uncertainty_metrics.numpy._score_cells import Cells
 
 SIGMAS = 5
@@ -156,7 +156,7 @@ def test_laws_of_brownian_motion():
         )
         return value
 
-    largest, spread = calibration_tests._p_of_largest, calibration_tests._p_of_range
+    largest, spread = _cell_tests._p_of_largest, _cell_tests._p_of_range
     assert moment(largest, 1) == pytest.approx(np.sqrt(np.pi / 2), abs=1e-9)
     assert moment(spread, 1) == pytest.approx(np.sqrt(8 / np.pi), abs=1e-9)
     assert moment(spread, 2) == pytest.approx(4 * np.log(2), abs=1e-9)

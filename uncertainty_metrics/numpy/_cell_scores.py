@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -125,6 +126,19 @@ def _intervals(bandwidth: float) -> int:
     return enough[0] if enough else _FINE[-1]
 
 
+def _crossing(norm: Callable[[float], float], low: float, high: float) -> float:
+    """Returns where the falling norm is its argument, or an end if rounding says so."""
+
+    def excess(s: float) -> float:
+        return norm(s) - s
+
+    if excess(low) <= 0:
+        return low
+    if excess(high) >= 0:
+        return high
+    return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+
+
 def _fixed_point(
     points: np.ndarray, masses: np.ndarray, meshes: tuple[int, ...]
 ) -> float | None:
@@ -148,16 +162,7 @@ def _fixed_point(
         if not served and norm(least) <= least:
             high = least
             continue
-        low = low if served else least
-
-        def excess(s: float, norm=norm) -> float:
-            return norm(s) - s
-
-        if excess(low) <= 0:
-            return low
-        if excess(high) >= 0:
-            return high
-        return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
+        return _crossing(norm, low if served else least, high)
     return None
 
 

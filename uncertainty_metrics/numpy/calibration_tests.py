@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -23,7 +22,7 @@ from uncertainty_metrics.numpy import (
     _arguments,
     _bin_draws,
     _binning,
-    _cell_scores,
+    _cell_tests,
     _inputs,
     _score_cells,
 )
@@ -62,48 +61,6 @@ def _check_rows(examples: _inputs.Examples) -> None:
         )
 
 
-def _absolute_z(cells: Cells) -> float:
-    return abs(_cell_scores.spiegelhalter(cells)[0])
-
-
-def _normal_tail(x: np.ndarray) -> np.ndarray:
-    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x])
-
-
-def _p_of_largest(x: float) -> float:
-    """Returns P(max abs(B) > x) of Brownian motion B on [0, 1], by reflection."""
-    if x < 0.15:
-        return 1.0
-    odd = np.arange(1, 4 + 9 / x, 2)
-    signs = 1 - np.arange(len(odd)) % 2 * 2
-    return float(np.clip(4 * signs @ _normal_tail(odd * x), 0.0, 1.0))
-
-
-def _p_of_range(x: float) -> float:
-    """Returns P(max B - min B > x) of Brownian motion B on [0, 1] (Feller, 1951)."""
-    if x < 0.25:
-        return 1.0
-    k = np.arange(1, 4 + 9 / x)
-    signs = 1 - np.arange(len(k)) % 2 * 2
-    return float(np.clip(8 * (signs * k) @ _normal_tail(k * x), 0.0, 1.0))
-
-
-# The sums of (y - p) up to a score are a walk with independent steps of variance
-# p (1 - p): Brownian motion where time is the sum of these.
-_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
-# Of the sums, in units of one outcome; smaller ones are far from the limits.
-_LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
-_OF_CELLS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
-    {
-        "ks": _cell_scores.kolmogorov_smirnov,
-        "kuiper": _cell_scores.kuiper,
-        "smece": _cell_scores.smooth_error,
-        "atb": _cell_scores.averaged_two_bin,
-        "spiegelhalter": _absolute_z,
-    }
-)
-
-
 def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
     """Returns the cells of the decision or of class 1.
 
@@ -118,49 +75,6 @@ def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
                 )
     (cells,) = _score_cells.of_examples(examples, spec)
     return cells
-
-
-def _no_limit(statistic: str) -> ValueError:
-    return _checks.error(
-        "method", f"'resampling' for statistic={statistic!r}", "'asymptotic'"
-    )
-
-
-def _asymptotic(cells: Cells, statistic: Statistic, value: float) -> float:
-    """Returns the p-value of the limit of many examples.
-
-    Raises:
-      ValueError: there is none, or too few examples tell something.
-    """
-    if statistic not in _LEAST_VARIANCE:
-        raise _no_limit(statistic)
-    scores = cells.scores
-    steps = 1.0 if statistic in _WALKS else (1 - 2 * scores) ** 2
-    variance = float(cells.weights @ (steps * scores * (1 - scores)))
-    least = _LEAST_VARIANCE[statistic]
-    if variance < least:
-        of = "p (1 - p)" if statistic in _WALKS else "(1 - 2 p)^2 p (1 - p)"
-        raise _checks.error(
-            "method",
-            f"'resampling' where the scores p have a sum of {of} below {least:g}",
-            f"'asymptotic' with {variance:.3g}",
-        )
-    if statistic in _WALKS:
-        return _WALKS[statistic](value * cells.weights.sum() / math.sqrt(variance))
-    return math.erfc(value / math.sqrt(2))
-
-
-def _drawn(
-    cells: Cells,
-    of_cells: Callable[[Cells], float],
-    num_resamples: int,
-    rng: np.random.Generator,
-) -> Iterator[float]:
-    """Yields the statistic of outcomes that are drawn from the scores."""
-    counts, scores = cells.weights.astype(np.int64), cells.scores
-    for _ in range(num_resamples):
-        hits = rng.binomial(counts, scores).astype(np.float64)
-        yield of_cells(dataclasses.replace(cells, outcome_sums=hits))
 
 
 @_arguments.of_classifier
@@ -269,7 +183,7 @@ def calibration_test(
     drawn: Iterator[float]
     if statistic == "gce":
         if method == "asymptotic":
-            raise _no_limit(statistic)
+            raise _cell_tests.no_limit(statistic)
         if not (max_prob or positive_class):
             _check_rows(examples)
         statistics = _binning.bin_statistics(examples, spec)
@@ -284,13 +198,17 @@ def calibration_test(
         )
     else:
         cells = _one_group(examples, spec)
-        value = _OF_CELLS[statistic](cells)
+        value = _cell_tests.STATISTICS[statistic](cells)
         if math.isnan(value):
             expected = "such that a score is not 0, 1/2 or 1, for this statistic"
             raise _checks.error(examples.name, expected, "none")
         if method == "asymptotic":
-            return CalibrationTest(value, _asymptotic(cells, statistic, value))
-        drawn = _drawn(cells, _OF_CELLS[statistic], num_resamples, rng)
+            return CalibrationTest(
+                value, _cell_tests.asymptotic(cells, statistic, value)
+            )
+        drawn = _cell_tests.drawn(
+            cells, _cell_tests.STATISTICS[statistic], num_resamples, rng
+        )
     as_large = 1
     for other in _progress.track(drawn, num_resamples, progress, "calibration test"):
         as_large += other >= value - _ROUNDING

@@ -2,8 +2,7 @@
 from typing import overload
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +18,7 @@ from uncertainty_metrics.numpy import (
     _arguments,
     _bin_draws,
     _binning,
-    _cell_scores,
+    _cell_tests,
     _inputs,
     _score_cells,
 )
@@ -39,17 +38,6 @@ class CalibrationTest(NamedTuple):
 
     statistic: float
     p_value: float
-_WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
-_LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
-_OF_CELLS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
-    {
-        "ks": _cell_scores.kolmogorov_smirnov,
-        "kuiper": _cell_scores.kuiper,
-        "smece": _cell_scores.smooth_error,
-        "atb": _cell_scores.averaged_two_bin,
-        "spiegelhalter": _absolute_z,
-    }
-)
 def calibration_test(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
