@@ -385,9 +385,9 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
             totals += np.ones(len(block)) @ block.astype(np.float64, copy=False)
     scores = probabilities[np.arange(n), labels]
     cell = labels * bins + even_index(scores, bins)
-    kept = slice(None) if spec.threshold == 0 else above(scores, spec.threshold)
-    weight = None if weights is None else weights[kept]
-    sums[2] = np.bincount(cell[kept], weight, classes * bins)
+    counted = slice(None) if spec.threshold == 0 else above(scores, spec.threshold)
+    weight = None if weights is None else weights[counted]
+    sums[2] = np.bincount(cell[counted], weight, classes * bins)
 
     sums = sums.reshape(3, classes, bins)
     if complement:
