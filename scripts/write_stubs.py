@@ -56,6 +56,7 @@ import tensorflow as tf
 HOMES = {
     "ArrayLike": "numpy.typing",
     "BinStatistics": "uncertainty_metrics.ops._binning",
+    "ConfidenceInterval": "uncertainty_metrics._statistics",
     "TensorLike": "uncertainty_metrics.ops._typing",
 }
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")

@@ -23,7 +23,10 @@ from .tensorflow.calibration import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._state import MetricState as MetricState
-from .tensorflow.debiased_calibration import debiased_calibration_error as debiased_calibration_error
+from .tensorflow.debiased_calibration import (
+    calibration_error_interval as calibration_error_interval,
+    debiased_calibration_error as debiased_calibration_error,
+)
 
 # Calibration beyond bins.
 from .numpy.corp import (

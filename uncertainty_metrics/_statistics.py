@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import NORMS, Norm
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -40,7 +43,17 @@ class BinStatistics:
         """Mean outcome of each bin, 0 where it is empty, shape [groups, bins]."""
         return self._mean(self.outcome_sums)
 
+    def errors(self, norm: Norm) -> Any:
+        """Returns the calibration error of each group, in [0, 1], 0 where it is empty,
+        shape [groups]; "l1", "l2" or "max" over its bins.
+        """
+        _checks.one_of("norm", norm, NORMS)
+        return self._errors(norm)
+
     def _mean(self, sums: Any) -> Any:
+        raise NotImplementedError
+
+    def _errors(self, norm: Norm) -> Any:
         raise NotImplementedError
 
     def __add__(self, other: BinStatistics) -> Self:

@@ -192,6 +192,17 @@ ROWS = (
         scale_free=False,
     ),
     Row(
+        "calibration_error_interval",
+        reference=references.calibration_error_interval,
+        cases=(
+            {"num_bins": 4},
+            {"binning_scheme": "even", "num_bins": 5, "level": 0.8},
+        ),
+        # The root of a small square is too steep to compare.
+        array=lambda ends: np.square(np.asarray([float(end) for end in ends])),
+        scale_free=False,
+    ),
+    Row(
         # The same statistic under the arguments of another package.
         "expected_calibration_error",
         reference=functools.partial(

@@ -25,7 +25,10 @@ from .streaming_calibration import (
     BinStatistics as BinStatistics,
     GeneralCalibrationError as GeneralCalibrationError,
 )
-from .debiased_calibration import debiased_calibration_error as debiased_calibration_error
+from .debiased_calibration import (
+    calibration_error_interval as calibration_error_interval,
+    debiased_calibration_error as debiased_calibration_error,
+)
 
 # Calibration beyond bins.
 from .corp import (

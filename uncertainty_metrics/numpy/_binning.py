@@ -41,6 +41,18 @@ class BinStatistics(_BinStatistics):
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         return sums / np.where(self.counts > 0, self.counts, 1.0)
 
+    def _errors(self, norm: Norm) -> np.ndarray:
+        gaps = np.abs(self.score_sums - self.outcome_sums)
+        per_bin = self._mean(gaps)
+        if norm == "max":
+            return per_bin.max(axis=1)
+        totals = self.counts.sum(axis=1, keepdims=True)
+        # Divided first, so that tiny weights do not underflow.
+        shares = gaps / np.where(totals > 0, totals, 1.0)
+        if norm == "l1":
+            return shares.sum(axis=1)
+        return np.sqrt((shares * per_bin).sum(axis=1))
+
 
 def even_edges(num_bins: int, dtype: np.dtype | type = np.float64) -> np.ndarray:
     """Returns the edges of even bins, shape [num_bins + 1], rounded to `dtype`."""
@@ -434,17 +446,10 @@ def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStat
 
 def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
     """Returns the norm over bins of each group, combined over groups."""
-    counts = statistics.counts
-    gaps = np.abs(statistics.score_sums - statistics.outcome_sums)
-    per_bin = gaps / np.where(counts > 0, counts, 1.0)
-    if norm == "max":
-        return float(np.max(per_bin))
-    totals = counts.sum(axis=1, keepdims=True)
-    # Divided first, so that tiny weights do not underflow. An empty group counts 0.
-    shares = gaps / np.where(totals > 0, totals, 1.0)
-    if norm == "l1":
-        return float(np.mean(shares.sum(axis=1)))
-    return float(np.sqrt(np.mean((shares * per_bin).sum(axis=1))))
+    errors = statistics.errors(norm)
+    if norm == "l2":
+        return float(np.sqrt(np.mean(errors**2)))
+    return float(np.max(errors) if norm == "max" else np.mean(errors))
 
 
 def debiased_square(statistics: BinStatistics, unit: float) -> float:

@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS, PRESETS, BinningScheme
-from uncertainty_metrics.numpy import _arguments, _binning
-__all__ = ["debiased_calibration_error"]
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _arguments, _binning, _error_interval
+__all__ = ["calibration_error_interval", "debiased_calibration_error"]
 PRESET = PRESETS["root_mean_squared_calibration_error"]
 def debiased_calibration_error(
     labels: ArrayLike,
@@ -84,5 +85,91 @@ def debiased_calibration_error(
       Kumar, Liang and Ma (2019), Verified Uncertainty Calibration. Broecker (2012),
       Estimating Reliability and Resolution of Probability Forecasts through
       Decomposition of the Empirical Score.
+    """
+    ...
+def calibration_error_interval(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    binning_scheme: BinningScheme = "adaptive",
+    num_bins: int = DEFAULT_NUM_BINS,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> ConfidenceInterval:
+    """Interval of the l2 calibration error, which holds small errors and 0 as well.
+
+    The truth is the l2 error of all examples that there could be, in these bins. Of the
+    scores p and outcomes y of bin b, n_b of n, with U = y - p, whose variance in the
+    bin is s_b^2 (divisor n_b - 1), m_b = mean(U)^2 - s_b^2 / n_b is an unbiased
+    estimate of the squared gap, and T = sum_b n_b m_b / n that of the squared error.
+    Where that is truly theta, and the variances are r_b^2, the variance of T is about
+
+      V(theta, r) = (2 / n^2) sum_b r_b^4 n_b / (n_b - 1) + k theta + g T^2
+      k = (4 / n) sum_b n_b m_b r_b^2 / sum_b n_b m_b,  g = Var_b(m_b) / (n mean(m_b)^2)
+
+    with m_b clipped at 0, and mean and Var_b over bins by n_b / n. T below 0 counts 0.
+
+    The upper end is the root of the theta >= T with (theta - T)^2 = z^2 V(theta, r),
+    where r_b^2 is s_b^2 with z^2 more examples, of variance v_b = mean(p (1 - p)) as
+    the forecasts have it, and with one more that came out the other way, n_b / n of it
+    in each bin: a bin without a surprise does not prove that there is none. The lower
+    end is t sqrt(T) of the least t in [0, 1] with
+
+      (1 - t^2) T <= z_t sqrt(V(t^2 T)),  V linear in t from r_b^2 = v_b to r_b^2 = s_b^2
+
+    z_t is z with the skewness of sums of squares (Wilson and Hilferty's cube root). So
+    it is 0 unless T is more than chance gives a calibrated model.
+
+    No bootstrap does this: resamples have more noise than the data, and the data more
+    than the truth. In simulations (`benchmarks/calibration_interval_coverage.py`) 95%
+    intervals held errors from 0 to 0.2 in at least 93% of data sets from 500 examples
+    on, and in 90% of 200, and where outcomes are rare. Fewer than about five surprises
+    in the bins that are off are too few for it.
+
+    The cost is O(n log n).
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      level: in (0, 1), how often the interval holds the truth.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      num_bins: number of bins.
+      logits: instead of `probabilities`, floating of the same shape.
+      probs: another name for `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples, as in `debiased_calibration_error`. Bins of fewer than 1.5 count 0
+        in the estimate, and like the others in the upper end.
+      ignore_index: examples with this label are left out.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+
+    Returns:
+      `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
+      <= upper <= 1; lower errors are better. (0, 0, 1) where no bin has two examples.
+      The estimate is `debiased_calibration_error` but for the variance of U in place of
+      that of y.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 70 + [0] * 30, [0.9] * 100
+      >>> interval = um.calibration_error_interval(labels, probabilities)
+      >>> [round(float(end), 3) for end in interval]
+      [0.118, 0.195, 0.307]
+      >>> labels = [1] * 88 + [0] * 12
+      >>> interval = um.calibration_error_interval(labels, probabilities)
+      >>> [round(float(end), 3) for end in interval]
+      [0.0, 0.0, 0.135]
+
+    References:
+      Sun et al. (2024), A Confidence Interval for the l2 Expected Calibration Error.
+      Wilson and Hilferty (1931), The Distribution of Chi-Square.
     """
     ...

@@ -32,6 +32,18 @@ class BinStatistics(_BinStatistics):
     def _mean(self, sums: xp.Tensor) -> xp.Tensor:
         return xp.math.divide_no_nan(sums, self.counts)
 
+    def _errors(self, norm: Norm) -> xp.Tensor:
+        gaps = xp.abs(self.score_sums - self.outcome_sums)
+        per_bin = self._mean(gaps)
+        if norm == "max":
+            return xp.reduce_max(per_bin, axis=1)
+        # Divided first, so that tiny weights do not underflow.
+        totals = xp.reduce_sum(self.counts, axis=1, keepdims=True)
+        shares = xp.math.divide_no_nan(gaps, totals)
+        if norm == "l1":
+            return xp.reduce_sum(shares, axis=1)
+        return xp.sqrt(xp.reduce_sum(shares * per_bin, axis=1))
+
 
 @dataclasses.dataclass(frozen=True)
 class BinnableScores:
@@ -372,20 +384,14 @@ def bin_statistics(
 
 def calibration_error(statistics: BinStatistics, norm: Norm) -> xp.Tensor:
     """Returns the norm over bins of each group, combined over groups."""
-    counts = statistics.counts
-    gaps = xp.abs(statistics.score_sums - statistics.outcome_sums)
-    per_bin = xp.math.divide_no_nan(gaps, counts)
-    if norm == "max":
-        return xp.reduce_max(per_bin)
-    # Divided first, so that tiny weights do not underflow. An empty group counts 0.
-    shares = xp.math.divide_no_nan(gaps, xp.reduce_sum(counts, axis=1, keepdims=True))
-    if norm == "l1":
-        return xp.reduce_mean(xp.reduce_sum(shares, axis=1))
-    return xp.sqrt(xp.reduce_mean(xp.reduce_sum(shares * per_bin, axis=1)))
+    errors = statistics.errors(norm)
+    if norm == "l2":
+        return xp.sqrt(xp.reduce_mean(errors * errors))
+    return xp.reduce_max(errors) if norm == "max" else xp.reduce_mean(errors)
 
 
-def debiased_square(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:
-    """Returns the squared error of bins less its bias, a mean over groups.
+def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:
+    """Returns the squared error of bins less its bias, of each group.
 
     `unit` is the number of examples in a weight of 1. Its NumPy twin says more.
     """
@@ -401,7 +407,7 @@ def debiased_square(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Te
     shares = xp.math.divide_no_nan(counts, xp.reduce_sum(counts, axis=1, keepdims=True))
     squares = shares * (gaps * gaps - variances)
     squares = xp.where(several, squares, xp.zeros_like(squares))
-    return xp.reduce_mean(xp.reduce_sum(squares, axis=1))
+    return xp.reduce_sum(squares, axis=1)
 
 
 def unit_of(weights: xp.Tensor | None, dtype: xp.DType) -> xp.Tensor | float:
@@ -417,5 +423,13 @@ def debiased_error(
     statistics: BinStatistics, squared: bool, unit: xp.Tensor | float
 ) -> xp.Tensor:
     """Returns the error less its bias, or its square."""
-    square = debiased_square(statistics, unit)
+    square = xp.reduce_mean(_debiased_squares(statistics, unit))
     return square if squared else xp.sqrt(xp.maximum(square, 0))
+
+
+def debiased_errors(
+    statistics: BinStatistics, squared: bool, unit: xp.Tensor | float
+) -> xp.Tensor:
+    """Returns the same of each group."""
+    squares = _debiased_squares(statistics, unit)
+    return squares if squared else xp.sqrt(xp.maximum(squares, 0))

@@ -10,10 +10,13 @@ from uncertainty_metrics._spec import (
     PRESETS,
     CalibrationSpec,
 )
-from uncertainty_metrics.keras import _labels
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.keras import _base, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _binning as np_binning
+from uncertainty_metrics.numpy import _error_interval
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.numpy._state import MetricState
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -21,6 +24,7 @@ from uncertainty_metrics.ops import (
     _inputs,
     _sketch,
     _sums,
+    to_numpy,
     xp,
 )
 from uncertainty_metrics.ops._binning import BinStatistics
@@ -191,6 +195,16 @@ class CalibrationMetric(ClassMetric):
         statistics, valid = self._read_statistics(xp.float64)
         return _inputs.nan_where_wrong(valid, statistics)
 
+    @property
+    @_base.widened
+    def class_errors(self) -> xp.Tensor | None:
+        """The error of each group, of single classes where they are groups, float64
+        [groups]; NaN after a batch that was not valid, None before the number of
+        classes is known.
+        """
+        statistics = self.bin_statistics
+        return None if statistics is None else statistics.errors(self.spec.norm)
+
     def _per_bin(self, name: str) -> xp.Tensor | None:
         statistics = self.bin_statistics
         if statistics is None:
@@ -277,10 +291,70 @@ class DebiasedMetric(CalibrationMetric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, norm="l2", **options)
 
-    def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
+    def _unit(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         last = _sums.totals(_sums.of_cells(sums, slice(-1, None)), dtype)
         examples, _, weight = xp.unstack(last[:, 0])
-        unit = xp.maximum(xp.math.divide_no_nan(examples, weight), 1)
+        return xp.maximum(xp.math.divide_no_nan(examples, weight), 1)
+
+    def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         return _binning.debiased_error(
-            self._statistics(sums, dtype), self.squared, unit
+            self._statistics(sums, dtype), self.squared, self._unit(sums, dtype)
         )
+
+    @property
+    @_base.widened
+    def class_errors(self) -> xp.Tensor | None:
+        """The error of each group less its bias, or its square, of single classes where
+        they are groups, float64 [groups]; NaN after a batch that was not valid, None
+        before the number of classes is known.
+        """
+        if not self._has_sums:
+            return None
+        sums, valid = self._read_sums()
+        errors = _binning.debiased_errors(
+            self._statistics(sums, xp.float64),
+            self.squared,
+            self._unit(sums, xp.float64),
+        )
+        return _inputs.nan_where_wrong(valid, errors)
+
+    @_base.widened
+    def interval(self, level: float = 0.95) -> ConfidenceInterval:
+        """Returns the interval of the error of all batches so far, on the host.
+
+        It is `calibration_error_interval` with the scores in a cell of the sketch as
+        their mean; in even bins those of a bin, which makes it slightly wider. Scores
+        of all classes depend on one another and have none.
+
+        Args:
+          level: in (0, 1), how often the interval holds the truth.
+
+        Returns:
+          `ConfidenceInterval(lower, estimate, upper)` of the error, not of its square,
+          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after one that was not
+          valid.
+
+        Raises:
+          ValueError: `level` is not as described, or the scores are not those of
+            decisions, or of class 1, in one group.
+        """
+        level = _checks.open_unit("level", level)
+        spec = self.spec
+        if spec.class_conditional and not spec.positive_class:
+            raise _checks.error("class_conditional", "False for an interval", True)
+        if not (spec.max_prob or spec.positive_class):
+            raise _checks.error("max_prob", "True for an interval", False)
+        if not self._has_sums:
+            return ConfidenceInterval(0.0, 0.0, 1.0)
+        sums, valid = self._read_sums()
+        if not valid:
+            return ConfidenceInterval(*[float("nan")] * 3)
+        totals = to_numpy(_sums.totals(sums, xp.float64))[:, :-1]
+        totals = totals[:, totals[0] > 0]
+        if totals.size == 0:
+            return ConfidenceInterval(0.0, 0.0, 1.0)
+        of_bins = _error_interval.of_cells(Cells(*totals))
+        if spec.binning_scheme == "adaptive":
+            of_bins = _error_interval.grouped(of_bins, spec.num_bins)
+        unit = float(self._unit(sums, xp.float64))
+        return _error_interval.interval(of_bins, unit, level)

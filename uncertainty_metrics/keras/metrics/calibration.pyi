@@ -126,6 +126,16 @@ class GeneralCalibrationError(CalibrationMetric):
         ...
 
     @property
+    def class_errors(
+        self,
+    ) -> tf.Tensor | None:
+        """The error of each group, of single classes where they are groups, float64
+        [groups]; NaN after a batch that was not valid, None before the number of
+        classes is known.
+        """
+        ...
+
+    @property
     def counts(
         self,
     ) -> tf.Tensor | None:

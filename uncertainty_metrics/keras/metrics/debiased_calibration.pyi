@@ -5,6 +5,7 @@ from typing import Any, Literal
 import matplotlib.axes
 import tensorflow as tf
 
+from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.keras.metrics._calibration import DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
@@ -71,3 +72,37 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
+
+    @property
+    def class_errors(
+        self,
+    ) -> tf.Tensor | None:
+        """The error of each group less its bias, or its square, of single classes where
+        they are groups, float64 [groups]; NaN after a batch that was not valid, None
+        before the number of classes is known.
+        """
+        ...
+
+    def interval(
+        self,
+        level: float = 0.95,
+    ) -> ConfidenceInterval:
+        """Returns the interval of the error of all batches so far, on the host.
+
+        It is `calibration_error_interval` with the scores in a cell of the sketch as
+        their mean; in even bins those of a bin, which makes it slightly wider. Scores
+        of all classes depend on one another and have none.
+
+        Args:
+          level: in (0, 1), how often the interval holds the truth.
+
+        Returns:
+          `ConfidenceInterval(lower, estimate, upper)` of the error, not of its square,
+          floats in [0, 1]; (0, 0, 1) before the first batch, NaN after one that was not
+          valid.
+
+        Raises:
+          ValueError: `level` is not as described, or the scores are not those of
+            decisions, or of class 1, in one group.
+        """
+        ...
