@@ -301,7 +301,7 @@ def calibration_error_interval(
         deviation = np.sqrt(second + spread)
         reach = z * deviation
         if third > 0:
-            freedom = 8 * deviation**6 / third**2
+            freedom = max(8 * deviation**6 / third**2, 1.0)
             cube = 1 - 2 / (9 * freedom) + z * np.sqrt(2 / (9 * freedom))
             reach = deviation * np.sqrt(freedom / 2) * (cube**3 - 1)
         return squared - truth - max(reach, 0)

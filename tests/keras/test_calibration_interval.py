@@ -54,7 +54,7 @@ def test_interval_before_and_without_examples():
 
 
 @pytest.mark.parametrize(
-    "options, name",
+    ("options", "name"),
     [
         ({"max_prob": False}, "max_prob"),
         ({"class_conditional": True}, "class_conditional"),

@@ -160,7 +160,6 @@ def test_verdict(correct, n, confidence, start):
 
 BOOTSTRAPPED = {
     "accuracy": (um.accuracy, {}),
-    "ece": (um.ece, {"num_bins": 9}),
     "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
 }
@@ -226,7 +225,14 @@ def test_sections_have_the_numbers_of_the_library(kind, weighted):
 
     section = found["intervals"]
     assert (section["level"], section["num_resamples"]) == (0.95, 1000)
-    assert list(section["metrics"]) == list(BOOTSTRAPPED)
+    assert list(section["metrics"]) == ["calibration_error", *BOOTSTRAPPED]
+    # Of weights only their ratios count.
+    light = {name: weight / 3 for name, weight in weights.items()}
+    ends = um.calibration_error_interval(**{**arrays, **light}, num_bins=9)
+    found_ends = section["metrics"]["calibration_error"]
+    assert found_ends == approximately(
+        dict(zip(("low", "estimate", "high"), ends, strict=True))
+    )
     kept = weights.get("sample_weight", np.ones(250)) > 0  # The others are not drawn.
     drawn = {name: array[kept] for name, array in arrays.items()}
     for name, (metric, options) in BOOTSTRAPPED.items():
@@ -312,9 +318,9 @@ def test_what_chance_explains_is_not_held_against_a_model():
     assert fine["bayesian_ece"]["interval"]["low"] > 0
     assert "this one may be calibrated" in fine["bayesian_ece"]["verdict"]
     assert "this one shows more than chance" in off["bayesian_ece"]["verdict"]
-    high = "is too high if the model is calibrated"
-    assert high in fine["intervals"]["verdict"]
-    assert "too high" not in off["intervals"]["verdict"]
+    ends = [of["intervals"]["metrics"]["calibration_error"] for of in (fine, off)]
+    assert ends[0]["low"] == 0 < ends[0]["high"]
+    assert 0.1 < ends[1]["low"] < 0.2 < ends[1]["high"] < 0.3
     # Rounding of a perfect score is not more than chance.
     perfect = built({"labels": [1] * 7, "probabilities": [1.0] * 7})["bayesian_ece"]
     assert perfect["ece_by_chance"] == 0.0
@@ -373,7 +379,34 @@ def test_much_to_draw_takes_fewer_draws():
         assert _sections_intervals.options(n)["num_resamples"] == resamples
 
 
-# Bootstrap intervals.
+# Single classes.
+
+
+def test_errors_of_single_classes():
+    arrays = examples(classes=4, n=250, seed=1)
+    found, out = shown(arrays, num_bins=9)
+    classes = found["calibration"]["classes"]
+    labels, p = arrays.values()
+    assert list(classes) == ["0", "1", "2", "3"]
+    for k, row in enumerate(classes.values()):
+        one = {"labels": labels == k, "probabilities": p[:, k], "positive_class": True}
+        even = um.ece(**one, num_bins=9)
+        adaptive = um.gce(
+            **one, binning_scheme="adaptive", max_prob=True, class_conditional=False,
+            norm="l1", num_bins=9,
+        )  # fmt: skip
+        expected = {"share": np.mean(labels == k), "sce": even, "ace": adaptive}
+        assert row == pytest.approx(expected, rel=1e-9)
+        assert lines_of(out, str(k), *(f"{value:.4f}" for value in expected.values()))
+    for name in ("sce", "ace"):
+        mean = np.mean([row[name] for row in classes.values()])
+        value = found["calibration"]["metrics"][name]["value"]
+        assert mean == pytest.approx(value, rel=1e-9)
+    many = built(examples(classes=21, n=50))["calibration"]["classes"]
+    assert many == {}
+
+
+# Intervals.
 
 
 def test_an_example_alone_has_no_intervals():

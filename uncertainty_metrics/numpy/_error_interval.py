@@ -17,6 +17,8 @@ from uncertainty_metrics.numpy._score_cells import Cells
 
 # The lower end is found in rounds, each of so many places.
 ROUNDS, PLACES = 5, 2**10
+# A sixth of the skewness of the square of a Normal, which no sum of squares exceeds.
+MAX_SKEW = 8**0.5 / 6
 
 
 def quantile(level: float) -> float:
@@ -124,11 +126,9 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
             for forecasts, data in zip(of_forecast, of_data, strict=True)
         )
         variance, skew = at_zero + slope * truth + spread, third + steep * truth
-        below = int(np.sum(square - truth > _reach(variance, skew, z)))
-        if below == 0:  # Of the first round: chance alone reaches that far.
-            high = 0.0
-            break
-        low, high = places[below - 1], places[below]
+        # At the first place perhaps: chance alone reaches that far.
+        first = np.argmax(square - truth <= _reach(variance, skew, z))
+        low, high = places[max(first - 1, 0)], places[first]
     estimate = np.sqrt(square)
     return ConfidenceInterval(
         float(high * estimate), float(estimate), float(np.sqrt(min(upper, 1.0)))
@@ -140,7 +140,7 @@ def _reach(variance: np.ndarray, third: np.ndarray, z: float) -> np.ndarray:
     and this third cumulant (Wilson and Hilferty).
     """
     deviation = np.sqrt(variance)
-    q = third / np.where(variance > 0, 6 * deviation**3, 1.0)
+    q = np.minimum(third / np.where(variance > 0, 6 * deviation**3, 1.0), MAX_SKEW)
     x = z - q
     # Below the mean for levels of next to nothing.
     return np.maximum(deviation * (x + q * x**2 + q**2 * x**3 / 3), 0.0)

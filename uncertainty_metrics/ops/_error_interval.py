@@ -9,7 +9,12 @@ import numpy as np
 
 from uncertainty_metrics._spec import CalibrationSpec
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy._error_interval import PLACES, ROUNDS, quantile
+from uncertainty_metrics.numpy._error_interval import (
+    MAX_SKEW,
+    PLACES,
+    ROUNDS,
+    quantile,
+)
 from uncertainty_metrics.ops import _binning, _inputs, _search, xp
 
 _SCALE = np.array([2.0, 1.0, 3.0, 2.0])[:, None]
@@ -95,13 +100,13 @@ def interval(
         )
         variance, third = at_zero + slope * truth + spread, third + steep * truth
         deviation = xp.sqrt(variance)
-        q = divide(third, 6 * deviation**3)
+        q = xp.minimum(divide(third, 6 * deviation**3), MAX_SKEW)
         x = z - q
         reach = xp.maximum(deviation * (x + q * x**2 + q**2 * x**3 / 3), 0)
-        below = total_of(xp.cast(square - truth > reach, xp.int32))
-        low = xp.gather(places, xp.maximum(below - 1, 0))
-        # At the first place, which stays, chance alone reaches that far.
-        high = xp.gather(places, below)
+        within = xp.where(square - truth <= reach, xp.range(PLACES + 1), PLACES)
+        first = xp.reduce_min(within)
+        low = xp.gather(places, xp.maximum(first - 1, 0))
+        high = xp.gather(places, first)
     estimate = xp.sqrt(square)
     return ConfidenceInterval(
         high * estimate, estimate, xp.sqrt(xp.minimum(upper, xp.ones_like(upper)))

@@ -6,10 +6,12 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
 
 The sections of a classifier:
 
-  calibration           the calibration errors and the reliability diagram
+  calibration           the calibration errors, those of up to 20 single classes, and
+                        the reliability diagram
   bayesian_ece          the posterior of the ECE: its mean, median and 95% interval
   scoring_rules         Brier score, its parts, and negative log-likelihood
-  intervals             95% bootstrap intervals of accuracy, ECE and scoring rules
+  intervals             95% intervals of accuracy, l2 calibration error and scoring
+                        rules
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
   ensemble              only where a file holds the predictions of several members, the
                         mean of which is what all other sections are of
@@ -230,7 +232,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reports the calibration of a classifier: calibration errors, the posterior\n"
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
-        "parts, negative log-likelihood, bootstrap intervals, and how well\n"
+        "parts, negative log-likelihood, their intervals, and how well\n"
         "confidence tells right decisions from wrong ones; of an ensemble, what\n"
         "averaging gives. Or of a regression: coverage of its intervals, PIT, CRPS,\n"
         "negative log-likelihood, sharpness, and the temperature that would mend its\n"

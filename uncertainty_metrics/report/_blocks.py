@@ -122,7 +122,7 @@ def data_section(report: dict[str, Any], facts: dict[str, Any]) -> Section:
 def intervals_section(
     section: dict[str, Any], show: Callable[[Any], str] = number
 ) -> Section:
-    """Returns the section of bootstrap intervals."""
+    """Returns the section of intervals."""
     rows = section["metrics"]
     table = intervals_table("Metrics and their intervals", "metric", rows, show)
     return Section("Intervals", [Text(section["verdict"]), *([table] if rows else [])])

@@ -80,6 +80,16 @@ def _calibration(report: dict[str, Any]) -> Section:
             "tend to make them too large."
         ),
     ]
+    if section["classes"]:
+        columns = ("share", "sce", "ace")
+        rows = [
+            (name, *(number(row[column]) for column in columns))
+            for name, row in section["classes"].items()
+        ]
+        blocks += [
+            Text("Of the probability of each class, and its share of the labels:"),
+            Table("Errors of single classes", "class", columns, rows),
+        ]
     return Section("Calibration", blocks)
 
 

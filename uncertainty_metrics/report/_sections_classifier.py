@@ -25,6 +25,8 @@ from uncertainty_metrics.report._sections_selective import (
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
+# Of more classes the errors of single ones are a table that nobody reads.
+_MAX_CLASSES = 20
 _MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
 # Every report draws alike, so it can be repeated. One seed for both models of a
 # comparison: their draws are compared in all pairs, so they need not be independent.
@@ -64,9 +66,8 @@ def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
     ece = report["calibration"]["metrics"]["ece"]["value"]
     report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
     chance = report["bayesian_ece"]["ece_by_chance"]
-    may_be_calibrated = not is_clear(report["bayesian_ece"]["p_value"])
     report["scoring_rules"] = _scoring_rules(data)
-    report["intervals"] = intervals(data, num_bins, may_be_calibrated)
+    report["intervals"] = intervals(data, num_bins)
     report["selective_prediction"] = selective_prediction(data, _sample_size(data))
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)
@@ -124,6 +125,7 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
         "mean_confidence": confidence,
         "verdict": _verdict(accuracy, confidence, _sample_size(data)),
         "metrics": rows({name: (values[name], meanings[name]) for name in values}),
+        "classes": _classes(data, num_bins),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
         "diagram": {
             "edges": curve.edges[0].tolist(),
@@ -131,6 +133,24 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
             "confidences": _without_nan(curve.confidences[0]),
             "accuracies": _without_nan(curve.accuracies[0]),
         },
+    }
+
+
+def _classes(data: dict[str, Any], num_bins: int) -> dict[str, dict[str, float]]:
+    """Returns the errors of single classes, by their numbers, where there are few."""
+    options = {**data, "max_prob": False, "class_conditional": True}
+    shares = um.bin_statistics(**options, num_bins=1).accuracies[:, 0]
+    if len(shares) > _MAX_CLASSES:
+        return {}
+    columns = {"share": shares}
+    for name, scheme in (("sce", "even"), ("ace", "adaptive")):
+        statistics = um.bin_statistics(
+            **options, num_bins=num_bins, binning_scheme=scheme
+        )
+        columns[name] = statistics.errors("l1")
+    return {
+        str(k): {name: float(column[k]) for name, column in columns.items()}
+        for k in range(len(shares))
     }
 
 

@@ -1,4 +1,4 @@
-"""The section of bootstrap intervals: what other examples might have given."""
+"""The section of intervals: what other examples might have given."""
 
 from __future__ import annotations
 
@@ -14,27 +14,39 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
+_METRICS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "accuracy": (um.accuracy, {}),
+    "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
+    "negative_log_likelihood": (um.negative_log_likelihood, {}),
+}
 TOO_HIGH = " That of the ece is too high if the model is calibrated"
 # Fewer resamples where each takes longer, as there are more examples.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 _SEED = 0  # Every report draws alike.
 
 
-def intervals(
-    data: dict[str, Any], num_bins: int, may_be_calibrated: bool
-) -> dict[str, Any]:
+_OF_ERROR = (
+    " That of calibration_error, the l2 error less its bias, is not: resamples of a "
+    "calibrated model show an error, and no bootstrap would hold its 0."
+)
+
+
+def intervals(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
     """Returns the section.
 
     Args:
       data: labels, predictions and weights, by the names of the arguments.
-      num_bins: number of bins of the ECE.
-      may_be_calibrated: whether chance alone explains the ECE.
+      num_bins: number of bins of the calibration error.
     """
     data = _examples(data)
     size = len(data["labels"])
-    note = f"{TOO_HIGH}, as it may be." if may_be_calibrated else ""
-    found = _each_metric(functools.partial(bootstrap, **data), size, num_bins)
-    return section(found, size, note)
+    found = _each_metric(functools.partial(bootstrap, **data), size, _METRICS)
+    if size > 1:
+        ends = um.calibration_error_interval(
+            **data, level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+        found = {"calibration_error": row(*ends), **found}
+    return section(found, size, _OF_ERROR)
 
 
 def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
@@ -67,7 +79,8 @@ def differences(
         with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
             return bootstrap_difference(metric, first, second, **options)
 
-    return _each_metric(difference, len(first["labels"]), num_bins)
+    metrics = {"ece": (um.ece, {"num_bins": num_bins}), **_METRICS}
+    return _each_metric(difference, len(first["labels"]), metrics)
 
 
 def _examples(data: dict[str, Any]) -> dict[str, Any]:
@@ -95,15 +108,11 @@ def options(size: int) -> dict[str, Any]:
 
 
 def _each_metric(
-    interval: Callable[..., ConfidenceInterval], size: int, num_bins: int
+    interval: Callable[..., ConfidenceInterval],
+    size: int,
+    metrics: dict[str, tuple[Callable[..., Any], dict[str, Any]]],
 ) -> dict[str, dict[str, Any]]:
     """Returns the interval of each metric; of one example, none."""
-    metrics: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-        "accuracy": (um.accuracy, {}),
-        "ece": (um.ece, {"num_bins": num_bins}),
-        "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
-        "negative_log_likelihood": (um.negative_log_likelihood, {}),
-    }
     return {
         name: row(*interval(metric, **of_metric, **options(size)))
         for name, (metric, of_metric) in metrics.items()

@@ -40,10 +40,11 @@ def calibration_error_interval(
     in each bin: a bin without a surprise does not prove that there is none. The lower
     end is t sqrt(T) of the least t in [0, 1] with
 
-      (1 - t^2) T <= z_t sqrt(V(t^2 T)),  V linear in t from r_b^2 = v_b to r_b^2 = s_b^2
+      (1 - t^2) T <= z_t sqrt(V(t^2 T))
 
-    z_t is z with the skewness of sums of squares (Wilson and Hilferty's cube root). So
-    it is 0 unless T is more than chance gives a calibrated model.
+    V is linear in t, from that of r_b^2 = v_b to that of r_b^2 = s_b^2, and z_t is z
+    with the skewness of sums of squares (Wilson and Hilferty's cube root). So it is 0
+    unless T is more than chance gives a calibrated model.
 
     No bootstrap does this: resamples have more noise than the data, and the data more
     than the truth. In simulations (`benchmarks/calibration_interval_coverage.py`) 95%
