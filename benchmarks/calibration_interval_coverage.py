@@ -120,7 +120,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the tables."""
     yield f"{options.data_sets} data sets a row, {options.level:.0%} intervals."
     yield ""
-    yield "| scores | off by | true | n | coverage | above | below | width | estimates |"
+    yield "| scores | off by | true | n | coverage | above | below | width | apart |"
     yield "|---|---|---|---|---|---|---|---|---|"
     least: dict[tuple[int, bool], tuple[float, str]] = {}
     sizes = {way: [0.0] if way == "calibrated" else options.sizes for way in WAYS}

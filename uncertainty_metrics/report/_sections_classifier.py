@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._spec import PRESETS, CalibrationKey
+from uncertainty_metrics._spec import PRESETS, BinningScheme, CalibrationKey
 from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.report._predictions import Predictions, remembered
 from uncertainty_metrics.report._sections_ensemble import averaged, ensemble
@@ -143,7 +143,8 @@ def _classes(data: dict[str, Any], num_bins: int) -> dict[str, dict[str, float]]
     if len(shares) > _MAX_CLASSES:
         return {}
     columns = {"share": shares}
-    for name, scheme in (("sce", "even"), ("ace", "adaptive")):
+    schemes: dict[str, BinningScheme] = {"sce": "even", "ace": "adaptive"}
+    for name, scheme in schemes.items():
         statistics = um.bin_statistics(
             **options, num_bins=num_bins, binning_scheme=scheme
         )
