@@ -8,6 +8,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um_np
 from tests import references
 from tests.catalogue.kinds import Row
+from tests.interval_reference import calibration_error_interval
 
 SCHEMES = ("even", "adaptive")
 NORMS = ("l1", "l2", "max")
@@ -193,7 +194,7 @@ ROWS = (
     ),
     Row(
         "calibration_error_interval",
-        reference=references.calibration_error_interval,
+        reference=calibration_error_interval,
         cases=(
             {"num_bins": 4},
             {"binning_scheme": "even", "num_bins": 5, "level": 0.8},

@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import uncertainty_metrics.numpy as um
-from tests import references
+from tests.interval_reference import calibration_error_interval
 
 SIGMAS = 5  # One false alarm in two million.
 DATA_SETS = 300
@@ -64,7 +64,7 @@ def test_ends_are_the_roots(scheme, level, rng):
             found = um.calibration_error_interval(
                 labels, p, **options, sample_weight=weight
             )
-            expected = references.calibration_error_interval(
+            expected = calibration_error_interval(
                 labels, p, **options, sample_weight=weight
             )
             np.testing.assert_allclose(
