@@ -11,6 +11,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.numpy import _sketch_grid
 from uncertainty_metrics.ops import _sketch, _sums
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -153,9 +154,9 @@ def test_cells_of_ranks_lie_inside_of_the_present_ones(real, rng):
         scores = np.concatenate([[0, 0.5, 1], small, 1 - small])
     scores = tf.constant(scores.astype(np.float32))
     index = _sketch.real_index if real else _sketch.index
-    cell = _sketch.coarser(8, 5, real=real)
+    cell = _sketch_grid.coarser(8, 5, real=real)
     np.testing.assert_array_equal(cell[index(scores, 8)], index(scores, 5))
-    number = (_sketch.num_real_cells if real else _sketch.num_cells)(5)
+    number = (_sketch_grid.num_real_cells if real else _sketch_grid.num_cells)(5)
     np.testing.assert_array_equal(np.unique(cell), range(number))
 
 
@@ -163,26 +164,26 @@ def test_cells_of_ranks_lie_inside_of_the_present_ones(real, rng):
     ("groups", "bits"), [(1, 10), (3, 10), (10, 8), (100, 5), (1000, 4)]
 )
 def test_cells_of_version_1_lie_inside_of_the_present_ones(groups, bits, rng):
-    assert _sketch.old_default_bits(groups) == bits
+    assert _sketch_grid.old_default_bits(groups) == bits
     small = 10 ** rng.uniform(-46, 0, 4000)
     marks = [0, 0.5, 1, 1 - 2**-24, 2**-30, 2**-126, 1e-45]
     scores = np.concatenate([marks, small, 1 - small, rng.uniform(size=4000)])
     scores = tf.constant(scores.astype(np.float32))
-    present = _sketch.default_bits(groups)
-    cell = _sketch.coarser(bits, *present)
+    present = _sketch_grid.default_bits(groups)
+    cell = _sketch_grid.coarser(bits, *present)
     np.testing.assert_array_equal(
         cell[_sketch.index(scores, bits)], _sketch.index(scores, *present)
     )
-    number = _sketch.num_cells(*present)
+    number = _sketch_grid.num_cells(*present)
     np.testing.assert_array_equal(np.unique(cell), range(number))
-    assert len(_sketch.upper_edges(*present)) == number
+    assert len(_sketch_grid.upper_edges(*present)) == number
 
 
 @pytest.mark.parametrize("groups", [1, 3, 10])
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
     bins, bits = 7, 3
-    cells = _sketch.num_cells(bits)
+    cells = _sketch_grid.num_cells(bits)
     counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])
     counts[0, :] = 0
     counts[0, rng.integers(cells)] = groups > 1  # One example, or none.
@@ -212,10 +213,10 @@ def test_cells_are_in_order_and_hold_their_scores(bits, rng):
     scores = np.sort(scores.astype(np.float32))
     cells = _sketch.index(tf.constant(scores), bits).numpy()
     assert cells[0] == 0
-    assert cells[-1] == _sketch.num_cells(bits) - 1
+    assert cells[-1] == _sketch_grid.num_cells(bits) - 1
     assert np.all(np.diff(cells) >= 0)
-    upper = _sketch.upper_edges(bits)
-    assert upper.shape == (_sketch.num_cells(bits),)
+    upper = _sketch_grid.upper_edges(bits)
+    assert upper.shape == (_sketch_grid.num_cells(bits),)
     assert np.all(scores <= upper[cells])
     # Relative width 2^-bits, in p below 1/2 and in 1 - p above.
     for cell in np.unique(cells):
@@ -239,7 +240,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
     cells = index(tf.constant(scores), bits).numpy()
     assert np.all(np.diff(cells) >= 0)
     assert cells[0] == 0
-    assert cells[-1] == _sketch.num_real_cells(bits) - 1
+    assert cells[-1] == _sketch_grid.num_real_cells(bits) - 1
     # Inside [0, 1] they are those of probabilities, and none of the others.
     inside = (scores >= 0) & (scores <= 1)
     zero = index(tf.constant([-0.0]), bits).numpy()[0]
@@ -252,7 +253,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
         near = np.array([value, value * (1 + 2.0**-bits)], np.float32)
         assert np.diff(index(tf.constant(near), bits))[0] != 0
     both = index(tf.constant([-np.inf, np.inf], tf.float64), bits).numpy()
-    assert both.tolist() == [0, _sketch.num_real_cells(bits) - 1]
+    assert both.tolist() == [0, _sketch_grid.num_real_cells(bits) - 1]
 
 
 def test_counts_are_exact_past_two_to_the_24(rng):

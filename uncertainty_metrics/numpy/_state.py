@@ -21,13 +21,12 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _archive
+from uncertainty_metrics.numpy import _saved
 
 if TYPE_CHECKING:
     import keras
 
-FORMAT = "uncertainty_metrics.MetricState"
-VERSION = 1
+FORMAT = _saved.Format("MetricState", 1, ("metric", "config", "classes"))
 
 # The arrays that a state may hold, in the order of the file.
 DTYPES: dict[str, np.dtype] = {
@@ -38,8 +37,6 @@ DTYPES: dict[str, np.dtype] = {
 }
 # Two counts below it add within 64 bits.
 _MAX_COUNT = 2**62
-# Bytes of the header: many megabytes of JSON may become gigabytes of lists.
-_MAX_HEADER = 2**22
 # Cells that any metric may have, whatever its state: 16 MB.
 _FEW_CELLS = 2**20
 
@@ -205,49 +202,6 @@ def bounded_by(state: MetricState) -> Iterator[None]:
         _bound.reset(token)
 
 
-def _opened(path: str | os.PathLike[str] | IO[bytes], mode: str) -> Any:
-    """Returns a context of an open file, which it closes if it opened it."""
-    if hasattr(path, "read") or hasattr(path, "write"):
-        return contextlib.nullcontext(path)
-    return open(path, mode)
-
-
-def _not_saved(broken: Exception) -> ValueError:
-    return _checks.error("path", "a file that `MetricState.save` wrote", broken)
-
-
-def _header(file: IO[bytes]) -> tuple[_archive.Archive, dict[str, Any]]:
-    """Returns the archive and the header of a saved state.
-
-    Raises:
-      ValueError: it has none, or that of something else or of a later version.
-    """
-    try:
-        archive = _archive.Archive(file)
-        if archive.declared("header") > _MAX_HEADER:
-            raise ValueError("the header is too long")
-        header = json.loads(archive.read(["header"])["header"].item())
-        given, version = header["format"], header["version"]
-    except ValueError as broken:
-        raise _not_saved(broken) from None
-    except Exception as broken:  # Of what is no header.
-        raise _not_saved(ValueError(f"no header: {broken!r}")) from None
-    if given != FORMAT:
-        raise _checks.error("format", repr(FORMAT), reprlib.repr(given))
-    if version != VERSION:
-        raise _checks.error(
-            "version",
-            f"{VERSION}; later ones need a later uncertainty_metrics",
-            reprlib.repr(version),
-        )
-    expected = ("metric", "config", "classes", "arrays")
-    if not set(expected) <= set(header):
-        raise _checks.error(
-            "header", f"of {', '.join(expected)}", reprlib.repr(sorted(header))
-        )
-    return archive, header
-
-
 def _loads(data: bytes) -> MetricState:
     return MetricState.load(io.BytesIO(data))
 
@@ -380,20 +334,11 @@ class MetricState:
             bytes.
         """
         header = {
-            "format": FORMAT,
-            "version": VERSION,
             "metric": self.metric,
             "config": self.config,
             "classes": self.classes,
-            "arrays": list(self.arrays),
         }
-        text = np.array(json.dumps(header, sort_keys=True))
-        entries: dict[str, Any] = {"header": text, **self.arrays}
-        # What is large and packs too well would not be loaded.
-        sizes = (_archive.bytes_of(a.shape, a.dtype) for a in self.arrays.values())
-        pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
-        with _opened(path, "wb") as file:
-            pack(file, **entries)
+        FORMAT.write(path, header, self.arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> MetricState:
@@ -407,17 +352,7 @@ class MetricState:
             damaged. Names and sizes are looked at before anything is unpacked: a file
             does not become more than 128 MiB or 128 times its size.
         """
-        with _opened(path, "rb") as file:
-            archive, header = _header(file)
-            names = [name for name in archive.names if name != "header"]
-            if names != header["arrays"]:
-                expected = f"of {reprlib.repr(header['arrays'])}"
-                raise _checks.error("path", expected, reprlib.repr(names))
-            _check_names(names)
-            try:
-                arrays = archive.read(names)
-            except ValueError as broken:
-                raise _not_saved(broken) from None
+        header, arrays = FORMAT.read(path, _check_names)
         return cls(header["metric"], header["config"], arrays, header["classes"])
 
     def to_metric(

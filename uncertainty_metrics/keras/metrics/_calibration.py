@@ -14,7 +14,7 @@ from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _binning as np_binning
-from uncertainty_metrics.numpy import _error_interval
+from uncertainty_metrics.numpy import _error_interval, _sketch_grid
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.numpy._state import MetricState
@@ -79,7 +79,7 @@ def _batch_sums(
         cells = spec.num_bins
         index = _binning.even_index(scored.scores, cells)
     else:
-        cells = _sketch.num_cells(*sketch_bits)
+        cells = _sketch_grid.num_cells(*sketch_bits)
         index = _sketch.index(scored.scores, *sketch_bits)
     sparse = IS_TENSORFLOW and sketch_bits is not None
     sums = _binning.cell_sums(
@@ -122,13 +122,13 @@ class CalibrationMetric(ClassMetric):
             return None
         if self.sketch_bits is not None:
             return (self.sketch_bits,)
-        return _sketch.default_bits(num_groups)
+        return _sketch_grid.default_bits(num_groups)
 
     def _build(self, num_classes: int) -> None:
         """Makes the state, for a number of classes where it depends on that."""
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
-        cells = self.spec.num_bins if bits is None else _sketch.num_cells(*bits)
+        cells = self.spec.num_bins if bits is None else _sketch_grid.num_cells(*bits)
         self._build_sums((3, self._num_groups * cells + self._totals), scores=True)
         if self._num_groups > 1:
             self._classes = num_classes
@@ -140,9 +140,9 @@ class CalibrationMetric(ClassMetric):
         groups = self.spec.num_groups(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
-        old = _sketch.old_default_bits(groups)
-        of = _sketch.coarser(old, *_sketch.default_bits(groups))
-        arrays = _sketch.regrouped(state.arrays, of, groups)
+        old = _sketch_grid.old_default_bits(groups)
+        of = _sketch_grid.coarser(old, *_sketch_grid.default_bits(groups))
+        arrays = _sketch_grid.regrouped(state.arrays, of, groups)
         return dataclasses.replace(state, arrays=arrays)
 
     def _before(self, classes: int) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """The state of streaming selective prediction and detection.
 
 Ranks are not additive, but counts are. The state counts hits and misses in the cells of
-a sketch (`ops/_sketch.py`), of fixed size, and `result` takes the scores of a
+a sketch (`numpy/_sketch_grid.py`), of fixed size, and `result` takes the scores of a
 cell as equal: the exact metric of slightly rounded scores.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
+from uncertainty_metrics.numpy import _sketch_grid
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.numpy._state import MetricState
@@ -30,9 +31,6 @@ from uncertainty_metrics.ops import (
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
-# Of [0, 1], and of the real line; both were 8 in version 1.0.
-_DEFAULT_BITS = (6, 7)
-_OLD_BITS = 8
 declared = functools.partial(
     _declared.declared,
     sketch_bits=_declared.SHARED["sketch_bits"]._replace(
@@ -47,7 +45,7 @@ def positive_share(name: str, value: Any) -> float:
 
 
 def _num_cells(bits: int, real: bool) -> int:
-    return _sketch.num_real_cells(bits) if real else _sketch.num_cells(bits)
+    return _sketch_grid.num_real_cells(bits) if real else _sketch_grid.num_cells(bits)
 
 
 def cell_sums(
@@ -87,7 +85,7 @@ class RankingMetric(_declared.Metric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
-        self._bits = _DEFAULT_BITS[self._is_real] if bits is None else bits
+        self._bits = _sketch_grid.RANKING_BITS[self._is_real] if bits is None else bits
         self._build_sums((2, _num_cells(self._bits, self._is_real) + 1))
 
     @property
@@ -101,8 +99,10 @@ class RankingMetric(_declared.Metric):
         """
         if self.sketch_bits is not None:
             return state
-        of = _sketch.coarser(_OLD_BITS, self._bits, real=self._is_real)
-        arrays = _sketch.regrouped(state.arrays, of, 1)
+        of = _sketch_grid.coarser(
+            _sketch_grid.OLD_RANKING_BITS, self._bits, real=self._is_real
+        )
+        arrays = _sketch_grid.regrouped(state.arrays, of, 1)
         return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:

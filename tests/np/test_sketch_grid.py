@@ -1,0 +1,64 @@
+"""The cells of scores in NumPy; those of tensors are the same (`tests/parity`)."""
+
+import fractions
+
+import numpy as np
+import pytest
+
+from uncertainty_metrics.numpy import _sketch_grid
+from uncertainty_metrics.numpy._exact_sums import ExactSums
+
+ONE = 0x3F800000  # The bits of 1.0.
+BITS = [(0,), (2, 0), (4,), (7,), (20,)]
+
+
+@pytest.mark.parametrize("bits", BITS[:-1])
+def test_cells_ascend_and_are_narrow(bits, rng):
+    patterns = rng.integers(0, ONE + 1, 20000).astype(np.int32)
+    near_one = 1 - 2.0 ** rng.uniform(-25, -1, 5000)
+    scores = np.concatenate([patterns.view(np.float32), near_one, [0, -0.0, 0.5, 1]])
+    scores = np.sort(scores)
+    found = _sketch_grid.index(scores.astype(np.float32), *bits)
+    assert found.dtype == np.int32
+    assert np.all(np.diff(found) >= 0)
+    assert (found[0], found[-1]) == (0, _sketch_grid.num_cells(*bits) - 1)
+    least, largest = _sketch_grid.limits(*bits)
+    assert least.shape == largest.shape == (_sketch_grid.num_cells(*bits),)
+    assert np.all(np.diff(least) >= 0)
+    assert np.all(np.diff(largest) >= 0)
+    assert np.all((least[found] <= scores) & (scores <= largest[found]))
+    # What the bounds of errors are made of: the width, relative to p and to 1 - p.
+    width = (largest - least)[found]
+    distance = np.minimum(scores, 1 - scores)
+    assert np.all(width <= 2.0 ** -bits[0] * distance * 1.001 + 2.0**-22)
+    large = (scores > 2.0**-30) & (scores < 0.5)
+    assert np.all(width[large] <= (2.0 ** -bits[0] + 2.0**-22) * distance[large])
+
+
+def test_sums_are_exact_in_any_order(rng):
+    values = rng.random(2000) * 10.0 ** rng.integers(-320, 290, 2000)
+    values[:100] = 0
+    cells = rng.integers(0, 8, 2000)
+    cells[cells == 5] = 4
+    whole = ExactSums.zeros(8).plus(values, cells)
+    total = ExactSums.zeros(8)
+    for part in np.array_split(rng.permutation(2000), 7):
+        total += ExactSums.zeros(8).plus(values[part], cells[part])
+    assert total.equals(whole)
+    exact = [
+        float(sum(map(fractions.Fraction, values[cells == cell].tolist())))
+        for cell in range(8)
+    ]
+    np.testing.assert_allclose(whole.values, exact, rtol=1e-15)
+
+
+def test_sums_have_one_form():
+    nothing = ExactSums.zeros(2)
+    assert (nothing + nothing).equals(nothing)
+    assert nothing.plus(np.array([0.0, 0.0])).equals(nothing)
+    some = nothing.plus(np.array([2.0**40, 0.5]))
+    assert (some.lowest, some.digits.tolist()) == (-1, [[0, 2**31], [0, 0], [2**8, 0]])
+    # What was too much is taken back, exactly; less than nothing is 0.
+    assert some.plus(np.array([-(2.0**40), -1e-300])).values.tolist() == [0, 0.5]
+    assert some.plus(np.array([-(2.0**41), 0.0])).values.tolist() == [0, 0.5]
+    assert some.plus(-some.values).equals(nothing)

@@ -1,0 +1,115 @@
+"""Files of states: .npz archives of arrays and of a header, a JSON text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import reprlib
+from collections.abc import Callable, Collection, Mapping
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _archive
+
+# Bytes of the header: many megabytes of JSON may become gigabytes of lists.
+_MAX_HEADER = 2**22
+
+Path = str | os.PathLike[str] | IO[bytes]
+
+
+def _opened(path: Path, mode: str) -> Any:
+    """Returns a context of an open file, which it closes if it opened it."""
+    if hasattr(path, "read") or hasattr(path, "write"):
+        return contextlib.nullcontext(path)
+    return open(path, mode)
+
+
+class Format(NamedTuple):
+    """What the files of a class hold.
+
+    Attributes:
+      name: of the class, which has the method `save`.
+      version: of the format.
+      entries: names of what the header has, beside format, version and the names of the
+        arrays.
+    """
+
+    name: str
+    version: int
+    entries: tuple[str, ...]
+
+    @property
+    def _full_name(self) -> str:
+        return f"uncertainty_metrics.{self.name}"
+
+    def broken(self, reason: object) -> ValueError:
+        """Returns the error for a file that cannot be read."""
+        return _checks.error("path", f"a file that `{self.name}.save` wrote", reason)
+
+    def write(
+        self, path: Path, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> None:
+        """Writes a file. Equal contents make equal files with one version of NumPy."""
+        text = json.dumps(
+            {
+                "format": self._full_name,
+                "version": self.version,
+                **header,
+                "arrays": list(arrays),
+            },
+            sort_keys=True,
+        )
+        # What is large and packs too well would not be loaded.
+        sizes = (_archive.bytes_of(a.shape, a.dtype) for a in arrays.values())
+        pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
+        with _opened(path, "wb") as file:
+            pack(file, header=np.array(text), **arrays)
+
+    def read(
+        self, path: Path, check_names: Callable[[Collection[str]], None]
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Returns the header and the arrays of a file; nothing in it is executed.
+
+        Raises:
+          ValueError: it is not such a file, or of a later version, or damaged.
+        """
+        with _opened(path, "rb") as file:
+            archive, header = self._header(file)
+            names = [name for name in archive.names if name != "header"]
+            if names != header["arrays"]:
+                expected = f"of {reprlib.repr(header['arrays'])}"
+                raise _checks.error("path", expected, reprlib.repr(names))
+            check_names(names)
+            try:
+                return header, archive.read(names)
+            except ValueError as broken:
+                raise self.broken(broken) from None
+
+    def _header(self, file: IO[bytes]) -> tuple[_archive.Archive, dict[str, Any]]:
+        try:
+            archive = _archive.Archive(file)
+            if archive.declared("header") > _MAX_HEADER:
+                raise ValueError("the header is too long")
+            header = json.loads(archive.read(["header"])["header"].item())
+            given, version = header["format"], header["version"]
+        except ValueError as broken:
+            raise self.broken(broken) from None
+        except Exception as broken:  # Of what is no header.
+            raise self.broken(ValueError(f"no header: {broken!r}")) from None
+        if given != self._full_name:
+            raise _checks.error("format", repr(self._full_name), reprlib.repr(given))
+        if version != self.version:
+            raise _checks.error(
+                "version",
+                f"{self.version}; later ones need a later uncertainty_metrics",
+                reprlib.repr(version),
+            )
+        expected = (*self.entries, "arrays")
+        if not set(expected) <= set(header):
+            raise _checks.error(
+                "header", f"of {', '.join(expected)}", reprlib.repr(sorted(header))
+            )
+        return archive, header
