@@ -5,8 +5,8 @@ import fractions
 import numpy as np
 import pytest
 
-from uncertainty_metrics.numpy import _sketch_grid
-from uncertainty_metrics.numpy._exact_sums import ExactSums
+from uncertainty_metrics.numpy import _exact_sums, _sketch_grid
+from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 
 ONE = 0x3F800000  # The bits of 1.0.
 BITS = [(0,), (2, 0), (4,), (7,), (20,)]
@@ -26,13 +26,22 @@ def test_cells_ascend_and_are_narrow(bits, rng):
     assert least.shape == largest.shape == (_sketch_grid.num_cells(*bits),)
     assert np.all(np.diff(least) >= 0)
     assert np.all(np.diff(largest) >= 0)
-    assert np.all((least[found] <= scores) & (scores <= largest[found]))
+    single = scores.astype(np.float32)
+    assert np.all((least[found] <= single) & (single <= largest[found]))
+    low, high = _sketch_grid.rounded_limits(*bits)
+    assert np.all((low[found] <= scores) & (scores <= high[found]))
     # What the bounds of errors are made of: the width, relative to p and to 1 - p.
-    width = (largest - least)[found]
+    width = (high - low)[found]
     distance = np.minimum(scores, 1 - scores)
     assert np.all(width <= 2.0 ** -bits[0] * distance * 1.001 + 2.0**-22)
     large = (scores > 2.0**-30) & (scores < 0.5)
     assert np.all(width[large] <= (2.0 ** -bits[0] + 2.0**-22) * distance[large])
+
+
+def summed(values, cells, num_cells):
+    total = Total(ExactSums.zeros(num_cells))
+    total.add(np.asarray(values), np.asarray(cells))
+    return total.sums()
 
 
 def test_sums_are_exact_in_any_order(rng):
@@ -40,10 +49,10 @@ def test_sums_are_exact_in_any_order(rng):
     values[:100] = 0
     cells = rng.integers(0, 8, 2000)
     cells[cells == 5] = 4
-    whole = ExactSums.zeros(8).plus(values, cells)
+    whole = summed(values, cells, 8)
     total = ExactSums.zeros(8)
     for part in np.array_split(rng.permutation(2000), 7):
-        total += ExactSums.zeros(8).plus(values[part], cells[part])
+        total += summed(values[part], cells[part], 8)
     assert total.equals(whole)
     exact = [
         float(sum(map(fractions.Fraction, values[cells == cell].tolist())))
@@ -52,13 +61,24 @@ def test_sums_are_exact_in_any_order(rng):
     np.testing.assert_allclose(whole.values, exact, rtol=1e-15)
 
 
+def test_digits_have_room_for_any_number_of_terms(rng, monkeypatch):
+    values, cells = rng.random(500), rng.integers(0, 3, 500)
+    expected = summed(values, cells, 3)
+    monkeypatch.setattr(_exact_sums, "_BLOCK", 7)
+    monkeypatch.setattr(_exact_sums, "_MOST_BLOCKS", 2)
+    assert summed(values, cells, 3).equals(expected)
+
+
 def test_sums_have_one_form():
     nothing = ExactSums.zeros(2)
     assert (nothing + nothing).equals(nothing)
-    assert nothing.plus(np.array([0.0, 0.0])).equals(nothing)
-    some = nothing.plus(np.array([2.0**40, 0.5]))
+    assert summed([0.0, 0.0], [0, 1], 2).equals(nothing)
+    some = summed([2.0**40, 0.5], [0, 1], 2)
     assert (some.lowest, some.digits.tolist()) == (-1, [[0, 2**31], [0, 0], [2**8, 0]])
     # What was too much is taken back, exactly; less than nothing is 0.
-    assert some.plus(np.array([-(2.0**40), -1e-300])).values.tolist() == [0, 0.5]
-    assert some.plus(np.array([-(2.0**41), 0.0])).values.tolist() == [0, 0.5]
-    assert some.plus(-some.values).equals(nothing)
+    for values, expected in (
+        ([2.0**40, -(2.0**40), 0.5, -1e-300], [0, 0.5]),
+        ([2.0**40, -(2.0**41), 1.0, -0.5], [0, 0.5]),
+        ([0.7, -0.7, 2.0**50, -(2.0**50)], [0, 0]),
+    ):
+        assert summed(values, [0, 0, 1, 1], 2).values.tolist() == expected

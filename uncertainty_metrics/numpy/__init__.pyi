@@ -29,6 +29,7 @@ from .debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
+from .score_sketch import ScoreSketch as ScoreSketch
 
 # Calibration beyond bins.
 from .corp import (

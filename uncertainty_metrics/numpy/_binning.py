@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -350,9 +350,17 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
     alike = examples.weights is None and spec.datapoints_per_bin is None
     if by_class and alike and spec.threshold > 0:
         return _adaptive_above(examples, spec)
-    groups = [
-        _adaptive_sums(*group, spec) for group in scores_of_groups(examples, spec)
-    ]
+    return adaptive_statistics(scores_of_groups(examples, spec), spec)
+
+
+def adaptive_statistics(
+    scored: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
+    spec: CalibrationSpec,
+) -> BinStatistics:
+    """Returns the statistics of the adaptive bins of groups of score, outcome (or the
+    mean of some) and weight.
+    """
+    groups = [_adaptive_sums(*group, spec) for group in scored]
     bins = max(sums.shape[1] for sums in groups)
     edges = np.ones((len(groups), bins + 1))
     sums = np.zeros((3, len(groups), bins))

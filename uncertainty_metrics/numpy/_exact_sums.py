@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
+from typing import Any
 
 import numpy as np
+
+from uncertainty_metrics import _checks
 
 # A sum is a number of base 2^32.
 _BITS = 32
 _MASK = 2**_BITS - 1
-# So many terms that a float64 adds their digits without rounding.
-_BLOCK = 2**20
-# Digits of the largest and of the smallest float64.
-LOWEST, HIGHEST = -34, 33
+# So many terms that a float64 adds their digits without rounding, and so many blocks of
+# them that an int64 does.
+_BLOCK, _MOST_BLOCKS = 2**20, 2**10
+# Places of the digits of the smallest float64, and of sums of the largest.
+_LOWEST, _HIGHEST = -34, 34
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,47 +52,48 @@ class ExactSums:
     def __add__(self, other: ExactSums) -> ExactSums:
         if not (len(self.digits) and len(other.digits)):
             return self if len(self.digits) else other
-        total = _Digits(self.digits.shape[1])
-        for part in (self, other):
-            for place, digit in enumerate(part.digits, part.lowest):
-                total.at(place)[...] += digit
-        return total.carried()
-
-    def plus(self, values: np.ndarray, cells: np.ndarray | None = None) -> ExactSums:
-        """Returns the sums of more terms: finite float64 [n], and the cell of each,
-        which is its place where there are no `cells`. Negative ones must not outweigh
-        the others, except by rounding: such a sum is 0.
-        """
-        total = _Digits(self.digits.shape[1])
-        for place, digit in enumerate(self.digits, self.lowest):
-            total.at(place)[...] += digit
-        cells = np.arange(len(values)) if cells is None else cells
-        for start in range(0, len(values), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            total.add(values[block], cells[block])
-        return total.carried()
+        return Total(self).plus(other).sums()
 
     def equals(self, other: ExactSums) -> bool:
         """Says if all sums are the same."""
         return self.lowest == other.lowest and np.array_equal(self.digits, other.digits)
 
 
-class _Digits:
-    """Digits with room to spare, int64, by their places."""
+class Total:
+    """Sums that grow, with room to spare in each digit."""
 
-    def __init__(self, num_cells: int):
-        self._num_cells = num_cells
-        self._found: dict[int, np.ndarray] = {}
+    def __init__(self, sums: ExactSums):
+        self._num_cells = sums.digits.shape[1]
+        self._digits: dict[int, np.ndarray] = {}  # int64, by their places.
+        self._blocks = 0
+        self.plus(sums)
 
-    def at(self, place: int) -> np.ndarray:
-        """Returns the digits of a place, to change."""
-        if place not in self._found:
-            self._found[place] = np.zeros(self._num_cells, np.int64)
-        return self._found[place]
+    def plus(self, sums: ExactSums) -> Total:
+        """Adds sums, cell by cell."""
+        for place, digit in enumerate(sums.digits, sums.lowest):
+            self._at(place)[...] += digit
+        return self
 
     def add(self, values: np.ndarray, cells: np.ndarray) -> None:
-        """Adds terms, a digit of each at a time."""
-        while True:
+        """Adds terms: finite float64 [n], and the cell of each.
+
+        Negative ones must not outweigh the others, except by rounding.
+        """
+        for start in range(0, len(values), _BLOCK):
+            if self._blocks == _MOST_BLOCKS:
+                sums, self._digits, self._blocks = self.sums(), {}, 0
+                self.plus(sums)
+            block = slice(start, start + _BLOCK)
+            self._add(values[block], cells[block])
+            self._blocks += 1
+
+    def _at(self, place: int) -> np.ndarray:
+        if place not in self._digits:
+            self._digits[place] = np.zeros(self._num_cells, np.int64)
+        return self._digits[place]
+
+    def _add(self, values: np.ndarray, cells: np.ndarray) -> None:
+        while True:  # A digit of each value at a time.
             some = np.flatnonzero(values)
             if len(some) == 0:
                 return
@@ -95,18 +101,17 @@ class _Digits:
             place = int(np.frexp(np.max(np.abs(values)))[1] - 1) // _BITS
             digit = np.trunc(np.ldexp(values, -_BITS * place))
             values = values - np.ldexp(digit, _BITS * place)
-            self.at(place)[...] += np.bincount(cells, digit, self._num_cells).astype(
-                np.int64
-            )
+            counted = np.bincount(cells, digit, self._num_cells)
+            self._at(place)[...] += counted.astype(np.int64)
 
-    def carried(self) -> ExactSums:
-        """Returns the sums."""
-        if not self._found:
+    def sums(self) -> ExactSums:
+        """Returns the sums; 0 where rounding made one less than that."""
+        if not self._digits:
             return ExactSums.zeros(self._num_cells)
-        lowest, place, digits = min(self._found), min(self._found), []
-        carry = np.zeros(self._num_cells, np.int64)
-        while place <= max(self._found) or np.any(carry > 0):
-            carry += self._found.get(place, 0)
+        lowest = place = min(self._digits)
+        carry, digits = np.zeros(self._num_cells, np.int64), []
+        while place <= max(self._digits) or np.any(carry > 0):
+            carry += self._digits.get(place, 0)
             digits.append((carry & _MASK).astype(np.uint32))
             carry >>= _BITS
             place += 1
@@ -117,3 +122,21 @@ class _Digits:
             return ExactSums.zeros(self._num_cells)
         kept = stacked[held[0] : held[-1] + 1]
         return ExactSums(np.ascontiguousarray(kept), lowest + int(held[0]))
+
+
+def checked(name: str, digits: np.ndarray, lowest: Any, num_cells: int) -> ExactSums:
+    """Returns the sums that are written so; raises ValueError unless they may be."""
+    if digits.dtype.newbyteorder("=") != np.uint32:
+        raise _checks.error(name, "of type uint32", f"type {digits.dtype}")
+    digits = np.ascontiguousarray(digits.astype(np.uint32, copy=False))
+    if digits.ndim != 2 or digits.shape[1] != num_cells:
+        expected = f"of shape [digits, {num_cells}]"
+        raise _checks.error(name, expected, f"shape {list(digits.shape)}")
+    place = lowest if type(lowest) is int else _HIGHEST
+    least, most = (_LOWEST, _HIGHEST - len(digits)) if len(digits) else (0, 0)
+    if not least <= place <= most:
+        expected = f"from {least} to {most}"
+        raise _checks.error(f"lowest of {name}", expected, reprlib.repr(lowest))
+    if len(digits) and not (np.any(digits[0]) and np.any(digits[-1])):
+        raise _checks.error(name, "without zeros at either end", "some")
+    return ExactSums(digits, lowest)

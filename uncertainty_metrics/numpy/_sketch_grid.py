@@ -130,8 +130,8 @@ def upper_edges(bits: int, tail: int | None = None) -> np.ndarray:
 
 
 def limits(bits: int, tail: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the least and the largest number of each cell, float64 [cells], up to
-    what rounding to float32 may move into it.
+    """Returns the least and the largest number of each cell, float64 [cells]; scores
+    are rounded to float32 before they are put into one.
     """
     tail = tail_cells(bits, tail)[0]
     tiny = np.ceil(_octaves(0, MANTISSA, tail)) * 2.0 ** -(NORMAL + MANTISSA)
@@ -140,10 +140,16 @@ def limits(bits: int, tail: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     distances = np.append(_octaves(-HIGH, -1, bits), 0.5)[::-1]
     least = np.concatenate([starts, 1 - distances[:-1], [1.0]])
     largest = np.concatenate([[0.0], starts[2:], [0.5], 1 - distances[1:], [1.0]])
-    rounding = 2.0 ** -(MANTISSA + 1)
+    return least, largest
+
+
+def rounded_limits(bits: int, tail: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the same of float64 scores."""
+    least, largest = limits(bits, tail)
+    part = 2.0 ** -(MANTISSA + 1)  # What float32 rounds away, and 2^-150 at least.
     return (
-        np.maximum(least * (1 - rounding) - 2.0**-150, 0.0),
-        np.minimum(largest * (1 + rounding) + 2.0**-150, 1.0),
+        np.maximum(least * (1 - part) - 2.0**-150, 0.0),
+        np.minimum(largest * (1 + part) + 2.0**-150, 1.0),
     )
 
 

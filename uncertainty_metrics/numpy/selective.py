@@ -139,7 +139,7 @@ def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
     return errors + (misses - rate * mass) * _ranking.digamma_step(mass, size)
 
 
-def _mean_risk(groups: _ranking.Groups) -> float:
+def mean_risk(groups: _ranking.Groups) -> float:
     """Returns the mean over k of the expected risk of the k most confident examples."""
     total = 0.0
     for start in range(0, len(groups.hits) - 1, _BLOCK):
@@ -155,7 +155,7 @@ def _mean_risk(groups: _ranking.Groups) -> float:
     return float(total / masses[-1])
 
 
-def _least_mean_risk(groups: _ranking.Groups) -> float:
+def least_mean_risk(groups: _ranking.Groups) -> float:
     """Returns the same if all right decisions were more confident than the wrong."""
     right, wrong = groups.unit * groups.hits[-1], groups.unit * groups.misses[-1]
     return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
@@ -201,7 +201,7 @@ def area_under_risk_coverage_curve(
       Neural Classifiers.
     """
     groups = _groups(locals())
-    return _mean_risk(groups)
+    return mean_risk(groups)
 
 
 @_arguments.as_in(area_under_risk_coverage_curve)
@@ -237,7 +237,7 @@ def excess_aurc(
       0.208333
     """
     groups = _groups(locals())
-    return max(0.0, _mean_risk(groups) - _least_mean_risk(groups))
+    return max(0.0, mean_risk(groups) - least_mean_risk(groups))
 
 
 @_arguments.of_classifier

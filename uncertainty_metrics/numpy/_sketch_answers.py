@@ -1,0 +1,62 @@
+"""Bins and ranks made of the cells of a sketch; a cell is never divided."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from uncertainty_metrics._spec import CalibrationSpec
+from uncertainty_metrics.numpy import _binning, _ranking
+from uncertainty_metrics.numpy._score_cells import Cells
+
+
+def _single(cells: Cells) -> np.ndarray:
+    """Returns the scores in float32, in which a cell of one score compares as it."""
+    return cells.scores.astype(np.float32)
+
+
+def _above(cells: Cells, threshold: float) -> Cells:
+    if threshold == 0:
+        return cells
+    kept = _single(cells) > np.float32(threshold)
+    rows = (getattr(cells, row.name)[kept] for row in dataclasses.fields(cells))
+    return Cells(*rows)
+
+
+def bin_statistics(
+    groups: list[Cells], spec: CalibrationSpec
+) -> _binning.BinStatistics:
+    """Returns the statistics of the bins that `spec` describes."""
+    groups = [_above(cells, spec.threshold) for cells in groups]
+    if spec.binning_scheme == "adaptive":
+        return _binning.adaptive_statistics(
+            (
+                (cells.scores, cells.outcome_sums / cells.weights, cells.weights)
+                for cells in groups
+            ),
+            dataclasses.replace(spec, threshold=0.0),
+        )
+    bins = spec.num_bins
+    sums = np.zeros((3, len(groups), bins))
+    for group, cells in enumerate(groups):
+        index = _binning.even_index(_single(cells), bins)
+        rows = cells.weights, cells.score_sums, cells.outcome_sums
+        for row, values in zip(sums, rows, strict=True):
+            row[group] = np.bincount(index, values, bins)
+    edges = np.broadcast_to(_binning.even_edges(bins), (len(groups), bins + 1))
+    return _binning.BinStatistics(edges, *sums)
+
+
+def ranking(cells: Cells, unit: float) -> _ranking.Groups:
+    """Returns groups of equal score, the best first; `unit` is the number of examples
+    in a weight of 1.
+    """
+    exponent = np.frexp(cells.weights.max())[1] - 1  # So that no product overflows.
+
+    def running(masses: np.ndarray) -> np.ndarray:
+        return np.append(0.0, np.cumsum(np.ldexp(masses[::-1], -exponent)))
+
+    misses = cells.weights - cells.outcome_sums
+    hits = running(cells.outcome_sums)
+    return _ranking.Groups(hits, running(misses), np.ldexp(unit, exponent))

@@ -1,0 +1,173 @@
+"""Sketches made of the states of Keras metrics that hold one."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import PRESETS, CalibrationSpec
+from uncertainty_metrics.numpy import _sketch_grid
+from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
+from uncertainty_metrics.numpy._sketch_sums import SketchSums
+from uncertainty_metrics.numpy._state import MetricState
+
+# The rows of `units` and of `hi`.
+_CALIBRATION, _RANKS = (4, 3), (2, 2)
+# What scores are multiples of: see `ops/_sums.py`.
+_WHOLE, _REST = 2.0**-9, 2.0**-31
+# A metric that counts more is not exact.
+_MAX_COUNT = 2**53
+
+
+def _error(state: MetricState, received: str) -> ValueError:
+    return _checks.error(
+        "metric_state",
+        "that of a metric that holds a sketch of probabilities, such as "
+        "`AdaptiveCalibrationError` or `AURC`",
+        f"{state.metric}, {received}",
+    )
+
+
+def _spec(state: MetricState) -> CalibrationSpec:
+    """Returns the groups of a metric, and its bins where these are even."""
+    function = re.sub(r"(?<!^)(?=[A-Z])", "_", state.metric).lower()
+    preset = PRESETS.get(function, PRESETS["root_mean_squared_calibration_error"])
+    config = state.config
+    names = ("binning_scheme", "max_prob", "class_conditional", "positive_class")
+    given = {name: config[name] for name in names if name in config}
+    if config.get("adaptive") is False:
+        given["binning_scheme"] = "even"
+    return dataclasses.replace(preset, **given)
+
+
+def read(state: MetricState) -> tuple[dict[str, Any], int | None, SketchSums | None]:
+    """Returns the arguments of a sketch, its number of classes and its sums.
+
+    Raises:
+      ValueError: the metric holds no sketch, or not one of probabilities, or it refused
+        a batch.
+    """
+    spec = _spec(state)
+    config = state.config
+    if spec.binning_scheme == "even":
+        raise _error(state, "of even bins")
+    if config.get("threshold", spec.threshold):
+        threshold = f"without the scores up to {config.get('threshold')!r}"
+        raise _error(state, threshold)
+    if state.arrays["invalid"] > 0:
+        raise _error(state, f"which refused {state.arrays['invalid']} batches")
+    options: dict[str, Any] = {
+        "positive_class": spec.positive_class,
+        "max_prob": spec.max_prob,
+        "class_conditional": spec.class_conditional,
+        "num_classes": config.get("num_classes"),
+        "ignore_index": config.get("ignore_index"),
+        "sketch_bits": config.get("sketch_bits"),
+    }
+    if options["num_classes"] is not None:
+        _checks.positive_integer("num_classes", options["num_classes"])
+    if "units" not in state.arrays:
+        if "sketch_bits" not in config:
+            raise _error(state, "which has none")
+        return options, state.classes or options["num_classes"], None
+    rows = tuple(len(state.arrays[name]) for name in ("units", "hi"))
+    if rows == _RANKS:
+        return _of_ranks(state, options)
+    if rows == _CALIBRATION and state.arrays["units"].ndim == 2:
+        return _of_calibration(state, options, spec)
+    raise _error(state, f"of {rows[0]} rows")
+
+
+def _of_calibration(
+    state: MetricState, options: dict[str, Any], spec: CalibrationSpec
+) -> tuple[dict[str, Any], int | None, SketchSums | None]:
+    classes = state.classes or options["num_classes"]
+    groups = spec.num_groups(classes or 2)
+    bits, arrays = (_checks.sketch_bits(options["sketch_bits"]),), state.arrays
+    if bits == (None,):
+        bits = _sketch_grid.default_bits(groups)
+        old = _sketch_grid.old_default_bits(groups)
+        of = _sketch_grid.coarser(old, *bits)
+        arrays = _sketch_grid.regrouped(dict(arrays), of, groups)
+    cells = groups * _sketch_grid.num_cells(*bits)
+    counted = arrays["units"].shape[1] - cells
+    if counted not in (0, 1):
+        raise _error(state, f"of {cells + counted} cells instead of {cells}")
+    units, hi, lo = (arrays[name] for name in ("units", "hi", "lo"))
+    _check_counts(state, units[[0, 3]])
+    rest = hi.astype(np.float64) + lo
+    parts = (
+        (units[0], rest[0]),
+        (units[1] * _WHOLE, units[2] * _REST, rest[1]),
+        (units[3], rest[2]),
+    )
+    rows = [_summed(cells, *part) for part in parts]
+    count: int | None = None
+    if counted:
+        # The last cell has the number of examples, and their weight.
+        examples, _, weight = (sum(float(x[-1]) for x in part) for part in parts)
+        if weight > 0:
+            count = round(examples * rows[0].values.sum() / weight)
+    elif not np.any(rest):
+        count = int(units[0].sum())
+    return options, classes, _some(state, rows, count)
+
+
+def _of_ranks(
+    state: MetricState, options: dict[str, Any]
+) -> tuple[dict[str, Any], int | None, SketchSums | None]:
+    bits = _checks.sketch_bits(options["sketch_bits"])
+    arrays = state.arrays
+    held = arrays["units"].shape[-1] - 1
+    if bits is None:
+        bits, old = _sketch_grid.RANKING_BITS[0], _sketch_grid.OLD_RANKING_BITS
+        of = _sketch_grid.coarser(old, bits)
+        arrays = _sketch_grid.regrouped(dict(arrays), of, 1)
+        real = {
+            _sketch_grid.num_real_cells(b) for b in (old, *_sketch_grid.RANKING_BITS)
+        }
+    else:
+        real = {_sketch_grid.num_real_cells(bits)}
+    if held in real:
+        raise _error(state, "a sketch of the real line, as logits and scores have")
+    cells = _sketch_grid.num_cells(bits)
+    if arrays["units"].shape[1:] != (cells + 1,):
+        raise _error(state, f"of {held} cells instead of {cells}")
+    units, hi, lo = (arrays[name] for name in ("units", "hi", "lo"))
+    _check_counts(state, units)
+    rest = hi.astype(np.float64) + lo
+    weights, hits = (_summed(cells, *part) for part in zip(units, rest, strict=True))
+    least, largest = _sketch_grid.limits(bits)
+    scores = _summed(cells, weights.values * (least + largest) / 2)
+    count = round(float(units[0, -1] + rest[0, -1]))
+    options["sketch_bits"] = bits
+    return options, state.classes, _some(state, [weights, scores, hits], count)
+
+
+def _check_counts(state: MetricState, counts: np.ndarray) -> None:
+    if np.any(counts > _MAX_COUNT) or not np.all(
+        np.isfinite(state.arrays["hi"]) & np.isfinite(state.arrays["lo"])
+    ):
+        raise _error(state, "whose sums are too large")
+
+
+def _summed(cells: int, *parts: np.ndarray) -> ExactSums:
+    """Returns the sum of arrays in the first cells of each."""
+    total = Total(ExactSums.zeros(cells))
+    for part in parts:
+        total.add(part[:cells].astype(np.float64), np.arange(cells))
+    return total.sums()
+
+
+def _some(
+    state: MetricState, rows: list[ExactSums], count: int | None
+) -> SketchSums | None:
+    if len(rows[0].digits) == 0:
+        return None
+    if count is not None and count < 1:
+        raise _error(state, f"which counts {count} examples")
+    return SketchSums(*rows, count=count)

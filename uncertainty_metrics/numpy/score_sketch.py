@@ -1,0 +1,400 @@
+"""One pass over the predictions, and every question afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    BinningScheme,
+    Norm,
+)
+from uncertainty_metrics.numpy import (
+    _arguments,
+    _binning,
+    _ranking,
+    _sketch_answers,
+    _sketch_of_state,
+    _sketch_state,
+    calibration,
+    debiased_calibration,
+    detection,
+    selective,
+)
+from uncertainty_metrics.numpy._binning import BinStatistics
+from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.numpy._state import MetricState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from uncertainty_metrics.visualization.reliability_curves import ReliabilityCurve
+
+__all__ = ["ScoreSketch"]
+
+
+class ScoreSketch(_sketch_state.SketchState):
+    """Scores and outcomes of a stream, in a fixed memory, for every question later.
+
+    Stream the predictions once, keep some hundred kilobytes, and ask afterwards for the
+    calibration error of any bins, errors beyond bins, the AUROC, a recalibration map.
+    The methods have the names of the functions, and their values within the bounds
+    below. Which scores there are is decided when the sketch is made, as for
+    `general_calibration_error`; all that is asked of bins, norms or thresholds is an
+    argument of the question.
+
+    A sketch has the sums of weight, score and outcome of narrow cells: 2^`sketch_bits`
+    for each halving of p, or of 1 - p above 1/2, down to 2^-30 and to 1 - 2^-24. The
+    sums are exact integers. So `a + b` of sketches of parts of the data is the sketch
+    of the whole, with the same bits in any order and grouping, weights included; and
+    `sum(sketches)` adds many. Sketches are equal by content, and pickle as compactly as
+    they are saved.
+
+    Scores in a cell are not told apart, as equal scores are not: where no cell holds
+    two distinct ones all values are exact, but for rounding. Elsewhere, with d =
+    2^-`sketch_bits` (1/128 for one group), the width of a cell is at most d min(p,
+    1 - p), and with s the largest share of the weight of a group in one cell:
+
+      accuracy, bins of whole cells                exact
+      even bins, l1      2 x the share of the cells that an edge divides
+      adaptive bins      they end at most one cell away from the exact ones
+      smece              0.4 d mean(abs(y - p) min(p, 1 - p)) / bandwidth, which is the
+                         larger one of the two values unless it is given
+      ks, kuiper         too small by s / 4 at most, and s / 2
+      atb                4 d mean(min(p, 1 - p)) max(ks, its bound)
+      corp, brier        s / 4 of the discrimination, s / 4 + d / 4 of the
+                         miscalibration; the uncertainty is exact
+      spiegelhalter      z sqrt(V) is within 2 d sum(abs(y - p) min(p, 1 - p))
+      net_benefit        s_t max(1, t / (1 - t)), s_t the share of the cell of t
+      auroc              half the share of the pairs that share a cell
+      aurc, augrc        s / 4 (1 + log(4 / s)), s / 8
+
+    On usual data scores within a cell are nearly in random order, and the errors far
+    smaller: with 50,000 scores some 1e-5 of ks and corp, 1e-6 of smece.
+
+    Args:
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      max_prob: whether a score is the probability of the decision label, with outcome
+        "the decision is right" (True), or of every class k, with outcome `label == k`
+        (False).
+      class_conditional: whether every class is a group of its own. Errors are then
+        combined over the classes as in `general_calibration_error`; those beyond bins
+        are averaged, an empty class counting 0.
+      num_classes: number of classes; by default that of the first batch.
+      ignore_index: examples with this label are left out.
+      sketch_bits: log2 of the cells per octave, from 0 to 20; by default 7 for one
+        group and fewer for more: 4 for 10 classes, 2 for 1000. Memory is 4 bytes for
+        each of five to eight digits of the 479 + 52 * 2^sketch_bits cells of a group
+        (122 + 52 * 4 by default for many classes): 0.2 MB for one group, 0.3 MB for 10
+        classes, 10 MB for 1000. Weights that are not whole take about twice as much.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> sketch = um.ScoreSketch()
+      >>> sketch.update([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> other = um.ScoreSketch()  # On another machine.
+      >>> other.update([0], [[0.3, 0.7]])
+      >>> sketch += other
+      >>> round(sketch.ece(num_bins=2), 6), round(sketch.ece(num_bins=10), 6)
+      (0.133333, 0.333333)
+      >>> sketch.auroc()  # Of the confidence, for right against wrong decisions.
+      1.0
+    """
+
+    @classmethod
+    def from_state(cls, metric_state: MetricState) -> Self:
+        """Makes the sketch that the state of a Keras metric holds.
+
+        Metrics of adaptive bins (`AdaptiveCalibrationError`,
+        `DebiasedCalibrationError`, ...) hold all of a sketch. Those of selective
+        prediction (`AURC`, ...) keep no sums of the scores: every score is taken as the
+        middle of its cell, within d / 2 min(p, 1 - p) of it. No framework is needed.
+
+        Args:
+          metric_state: of `metric.get_state()` or `MetricState.load`.
+
+        Raises:
+          ValueError: the metric has no sketch of probabilities: its bins are even, its
+            scores are logits or other real numbers, or those up to a threshold are left
+            out. Or it refused a batch.
+        """
+        if not isinstance(metric_state, MetricState):
+            received = type(metric_state).__name__
+            raise _checks.error("metric_state", "a `MetricState`", received)
+        return cls._of(*_sketch_of_state.read(metric_state))
+
+    @property
+    def num_groups(self) -> int | None:
+        """Number of groups of scores; None before it is known."""
+        one = self._spec.num_groups(2) == 1
+        classes = 2 if one else self._held.classes
+        return None if classes is None else self._spec.num_groups(classes)
+
+    def _one_group(self, question: str) -> Cells:
+        groups = self._groups()
+        if len(groups) > 1:
+            raise _checks.error(
+                "class_conditional", f"False for `{question}`", f"{len(groups)} groups"
+            )
+        return groups[0]
+
+    def _ranking(self, question: str) -> _ranking.Groups:
+        return _sketch_answers.ranking(self._one_group(question), self._unit())
+
+    def _statistics(self, **options: object) -> BinStatistics:
+        spec = dataclasses.replace(self._spec, **options)
+        return _sketch_answers.bin_statistics(self._groups(), spec)
+
+    def _error(self, question: str, **options: object) -> float:
+        """Returns the error of a name, which must be that of these groups."""
+        preset = PRESETS[question]
+        ours, theirs = (
+            (spec.max_prob, spec.class_conditional) for spec in (self._spec, preset)
+        )
+        if not self._spec.positive_class and ours != theirs:
+            names = "max_prob={}, class_conditional={}"
+            raise _checks.error(
+                "ScoreSketch",
+                f"of {names.format(*theirs)} for `{question}`; "
+                "`general_calibration_error` asks any",
+                names.format(*ours),
+            )
+        scheme, norm = preset.binning_scheme, preset.norm
+        return self.general_calibration_error(scheme, norm, **options)
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def bin_statistics(
+        self,
+        *,
+        binning_scheme: BinningScheme = "even",
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> BinStatistics:
+        """Counts, mean scores and mean outcomes in each bin of each group.
+
+        Returns:
+          `BinStatistics` as of the function `bin_statistics`; those of even bins add.
+        """
+        return self._statistics(
+            binning_scheme=binning_scheme,
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def general_calibration_error(
+        self,
+        binning_scheme: BinningScheme,
+        norm: Norm,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """General calibration error of these groups. Alias `gce`."""
+        statistics = self._statistics(
+            binning_scheme=binning_scheme,
+            norm=norm,
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+        return _binning.calibration_error(statistics, norm)
+
+    @_arguments.as_in(calibration.expected_calibration_error)
+    def expected_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Expected calibration error (ECE), of decisions. Alias `ece`."""
+        name = "expected_calibration_error"
+        return self._error(name, num_bins=num_bins, threshold=threshold)
+
+    @_arguments.as_in(calibration.expected_calibration_error)
+    def maximum_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Maximum calibration error (MCE), of decisions. Alias `mce`."""
+        name = "maximum_calibration_error"
+        return self._error(name, num_bins=num_bins, threshold=threshold)
+
+    @_arguments.as_in(calibration.root_mean_squared_calibration_error)
+    def root_mean_squared_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Root mean squared calibration error, of decisions. Alias `rmsce`."""
+        return self._error(
+            "root_mean_squared_calibration_error",
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+
+    @_arguments.as_in(calibration.static_calibration_error)
+    def static_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Static calibration error (SCE), of every class. Alias `sce`."""
+        name = "static_calibration_error"
+        return self._error(name, num_bins=num_bins, threshold=threshold)
+
+    @_arguments.as_in(calibration.adaptive_calibration_error)
+    def adaptive_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Adaptive calibration error (ACE), of every class. Alias `ace`."""
+        return self._error(
+            "adaptive_calibration_error",
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+
+    @_arguments.as_in(calibration.thresholded_adaptive_calibration_error)
+    def thresholded_adaptive_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.01,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Thresholded adaptive calibration error, of every class. Alias `tace`."""
+        return self._error(
+            "thresholded_adaptive_calibration_error",
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+
+    @_arguments.as_in(debiased_calibration.debiased_calibration_error)
+    def debiased_calibration_error(
+        self,
+        *,
+        binning_scheme: BinningScheme = "adaptive",
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+        squared: bool = False,
+    ) -> float:
+        """Calibration error, in the l2 norm, less its bias, of these groups."""
+        _checks.boolean("squared", squared)
+        statistics = self._statistics(
+            binning_scheme=binning_scheme,
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+        square = _binning.debiased_square(statistics, self._unit())
+        return square if squared else float(np.sqrt(max(square, 0.0)))
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def reliability_curve(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        binning_scheme: BinningScheme = "even",
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> ReliabilityCurve:
+        """The data of a reliability diagram of these groups.
+
+        Returns:
+          A `ReliabilityCurve` with one group, or one per class.
+        """
+        from uncertainty_metrics.visualization import reliability_curves
+
+        statistics = self._statistics(
+            binning_scheme=binning_scheme,
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+        )
+        y_axis = "accuracy" if self._spec.uses_decision else "frequency"
+        return reliability_curves.curve_from_statistics(statistics, y_axis=y_axis)
+
+    def _decisions(self, question: str) -> None:
+        if not self._spec.uses_decision:
+            raise _checks.error(
+                "ScoreSketch",
+                f"of max_prob=True without `positive_class` for `{question}`",
+                repr(self),
+            )
+
+    @_arguments.as_in(selective.accuracy)
+    def accuracy(self) -> float:
+        """Accuracy: the share of right decisions."""
+        self._decisions("accuracy")
+        groups = self._groups()
+        hits, total = (
+            sum(row.sum() for row in rows)
+            for rows in zip(*((c.outcome_sums, c.weights) for c in groups), strict=True)
+        )
+        return float(hits / total)
+
+    @_arguments.as_in(detection.auroc)
+    def auroc(self) -> float:
+        """Area under the ROC curve of the scores, for true against false outcomes.
+
+        With `positive_class` that of P(class 1) for labels 1 against 0. Of decisions
+        that of the confidence for right against wrong ones: how well it detects
+        failures. Of `max_prob=False` that of all pairs (p_k, y == k).
+
+        Raises:
+          ValueError: all outcomes are the same, or every class is a group of its own.
+        """
+        groups = self._ranking("auroc")
+        hits, misses = groups.hits, groups.misses
+        if hits[-1] == 0 or misses[-1] == 0:
+            raise _checks.error(
+                "ScoreSketch", "of true and of false outcomes for `auroc`", "one kind"
+            )
+        return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
+
+    @_arguments.as_in(selective.area_under_risk_coverage_curve)
+    def area_under_risk_coverage_curve(self) -> float:
+        """Area under the risk-coverage curve, of decisions. Alias `aurc`."""
+        self._decisions("area_under_risk_coverage_curve")
+        return selective.mean_risk(self._ranking("area_under_risk_coverage_curve"))
+
+    @_arguments.as_in(selective.excess_aurc)
+    def excess_aurc(self) -> float:
+        """Excess AURC, of decisions. Alias `e_aurc`."""
+        self._decisions("excess_aurc")
+        groups = self._ranking("excess_aurc")
+        least = selective.least_mean_risk(groups)
+        return max(0.0, selective.mean_risk(groups) - least)
+
+    @_arguments.as_in(selective.area_under_generalized_risk_coverage_curve)
+    def area_under_generalized_risk_coverage_curve(self) -> float:
+        """Area under the generalized risk-coverage curve. Alias `augrc`."""
+        self._decisions("area_under_generalized_risk_coverage_curve")
+        groups = self._ranking("area_under_generalized_risk_coverage_curve")
+        area = _ranking.trapezoids(groups.masses, groups.misses)
+        return area / float(groups.masses[-1]) ** 2
+
+    gce = general_calibration_error
+    ece = expected_calibration_error
+    mce = maximum_calibration_error
+    rmsce = root_mean_squared_calibration_error
+    sce = static_calibration_error
+    ace = adaptive_calibration_error
+    tace = thresholded_adaptive_calibration_error
+    aurc = area_under_risk_coverage_curve
+    e_aurc = excess_aurc
+    augrc = area_under_generalized_risk_coverage_curve
