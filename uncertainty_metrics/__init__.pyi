@@ -23,6 +23,7 @@ from .tensorflow.calibration import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._state import MetricState as MetricState
+from .numpy.score_sketch import ScoreSketch as ScoreSketch
 from .tensorflow.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,

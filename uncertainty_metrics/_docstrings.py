@@ -89,6 +89,7 @@ def _completed(
     if "Attributes" in sections:  # A class returns nothing.
         shared = {key: text for key, text in shared.items() if key != "Returns"}
     found = {**shared, **sections, "Args": "\n".join(lines)}
+    found = {key: text for key, text in found.items() if text}
     names = [key for key in dict.fromkeys([*_ORDER, *found]) if key in found]
     parts = [f"{key}:\n{found[key]}" for key in names]
     return "\n\n".join([head, *parts])

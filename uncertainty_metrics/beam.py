@@ -1,4 +1,5 @@
-"""Metrics of a dataset that Apache Beam reads, on many machines: `MetricsCombineFn`.
+"""Metrics of a dataset that Apache Beam reads, on many machines: `MetricsCombineFn`;
+and `ScoreSketchCombineFn`, for a sketch that answers questions later.
 
 The one module that needs Beam; nothing else of the package imports it.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy._inputs import as_array
 from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.numpy.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 else:
     beam = _optional.require("apache_beam")
 
-__all__ = ["MetricsCombineFn"]
+__all__ = ["MetricsCombineFn", "ScoreSketchCombineFn"]
 
 _KEYS = ("labels", "predictions", "sample_weight")
 
@@ -102,13 +104,69 @@ def _template(metric: Any) -> tuple[MetricState, str | None]:
 
 @dataclasses.dataclass
 class _Accumulator:
-    """What a part of the data adds up to: states, and elements not yet in them."""
+    """What a part of the data adds up to, and elements not yet in it."""
 
-    states: dict[str, MetricState]
+    total: Any
     elements: list[tuple[Any, Any, Any]]
 
 
-class MetricsCombineFn(beam.CombineFn):
+class _Batching(beam.CombineFn):
+    """Adds elements up in batches. Subclasses say what of."""
+
+    def __init__(self, batch_size: int, batched: bool):
+        _checks.boolean("batched", batched)
+        # A batch is an update of its own.
+        self._limit = (
+            1 if batched else _checks.positive_integer("batch_size", batch_size)
+        )
+        self._batched = batched
+
+    def _nothing(self) -> Any:
+        """Returns the total of no data."""
+        raise NotImplementedError
+
+    def _of_batch(self, *batch: Any) -> Any:
+        """Returns the total of labels, predictions and weights."""
+        raise NotImplementedError
+
+    def _sum(self, total: Any, more: Any) -> Any:
+        """Returns the sum of two totals, of which the first may change."""
+        raise NotImplementedError
+
+    def create_accumulator(self) -> _Accumulator:
+        """Returns what no data adds up to."""
+        return _Accumulator(self._nothing(), [])
+
+    def add_input(self, accumulator: _Accumulator, element: Any) -> _Accumulator:
+        """Adds an example, or a batch."""
+        accumulator.elements.append(_arguments(element))
+        return self._settled(accumulator, self._limit)
+
+    def merge_accumulators(self, accumulators: Iterable[_Accumulator]) -> _Accumulator:
+        """Returns what all parts of the data add up to."""
+        merged = self.create_accumulator()
+        for accumulator in accumulators:
+            merged.total = self._sum(merged.total, accumulator.total)
+            merged.elements += accumulator.elements
+            self._settled(merged, self._limit)
+        return merged
+
+    def compact(self, accumulator: _Accumulator) -> _Accumulator:
+        """Returns the total alone, which is small to send."""
+        return self._settled(accumulator, 1)
+
+    def _settled(self, accumulator: _Accumulator, least: int) -> _Accumulator:
+        """Moves elements into the total while there are `least` of them."""
+        while len(accumulator.elements) >= least:
+            rows = accumulator.elements[: self._limit]
+            batch = rows[0] if self._batched else _batch(rows)
+            more = self._of_batch(*batch)
+            accumulator.total = self._sum(accumulator.total, more)
+            del accumulator.elements[: self._limit]
+        return accumulator
+
+
+class MetricsCombineFn(_Batching):
     """Combines labels and predictions into metrics: `beam.CombineGlobally` of it, or
     `beam.CombinePerKey` for the metrics of each group.
 
@@ -168,13 +226,8 @@ class MetricsCombineFn(beam.CombineFn):
         batched: bool = False,
         return_states: bool = False,
     ):
-        _checks.boolean("batched", batched)
+        super().__init__(batch_size, batched)
         _checks.boolean("return_states", return_states)
-        # A batch is an update of its own.
-        self._limit = (
-            1 if batched else _checks.positive_integer("batch_size", batch_size)
-        )
-        self._batched = batched
         self._return_states = return_states
         self._templates = {
             name: _template(metric) for name, metric in _named(metrics).items()
@@ -213,51 +266,97 @@ class MetricsCombineFn(beam.CombineFn):
             for name, (empty, dtype) in self._templates.items()
         }
 
-    def create_accumulator(self) -> _Accumulator:
-        """Returns what no data adds up to."""
-        return _Accumulator({}, [])
+    def _nothing(self) -> dict[str, MetricState]:
+        return {}
 
-    def add_input(self, accumulator: _Accumulator, element: Any) -> _Accumulator:
-        """Adds an example, or a batch."""
-        accumulator.elements.append(_arguments(element))
-        return self._settled(accumulator, self._limit)
+    def _of_batch(self, *batch: Any) -> dict[str, MetricState]:
+        metrics = self._metrics(batch[1])
+        for metric in metrics.values():
+            metric.update_state(*batch)
+        return {name: metric.get_state() for name, metric in metrics.items()}
 
-    def merge_accumulators(self, accumulators: Iterable[_Accumulator]) -> _Accumulator:
-        """Returns what all parts of the data add up to."""
-        merged = self.create_accumulator()
-        for accumulator in accumulators:
-            self._add_states(merged, accumulator.states)
-            merged.elements += accumulator.elements
-            self._settled(merged, self._limit)
-        return merged
-
-    def compact(self, accumulator: _Accumulator) -> _Accumulator:
-        """Returns the states alone, which are small to send."""
-        return self._settled(accumulator, 1)
+    def _sum(
+        self, total: dict[str, MetricState], more: Mapping[str, MetricState]
+    ) -> dict[str, MetricState]:
+        return total | {
+            name: total.get(name, 0) + state for name, state in more.items()
+        }
 
     def extract_output(self, accumulator: _Accumulator) -> dict[str, Any]:
         """Returns the values of the metrics by their names, or their states."""
-        accumulator = self._settled(accumulator, 1)
-        metrics = self._made(accumulator.states)
+        metrics = self._made(self._settled(accumulator, 1).total)
         if self._return_states:
             return {name: metric.get_state() for name, metric in metrics.items()}
         return {name: _plain(metric.result()) for name, metric in metrics.items()}
 
-    def _settled(self, accumulator: _Accumulator, least: int) -> _Accumulator:
-        """Moves elements into the states while there are `least` of them."""
-        while len(accumulator.elements) >= least:
-            rows = accumulator.elements[: self._limit]
-            batch = rows[0] if self._batched else _batch(rows)
-            metrics = self._metrics(batch[1])
-            for metric in metrics.values():
-                metric.update_state(*batch)
-            states = {name: metric.get_state() for name, metric in metrics.items()}
-            self._add_states(accumulator, states)
-            del accumulator.elements[: self._limit]
-        return accumulator
 
-    def _add_states(
-        self, accumulator: _Accumulator, states: Mapping[str, MetricState]
-    ) -> None:
-        for name, state in states.items():
-            accumulator.states[name] = accumulator.states.get(name, 0) + state
+class ScoreSketchCombineFn(_Batching):
+    """Combines labels and predictions into a `ScoreSketch`: `beam.CombineGlobally` of
+    it, or `beam.CombinePerKey` for the sketch of each group.
+
+    Elements are those of `MetricsCombineFn`, with probabilities as predictions. What
+    comes out has the same bits however Beam divides the data, and needs no Keras;
+    workers send some kilobytes to some hundred of them, and megabytes for a group for
+    each of 1000 classes.
+
+    Args:
+      sketch: has the options of the sketch; what is in it is not used. By default
+        `ScoreSketch()`, of decisions.
+      batch_size: number of examples in an update.
+      batched: whether elements are batches instead of examples.
+      from_logits: whether predictions are logits.
+
+    Returns:
+      A `ScoreSketch`, an empty one of no examples.
+
+    Raises:
+      ValueError: an argument is not as described. In the pipeline: an example is not.
+      TypeError: not a `ScoreSketch`; in the pipeline, not such an element.
+
+    Example:
+      >>> import apache_beam as beam
+      >>> import uncertainty_metrics.numpy as um
+      >>> from uncertainty_metrics.beam import ScoreSketchCombineFn
+      >>> examples = [(0, [0.9, 0.1]), (1, [0.2, 0.8]), (0, [0.3, 0.7])]
+      >>> with beam.Pipeline() as pipeline:
+      ...     _ = (
+      ...         pipeline
+      ...         | beam.Create(examples)
+      ...         | beam.CombineGlobally(ScoreSketchCombineFn())
+      ...         | beam.Map(lambda sketch: print(round(sketch.ece(), 6)))
+      ...     )
+      0.333333
+    """
+
+    def __init__(
+        self,
+        sketch: ScoreSketch | None = None,
+        batch_size: int = 1024,
+        *,
+        batched: bool = False,
+        from_logits: bool = False,
+    ):
+        super().__init__(batch_size, batched)
+        if not isinstance(sketch, ScoreSketch | None):
+            raise TypeError(
+                f"`sketch` must be a `ScoreSketch`. Received: {type(sketch).__name__}"
+            )
+        self._config = {} if sketch is None else sketch.config
+        _checks.boolean("from_logits", from_logits)
+        self._name = "logits" if from_logits else "probabilities"
+
+    def _nothing(self) -> ScoreSketch:
+        return ScoreSketch(**self._config)
+
+    def _of_batch(self, *batch: Any) -> ScoreSketch:
+        labels, predictions, weights = batch
+        sketch = self._nothing()
+        sketch.update(labels, sample_weight=weights, **{self._name: predictions})
+        return sketch
+
+    def _sum(self, total: ScoreSketch, more: ScoreSketch) -> ScoreSketch:
+        return total + more
+
+    def extract_output(self, accumulator: _Accumulator) -> ScoreSketch:
+        """Returns the sketch of all parts of the data."""
+        return self._settled(accumulator, 1).total

@@ -252,11 +252,19 @@ def _accumulated(room, rng):
     return metric
 
 
+def _sketched(room, rng):
+    sketch = room.ScoreSketch()
+    made = data(rng)
+    sketch.update(made.labels, made.predictions)
+    return sketch
+
+
 OBJECTS = (
     ObjectRow(
         "BinStatistics", make=lambda m, rng: m.bin_statistics([0, 1], [0.2, 0.7])
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
+    ObjectRow("ScoreSketch", make=_sketched),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
     ObjectRow(

@@ -13,7 +13,7 @@ from apache_beam.testing.util import assert_that, equal_to
 
 import uncertainty_metrics as um
 from tests.keras.streams import STREAMS, every_stream, parts, plain
-from uncertainty_metrics.beam import MetricsCombineFn
+from uncertainty_metrics.beam import MetricsCombineFn, ScoreSketchCombineFn
 
 keras = tf.keras
 RUNNER = "apache_beam.runners.portability.fn_api_runner.FnApiRunner"
@@ -63,6 +63,33 @@ def test_shards_give_the_value_of_the_whole(stream, rng):
     metric.reset_state()
     nothing = combine_fn.extract_output(combine_fn.create_accumulator())
     assert_equal(nothing, {"it": plain(metric.result())})
+
+
+@pytest.mark.parametrize("options", [{}, {"positive_class": True}, {"num_classes": 2}])
+def test_shards_give_the_bits_of_one_sketch(options, rng):
+    labels, logits = rng.integers(0, 2, 60), rng.normal(size=(60, 2))
+    weights = rng.random(60)
+    whole = um.ScoreSketch(**options)
+    whole.update(labels, logits=logits, sample_weight=weights)
+    examples = list(zip(labels, logits, weights, strict=True))
+    combine_fn = ScoreSketchCombineFn(um.ScoreSketch(**options), 8, from_logits=True)
+    assert combine(combine_fn, examples[40:], examples[:7], examples[7:40]) == whole
+    batched = ScoreSketchCombineFn(whole, batched=True, from_logits=True)
+    halves = [(labels[i::2], logits[i::2], weights[i::2]) for i in range(2)]
+    assert combine(batched, halves) == whole
+    nothing = combine_fn.extract_output(combine_fn.create_accumulator())
+    assert nothing == um.ScoreSketch(**options)
+
+
+def test_sketches_of_wrong_examples():
+    with pytest.raises(TypeError, match="`sketch` must be a `ScoreSketch`"):
+        ScoreSketchCombineFn(um.BrierScore())
+    with pytest.raises(ValueError, match="`from_logits` must be True or False"):
+        ScoreSketchCombineFn(from_logits=1)
+    with pytest.raises(ValueError, match="`batch_size`"):
+        ScoreSketchCombineFn(batch_size=0)
+    with pytest.raises(ValueError, match="for logits use `logits`"):
+        combine(ScoreSketchCombineFn(), [(0, [2.0, -1.0])])
 
 
 def test_batches(rng):

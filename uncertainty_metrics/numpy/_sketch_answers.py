@@ -3,12 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics._spec import CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _ranking
+from uncertainty_metrics.numpy import _binning, _cell_scores, _ranking
 from uncertainty_metrics.numpy._score_cells import Cells
+
+
+class IsotonicMap(NamedTuple):
+    """A recalibration map: of a probability p, `np.interp(p, *isotonic_map)`.
+
+    It is constant before the first knot and after the last, linear in between.
+
+    Attributes:
+      scores: knots, ascending, in [0, 1], shape [knots].
+      values: recalibrated probabilities there, never descending, in [0, 1].
+    """
+
+    scores: np.ndarray
+    values: np.ndarray
+
+
+def isotonic(cells: Cells) -> IsotonicMap:
+    """Returns the knots at both ends of each run of equal values."""
+    scores, values = cells.scores, _cell_scores.isotonic(cells)
+    same = values[1:] == values[:-1]
+    inside = np.append(False, same) & np.append(same, False)
+    return IsotonicMap(scores[~inside], values[~inside])
+
+
+def net_benefit(
+    cells: Cells, thresholds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns what `_cell_scores.net_benefit` does, of scores in float32."""
+    rounded = dataclasses.replace(cells, score_sums=cells.weights * _single(cells))
+    return _cell_scores.net_benefit(rounded, thresholds, np.float32)
 
 
 def _single(cells: Cells) -> np.ndarray:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import (
@@ -17,6 +20,8 @@ from uncertainty_metrics._spec import (
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
+    _cell_scores,
+    _inputs,
     _ranking,
     _sketch_answers,
     _sketch_of_state,
@@ -57,25 +62,26 @@ class ScoreSketch(_sketch_state.SketchState):
 
     Scores in a cell are not told apart, as equal scores are not: where no cell holds
     two distinct ones all values are exact, but for rounding. Elsewhere, with d =
-    2^-`sketch_bits` (1/128 for one group), the width of a cell is at most d min(p,
-    1 - p), and with s the largest share of the weight of a group in one cell:
+    2^-`sketch_bits` (1/128 for one group), a cell is narrower than d min(p, 1 - p). Let
+    s be the largest share of the weight of a group in one cell, and u the mean of
+    abs(y - p) min(p, 1 - p). Then the values are off by no more than
 
-      accuracy, bins of whole cells                exact
-      even bins, l1      2 x the share of the cells that an edge divides
-      adaptive bins      they end at most one cell away from the exact ones
-      smece              0.4 d mean(abs(y - p) min(p, 1 - p)) / bandwidth, which is the
-                         larger one of the two values unless it is given
-      ks, kuiper         too small by s / 4 at most, and s / 2
-      atb                4 d mean(min(p, 1 - p)) max(ks, its bound)
-      corp, brier        s / 4 of the discrimination, s / 4 + d / 4 of the
-                         miscalibration; the uncertainty is exact
-      spiegelhalter      z sqrt(V) is within 2 d sum(abs(y - p) min(p, 1 - p))
-      net_benefit        s_t max(1, t / (1 - t)), s_t the share of the cell of t
-      auroc              half the share of the pairs that share a cell
-      aurc, augrc        s / 4 (1 + log(4 / s)), s / 8
+      accuracy       0
+      l1 of bins     2 x the share of the cells that an edge divides; adaptive bins end
+                     at most one cell away from the exact ones
+      smece          0.8 d u / bandwidth; unless it is given, over the larger value
+      ks, kuiper     too small, by (1 + d) s / 4 and (1 + d) s / 2
+      atb            3 d ks, of the exact ks
+      corp, "brier"  s of the discrimination, which is too small, s + d / 3 of the
+                     miscalibration, 0 of the uncertainty
+      spiegelhalter  2 d u n of sum (y - p) (1 - 2 p), d n / 2 of its variance
+      net_benefit    max(1, t / (1 - t)) x the share of the cell of t
+      auroc          half the share of the pairs of a true and a false outcome in a cell
+      aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
 
-    On usual data scores within a cell are nearly in random order, and the errors far
-    smaller: with 50,000 scores some 1e-5 of ks and corp, 1e-6 of smece.
+    Over several groups, the mean of these. On usual data scores within a cell are
+    nearly in random order, and the errors far smaller: of 50,000 scores, some 1e-5 of
+    ks and corp, 1e-6 of smece. `benchmarks/sketch_accuracy.py` measures them.
 
     Args:
       positive_class: for two classes, score P(class 1) against `label == 1`.
@@ -388,6 +394,131 @@ class ScoreSketch(_sketch_state.SketchState):
         area = _ranking.trapezoids(groups.masses, groups.misses)
         return area / float(groups.masses[-1]) ** 2
 
+    def _mean(self, error: Callable[[Cells], float]) -> float:
+        """Returns the mean over the groups; an empty one counts 0."""
+        return float(np.mean([error(cells) for cells in self._groups()]))
+
+    @_arguments.of_classifier
+    def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
+        """Smooth calibration error. Alias `smece`.
+
+        Args:
+          bandwidth: of the Gaussian that the residuals are smoothed with; by default
+            the one that equals the error.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+        """
+        if bandwidth is not None:
+            given, bandwidth = bandwidth, _checks.number(bandwidth)
+            if not 0 < bandwidth < math.inf:
+                raise _checks.error("bandwidth", "None, or finite and > 0", repr(given))
+        return self._mean(lambda cells: _cell_scores.smooth_error(cells, bandwidth))
+
+    @_arguments.of_classifier
+    def kolmogorov_smirnov_calibration_error(self) -> float:
+        """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+        Returns:
+          The largest sum of residuals up to a score, as a share of all weight, in
+          [0, 1]; lower is better.
+        """
+        return self._mean(_cell_scores.kolmogorov_smirnov)
+
+    @_arguments.of_classifier
+    def kuiper_calibration_error(self) -> float:
+        """Kuiper calibration error.
+
+        Returns:
+          The range of the sum of residuals up to a score, as a share of all weight, in
+          [0, 1]; lower is better.
+        """
+        return self._mean(_cell_scores.kuiper)
+
+    @_arguments.of_classifier
+    def averaged_two_bin_calibration_error(self) -> float:
+        """Averaged two-bin calibration error. Alias `atb`.
+
+        Returns:
+          The squared errors of the two bins of a threshold, averaged over thresholds,
+          in [0, 1]. Lower is better.
+        """
+        return self._mean(_cell_scores.averaged_two_bin)
+
+    @_arguments.of_classifier
+    def spiegelhalter_test(self) -> tuple[float, float]:
+        """Spiegelhalter's test of calibration, of one group.
+
+        Returns:
+          The statistic z, standard normal for calibrated forecasts, and its two-sided
+          p-value.
+
+        Raises:
+          ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
+        """
+        z, p_value = _cell_scores.spiegelhalter(self._one_group("spiegelhalter_test"))
+        if math.isnan(z):
+            raise _checks.error(
+                "ScoreSketch", "of a score other than 0, 1/2 and 1", "none"
+            )
+        return z, p_value
+
+    @_arguments.of_classifier
+    def corp_decomposition(
+        self, *, score: _cell_scores.Score = "brier"
+    ) -> _cell_scores.CORPDecomposition:
+        """Parts of the mean score by isotonic regression, mean over the groups.
+
+        Args:
+          score: "brier", (y - p)^2, or "log".
+
+        Returns:
+          `(miscalibration, discrimination, uncertainty)`, all >= 0; the mean score is
+          the first less the second plus the third. With "log" the first is inf where a
+          score of 0 came true, or one of 1 did not.
+        """
+        _checks.one_of("score", score, _cell_scores.SCORES)
+        parts = [_cell_scores.corp(cells, score) for cells in self._groups()]
+        return _cell_scores.CORPDecomposition(*np.mean(parts, axis=0).tolist())
+
+    @_arguments.of_classifier
+    def net_benefit(
+        self, thresholds: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Net benefit of treating where p >= t, for `positive_class=True`.
+
+        Args:
+          thresholds: t, in [0, 1), any shape.
+
+        Returns:
+          `(net_benefit, treat_all, treat_none)` in units of true positives, of the
+          shape of the thresholds: the shares TP - FP t / (1 - t) of the scores, of
+          treating all, and 0.
+
+        Raises:
+          ValueError: a threshold is not in [0, 1), or scores are not P(class 1).
+        """
+        if not self._spec.positive_class:
+            raise _checks.error(
+                "ScoreSketch", "of positive_class=True for `net_benefit`", repr(self)
+            )
+        given = _inputs.finite("thresholds", thresholds)
+        bad = (given < 0) | (given >= 1)
+        if np.any(bad):
+            received = _inputs.first(bad, given)
+            raise _checks.error("thresholds", "in [0, 1)", received)
+        return _sketch_answers.net_benefit(self._groups()[0], given)
+
+    @_arguments.of_classifier
+    def isotonic(self) -> _sketch_answers.IsotonicMap:
+        """Recalibration map by isotonic regression, of one group.
+
+        Returns:
+          Knots `scores` and their recalibrated `values`, ascending: of probabilities p,
+          `np.interp(p, *sketch.isotonic())`.
+        """
+        return _sketch_answers.isotonic(self._one_group("isotonic"))
+
     gce = general_calibration_error
     ece = expected_calibration_error
     mce = maximum_calibration_error
@@ -395,6 +526,9 @@ class ScoreSketch(_sketch_state.SketchState):
     sce = static_calibration_error
     ace = adaptive_calibration_error
     tace = thresholded_adaptive_calibration_error
+    smece = smooth_calibration_error
+    ks_calibration_error = kolmogorov_smirnov_calibration_error
+    atb = averaged_two_bin_calibration_error
     aurc = area_under_risk_coverage_curve
     e_aurc = excess_aurc
     augrc = area_under_generalized_risk_coverage_curve

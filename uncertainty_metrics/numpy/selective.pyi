@@ -50,6 +50,12 @@ def ranked(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
     ...
+def mean_risk(groups: _ranking.Groups) -> float:
+    """Returns the mean over k of the expected risk of the k most confident examples."""
+    ...
+def least_mean_risk(groups: _ranking.Groups) -> float:
+    """Returns the same if all right decisions were more confident than the wrong."""
+    ...
 def area_under_risk_coverage_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,

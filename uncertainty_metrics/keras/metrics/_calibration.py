@@ -13,6 +13,7 @@ from uncertainty_metrics._spec import (
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
+from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _error_interval, _sketch_grid
 from uncertainty_metrics.numpy import _inputs as np_inputs
@@ -91,7 +92,7 @@ def _batch_sums(
     return sums, scored.valid
 
 
-class CalibrationMetric(ClassMetric):
+class CalibrationMetric(Sketched, ClassMetric):
     """A metric of the statistics of bins."""
 
     _batch_sums = staticmethod(_batch_sums)

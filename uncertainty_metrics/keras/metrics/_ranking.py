@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
+from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _sketch_grid
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
@@ -132,7 +133,7 @@ def _selective_sums(
     return cell_sums(batch, bits, examples.from_logits)
 
 
-class SelectiveMetric(RankingMetric, ClassMetric):
+class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
     """A metric of a classifier that abstains where it is least confident."""
 
     _batch_sums = staticmethod(_selective_sums)

@@ -1,0 +1,630 @@
+# As written by scripts/write_stubs.py.
+from typing import overload
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    BinningScheme,
+    Norm,
+)
+from uncertainty_metrics.numpy import (
+    _arguments,
+    _binning,
+    _cell_scores,
+    _inputs,
+    _ranking,
+    _sketch_answers,
+    _sketch_of_state,
+    _sketch_state,
+    calibration,
+    debiased_calibration,
+    detection,
+    selective,
+)
+from uncertainty_metrics.numpy._binning import BinStatistics
+from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.numpy._state import MetricState
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from uncertainty_metrics.visualization.reliability_curves import ReliabilityCurve
+__all__ = ["ScoreSketch"]
+class ScoreSketch(_sketch_state.SketchState):
+    """Scores and outcomes of a stream, in a fixed memory, for every question later.
+
+    Stream the predictions once, keep some hundred kilobytes, and ask afterwards for the
+    calibration error of any bins, errors beyond bins, the AUROC, a recalibration map.
+    The methods have the names of the functions, and their values within the bounds
+    below. Which scores there are is decided when the sketch is made, as for
+    `general_calibration_error`; all that is asked of bins, norms or thresholds is an
+    argument of the question.
+
+    A sketch has the sums of weight, score and outcome of narrow cells: 2^`sketch_bits`
+    for each halving of p, or of 1 - p above 1/2, down to 2^-30 and to 1 - 2^-24. The
+    sums are exact integers. So `a + b` of sketches of parts of the data is the sketch
+    of the whole, with the same bits in any order and grouping, weights included; and
+    `sum(sketches)` adds many. Sketches are equal by content, and pickle as compactly as
+    they are saved.
+
+    Scores in a cell are not told apart, as equal scores are not: where no cell holds
+    two distinct ones all values are exact, but for rounding. Elsewhere, with d =
+    2^-`sketch_bits` (1/128 for one group), a cell is narrower than d min(p, 1 - p). Let
+    s be the largest share of the weight of a group in one cell, and u the mean of
+    abs(y - p) min(p, 1 - p). Then the values are off by no more than
+
+      accuracy       0
+      l1 of bins     2 x the share of the cells that an edge divides; adaptive bins end
+                     at most one cell away from the exact ones
+      smece          0.8 d u / bandwidth; unless it is given, over the larger value
+      ks, kuiper     too small, by (1 + d) s / 4 and (1 + d) s / 2
+      atb            3 d ks, of the exact ks
+      corp, "brier"  s of the discrimination, which is too small, s + d / 3 of the
+                     miscalibration, 0 of the uncertainty
+      spiegelhalter  2 d u n of sum (y - p) (1 - 2 p), d n / 2 of its variance
+      net_benefit    max(1, t / (1 - t)) x the share of the cell of t
+      auroc          half the share of the pairs of a true and a false outcome in a cell
+      aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
+
+    Over several groups, the mean of these. On usual data scores within a cell are
+    nearly in random order, and the errors far smaller: of 50,000 scores, some 1e-5 of
+    ks and corp, 1e-6 of smece. `benchmarks/sketch_accuracy.py` measures them.
+
+    Args:
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      max_prob: whether a score is the probability of the decision label, with outcome
+        "the decision is right" (True), or of every class k, with outcome `label == k`
+        (False).
+      class_conditional: whether every class is a group of its own. Errors are then
+        combined over the classes as in `general_calibration_error`; those beyond bins
+        are averaged, an empty class counting 0.
+      num_classes: number of classes; by default that of the first batch.
+      ignore_index: examples with this label are left out.
+      sketch_bits: log2 of the cells per octave, from 0 to 20; by default 7 for one
+        group and fewer for more: 4 for 10 classes, 2 for 1000. Memory is 4 bytes for
+        each of five to eight digits of the 479 + 52 * 2^sketch_bits cells of a group
+        (122 + 52 * 4 by default for many classes): 0.2 MB for one group, 0.3 MB for 10
+        classes, 10 MB for 1000. Weights that are not whole take about twice as much.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> sketch = um.ScoreSketch()
+      >>> sketch.update([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> other = um.ScoreSketch()  # On another machine.
+      >>> other.update([0], [[0.3, 0.7]])
+      >>> sketch += other
+      >>> round(sketch.ece(num_bins=2), 6), round(sketch.ece(num_bins=10), 6)
+      (0.133333, 0.333333)
+      >>> sketch.auroc()  # Of the confidence, for right against wrong decisions.
+      1.0
+    """
+
+    @classmethod
+    def from_state(cls, metric_state: MetricState) -> Self:
+        """Makes the sketch that the state of a Keras metric holds.
+
+        Metrics of adaptive bins (`AdaptiveCalibrationError`,
+        `DebiasedCalibrationError`, ...) hold all of a sketch. Those of selective
+        prediction (`AURC`, ...) keep no sums of the scores: every score is taken as the
+        middle of its cell, within d / 2 min(p, 1 - p) of it. No framework is needed.
+
+        Args:
+          metric_state: of `metric.get_state()` or `MetricState.load`.
+
+        Raises:
+          ValueError: the metric has no sketch of probabilities: its bins are even, its
+            scores are logits or other real numbers, or those up to a threshold are left
+            out. Or it refused a batch.
+        """
+        ...
+
+    @property
+    def num_groups(self) -> int | None:
+        """Number of groups of scores; None before it is known."""
+        ...
+
+    def _one_group(self, question: str) -> Cells:
+        ...
+
+    def _ranking(self, question: str) -> _ranking.Groups:
+        ...
+
+    def _statistics(self, **options: object) -> BinStatistics:
+        ...
+
+    def _error(self, question: str, **options: object) -> float:
+        """Returns the error of a name, which must be that of these groups."""
+        ...
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def bin_statistics(
+        self,
+        *,
+        binning_scheme: BinningScheme = "even",
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> BinStatistics:
+        """Counts, mean scores and mean outcomes in each bin of each group.
+
+        Args:
+          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          `BinStatistics` as of the function `bin_statistics`; those of even bins add.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def general_calibration_error(
+        self,
+        binning_scheme: BinningScheme,
+        norm: Norm,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """General calibration error of these groups. Alias `gce`.
+
+        Args:
+          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          norm: "l1", "l2" or "max". Required.
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
+          are biased upwards, the more so with more bins.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    @_arguments.as_in(calibration.expected_calibration_error)
+    def expected_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Expected calibration error (ECE), of decisions. Alias `ece`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+          Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+        """
+        ...
+
+    @_arguments.as_in(calibration.expected_calibration_error)
+    def maximum_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Maximum calibration error (MCE), of decisions. Alias `mce`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+          Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+        """
+        ...
+
+    @_arguments.as_in(calibration.root_mean_squared_calibration_error)
+    def root_mean_squared_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Root mean squared calibration error, of decisions. Alias `rmsce`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+        """
+        ...
+
+    @_arguments.as_in(calibration.static_calibration_error)
+    def static_calibration_error(
+        self, *, num_bins: int = DEFAULT_NUM_BINS, threshold: float = 0.0
+    ) -> float:
+        """Static calibration error (SCE), of every class. Alias `sce`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    @_arguments.as_in(calibration.adaptive_calibration_error)
+    def adaptive_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Adaptive calibration error (ACE), of every class. Alias `ace`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    @_arguments.as_in(calibration.thresholded_adaptive_calibration_error)
+    def thresholded_adaptive_calibration_error(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.01,
+        datapoints_per_bin: int | None = None,
+    ) -> float:
+        """Thresholded adaptive calibration error, of every class. Alias `tace`.
+
+        Args:
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    @_arguments.as_in(debiased_calibration.debiased_calibration_error)
+    def debiased_calibration_error(
+        self,
+        *,
+        binning_scheme: BinningScheme = "adaptive",
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+        squared: bool = False,
+    ) -> float:
+        """Calibration error, in the l2 norm, less its bias, of these groups.
+
+        Args:
+          binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+          num_bins: number of bins.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+          squared: whether to return the squared error, which may be negative.
+
+        Returns:
+          The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
+          calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Kumar, Liang and Ma (2019), Verified Uncertainty Calibration. Broecker (2012),
+          Estimating Reliability and Resolution of Probability Forecasts through
+          Decomposition of the Empirical Score.
+        """
+        ...
+
+    @_arguments.as_in(calibration.general_calibration_error)
+    def reliability_curve(
+        self,
+        *,
+        num_bins: int = DEFAULT_NUM_BINS,
+        binning_scheme: BinningScheme = "even",
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+    ) -> ReliabilityCurve:
+        """The data of a reliability diagram of these groups.
+
+        Args:
+          num_bins: number of bins.
+          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          threshold: scores at or below it are dropped; 0.0 drops none.
+          datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
+
+        Returns:
+          A `ReliabilityCurve` with one group, or one per class.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Nixon et al. (2019), Measuring Calibration in Deep Learning.
+        """
+        ...
+
+    def _decisions(self, question: str) -> None:
+        ...
+
+    @_arguments.as_in(selective.accuracy)
+    def accuracy(self) -> float:
+        """Accuracy: the share of right decisions.
+
+        Returns:
+          A share in [0, 1]. Larger is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.as_in(detection.auroc)
+    def auroc(self) -> float:
+        """Area under the ROC curve of the scores, for true against false outcomes.
+
+        With `positive_class` that of P(class 1) for labels 1 against 0. Of decisions
+        that of the confidence for right against wrong ones: how well it detects
+        failures. Of `max_prob=False` that of all pairs (p_k, y == k).
+
+        Returns:
+          A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
+
+        Raises:
+          ValueError: all outcomes are the same, or every class is a group of its own.
+
+        References:
+          Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+          Operating Characteristic (ROC) Curve.
+        """
+        ...
+
+    @_arguments.as_in(selective.area_under_risk_coverage_curve)
+    def area_under_risk_coverage_curve(self) -> float:
+        """Area under the risk-coverage curve, of decisions. Alias `aurc`.
+
+        Returns:
+          A number in [0, 1]. Smaller is better; the error rate where confidence tells
+          nothing.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+          Neural Classifiers.
+        """
+        ...
+
+    @_arguments.as_in(selective.excess_aurc)
+    def excess_aurc(self) -> float:
+        """Excess AURC, of decisions. Alias `e_aurc`.
+
+        Returns:
+          A number in [0, 1]. Smaller is better; 0 where every right decision is more
+          confident than every wrong one.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+          Neural Classifiers.
+        """
+        ...
+
+    @_arguments.as_in(selective.area_under_generalized_risk_coverage_curve)
+    def area_under_generalized_risk_coverage_curve(self) -> float:
+        """Area under the generalized risk-coverage curve. Alias `augrc`.
+
+        Returns:
+          A number in [0, 1/2], the probability that a random example is wrong and more
+          confident than another one. Smaller is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
+          Classification Systems.
+        """
+        ...
+
+    def _mean(self, error: Callable[[Cells], float]) -> float:
+        """Returns the mean over the groups; an empty one counts 0."""
+        ...
+
+    @_arguments.of_classifier
+    def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
+        """Smooth calibration error. Alias `smece`.
+
+        Args:
+          bandwidth: of the Gaussian that the residuals are smoothed with; by default
+            the one that equals the error.
+
+        Returns:
+          The error in [0, 1]; lower is better, 0 is calibrated.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def kolmogorov_smirnov_calibration_error(self) -> float:
+        """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+        Returns:
+          The largest sum of residuals up to a score, as a share of all weight, in
+          [0, 1]; lower is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def kuiper_calibration_error(self) -> float:
+        """Kuiper calibration error.
+
+        Returns:
+          The range of the sum of residuals up to a score, as a share of all weight, in
+          [0, 1]; lower is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def averaged_two_bin_calibration_error(self) -> float:
+        """Averaged two-bin calibration error. Alias `atb`.
+
+        Returns:
+          The squared errors of the two bins of a threshold, averaged over thresholds,
+          in [0, 1]. Lower is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def spiegelhalter_test(self) -> tuple[float, float]:
+        """Spiegelhalter's test of calibration, of one group.
+
+        Returns:
+          The statistic z, standard normal for calibrated forecasts, and its two-sided
+          p-value.
+
+        Raises:
+          ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def corp_decomposition(
+        self, *, score: _cell_scores.Score = "brier"
+    ) -> _cell_scores.CORPDecomposition:
+        """Parts of the mean score by isotonic regression, mean over the groups.
+
+        Args:
+          score: "brier", (y - p)^2, or "log".
+
+        Returns:
+          `(miscalibration, discrimination, uncertainty)`, all >= 0; the mean score is
+          the first less the second plus the third. With "log" the first is inf where a
+          score of 0 came true, or one of 1 did not.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    @_arguments.of_classifier
+    def net_benefit(
+        self, thresholds: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Net benefit of treating where p >= t, for `positive_class=True`.
+
+        Args:
+          thresholds: t, in [0, 1), any shape.
+
+        Returns:
+          `(net_benefit, treat_all, treat_none)` in units of true positives, of the
+          shape of the thresholds: the shares TP - FP t / (1 - t) of the scores, of
+          treating all, and 0.
+
+        Raises:
+          ValueError: a threshold is not in [0, 1), or scores are not P(class 1).
+        """
+        ...
+
+    @_arguments.of_classifier
+    def isotonic(self) -> _sketch_answers.IsotonicMap:
+        """Recalibration map by isotonic regression, of one group.
+
+        Returns:
+          Knots `scores` and their recalibrated `values`, ascending: of probabilities p,
+          `np.interp(p, *sketch.isotonic())`.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        ...
+
+    gce = general_calibration_error
+    ece = expected_calibration_error
+    mce = maximum_calibration_error
+    rmsce = root_mean_squared_calibration_error
+    sce = static_calibration_error
+    ace = adaptive_calibration_error
+    tace = thresholded_adaptive_calibration_error
+    smece = smooth_calibration_error
+    ks_calibration_error = kolmogorov_smirnov_calibration_error
+    atb = averaged_two_bin_calibration_error
+    aurc = area_under_risk_coverage_curve
+    e_aurc = excess_aurc
+    augrc = area_under_generalized_risk_coverage_curve
