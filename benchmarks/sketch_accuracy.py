@@ -1,13 +1,16 @@
-"""How far the streaming adaptive metrics are from the exact value.
+"""How far the streaming adaptive metrics, and the answers of a `ScoreSketch`, are from
+the exact value.
 
 The Keras metrics of adaptive bins keep a sketch of fixed size, `uncertainty_metrics.
 numpy` sorts all the scores: `python benchmarks/sketch_accuracy.py` prints the relative
-difference of the two, the worst over seeds, at the default resolution.
+difference of the two, the worst over seeds, at the default resolution; and the
+difference of each question to a `ScoreSketch`.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,6 +70,74 @@ def compare(
     )
 
 
+# Of decisions: the exact function, whose name is that of the method.
+_QUESTIONS: dict[str, Callable[..., float]] = {
+    name: getattr(um_np, name)
+    for name in (
+        *("ece", "rmsce", "debiased_calibration_error", "smece"),
+        *("ks_calibration_error", "kuiper_calibration_error", "atb", "aurc", "augrc"),
+    )
+}
+
+
+def _miscalibration(*data: np.ndarray) -> float:
+    return um_np.corp_decomposition(*data).miscalibration
+
+
+def answers(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Comparison]:
+    """Asks a sketch, and the exact functions, of decisions."""
+    sketch = um_np.ScoreSketch()
+    for start in range(0, len(labels), _BATCH):
+        rows = slice(start, start + _BATCH)
+        sketch.update(labels[rows], probabilities[rows])
+    half = len(labels) // 2
+
+    def compared(found: float, exact: Callable[..., float]) -> Comparison:
+        value = exact(labels, probabilities)
+        return Comparison(value, found, exact(labels[:half], probabilities[:half]))
+
+    found = {
+        name: compared(getattr(sketch, name)(), exact)
+        for name, exact in _QUESTIONS.items()
+    }
+    parts = sketch.corp_decomposition()
+    found["corp: miscalibration"] = compared(parts.miscalibration, _miscalibration)
+    return found
+
+
+def asked(examples: int, seeds: int) -> list[str]:
+    """Returns the table of the answers of a `ScoreSketch`, and prints it."""
+    lines = [
+        "",
+        "# Answers of a `ScoreSketch` of decisions",
+        "",
+        "Worst and median difference to the exact value; for scale, the median change "
+        "of the exact value where half the examples are left.",
+        "",
+        "| data | K | question | exact | worst | median | half the data |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    for data, choices in _DATA.items():
+        for classes in _CLASSES:
+            found: dict[str, list[Comparison]] = {}
+            for seed in range(seeds):
+                made = predictions(examples, classes, seed, **choices)
+                for name, each in answers(*made).items():
+                    found.setdefault(name, []).append(each)
+            for name, of in found.items():
+                errors = [abs(each.sketch - each.exact) for each in of]
+                noise = [abs(each.half - each.exact) for each in of]
+                lines.append(
+                    f"| {data} | {classes} | {name} "
+                    f"| {np.median([each.exact for each in of]):.3g} "
+                    f"| {max(errors):.1e} | {np.median(errors):.1e} "
+                    f"| {np.median(noise):.1e} |"
+                )
+                print(lines[-1], flush=True)
+    return lines
+
+
 def main() -> None:
     """Prints the table, and writes it where `--out` says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -106,6 +177,7 @@ def main() -> None:
                     f"| {np.median([each.noise for each in of]):.1e} |"
                 )
                 print(lines[-1], flush=True)
+    lines += asked(options.examples, options.seeds)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "sketch_accuracy.md").write_text("\n".join(lines) + "\n")
 

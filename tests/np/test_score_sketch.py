@@ -173,10 +173,15 @@ def test_answers_are_within_their_bounds(kind, weighted, rng):
         odds = t / (1 - t)
         benefit = exact.w @ (treated * (exact.y - (1 - exact.y) * odds))
         at = exact.cell == _sketch_grid.index(np.array([t], np.float32), 7)
-        found = sketch.net_benefit(t)
-        close(found[0], benefit, exact.w[at].sum() * max(1, odds))
-        close(found[1], exact.w @ (exact.y - (1 - exact.y) * odds), 0)
-        assert found[2] == 0
+        share = exact.w[at].sum()
+        ((found,), (everyone,), nobody) = sketch.net_benefit([t])
+        close(found, benefit, share * max(1, odds))
+        close(everyone, exact.w @ (exact.y - (1 - exact.y) * odds), 0)
+        assert nobody == [0]
+        acted = exact.p > np.float64(p.dtype.type(t))
+        regret = np.where(acted, t * (1 - exact.y), (1 - t) * exact.y)
+        (found,) = sketch.murphy_curve([t])
+        close(found, exact.w @ regret, share * max(t, 1 - t))
 
     slopes = 1 - 2 * exact.p
     n = 3000 if weights is None else weights.sum()
@@ -330,8 +335,9 @@ def test_named_errors_and_their_aliases(rng):
     for question in ("aurc", "e_aurc", "augrc", "accuracy"):
         with pytest.raises(ValueError, match="max_prob=True"):
             getattr(each, question)()
-    with pytest.raises(ValueError, match="positive_class=True"):
-        top.net_benefit(0.5)
+    for question in ("net_benefit", "murphy_curve"):
+        with pytest.raises(ValueError, match="positive_class=True"):
+            getattr(top, question)([0.5])
     curve = top.reliability_curve(num_bins=5)
     expected = um.reliability_curve(labels, p, num_bins=5)
     np.testing.assert_allclose(curve.accuracies, expected.accuracies)
@@ -496,10 +502,10 @@ def test_wrong_options_and_empty_sketches():
         two + 1
     with pytest.raises(ValueError, match="false outcomes for `auroc`"):
         two.auroc()
-    with pytest.raises(ValueError, match="other than 0, 1/2 and 1"):
+    with pytest.raises(ValueError, match="a score is not 0, 1/2 or 1"):
         two.spiegelhalter_test()
     positive = sketch_of([0, 1], [0.2, 0.7], POSITIVE)
-    with pytest.raises(ValueError, match=r"`thresholds` must be in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"`thresholds` must be numbers in \[0, 1\)"):
         positive.net_benefit([0.5, 1.0])
     with pytest.raises(ValueError, match="`bandwidth`"):
         positive.smece(bandwidth=0)

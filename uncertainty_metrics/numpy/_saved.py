@@ -65,8 +65,9 @@ class Format(NamedTuple):
         # What is large and packs too well would not be loaded.
         sizes = (_archive.bytes_of(a.shape, a.dtype) for a in arrays.values())
         pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
+        members: dict[str, Any] = {"header": np.array(text), **arrays}
         with _opened(path, "wb") as file:
-            pack(file, header=np.array(text), **arrays)
+            pack(file, **members)
 
     def read(
         self, path: Path, check_names: Callable[[Collection[str]], None]

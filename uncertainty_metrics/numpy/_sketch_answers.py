@@ -34,17 +34,14 @@ def isotonic(cells: Cells) -> IsotonicMap:
     return IsotonicMap(scores[~inside], values[~inside])
 
 
-def net_benefit(
-    cells: Cells, thresholds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns what `_cell_scores.net_benefit` does, of scores in float32."""
-    rounded = dataclasses.replace(cells, score_sums=cells.weights * _single(cells))
-    return _cell_scores.net_benefit(rounded, thresholds, np.float32)
-
-
 def _single(cells: Cells) -> np.ndarray:
     """Returns the scores in float32, in which a cell of one score compares as it."""
     return cells.scores.astype(np.float32)
+
+
+def single(cells: Cells) -> Cells:
+    """Returns cells whose scores compare as those of one score do."""
+    return dataclasses.replace(cells, score_sums=cells.weights * _single(cells))
 
 
 def _above(cells: Cells, threshold: float) -> Cells:

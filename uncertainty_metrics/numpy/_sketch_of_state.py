@@ -10,7 +10,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
-from uncertainty_metrics.numpy import _sketch_grid
+from uncertainty_metrics.numpy import _sketch_grid, _sketch_sums
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 from uncertainty_metrics.numpy._sketch_sums import SketchSums
 from uncertainty_metrics.numpy._state import MetricState
@@ -87,9 +87,9 @@ def _of_calibration(
 ) -> tuple[dict[str, Any], int | None, SketchSums | None]:
     classes = state.classes or options["num_classes"]
     groups = spec.num_groups(classes or 2)
-    bits, arrays = (_checks.sketch_bits(options["sketch_bits"]),), state.arrays
-    if bits == (None,):
-        bits = _sketch_grid.default_bits(groups)
+    own, arrays = _checks.sketch_bits(options["sketch_bits"]), state.arrays
+    bits = _sketch_grid.default_bits(groups) if own is None else (own,)
+    if own is None:
         old = _sketch_grid.old_default_bits(groups)
         of = _sketch_grid.coarser(old, *bits)
         arrays = _sketch_grid.regrouped(dict(arrays), of, groups)
@@ -170,4 +170,4 @@ def _some(
         return None
     if count is not None and count < 1:
         raise _error(state, f"which counts {count} examples")
-    return SketchSums(*rows, count=count)
+    return _sketch_sums.of_rows(rows, count)

@@ -155,14 +155,15 @@ class SketchState:
           ValueError: it is not known.
         """
         total = sum(float(cells.weights.sum()) for cells in self._groups())
-        if self._held.sums.count is None:
+        count = None if self._held.sums is None else self._held.sums.count
+        if count is None:
             raise _checks.error(
                 "metric_state",
                 "of unit weights, or of a metric that counts examples, for this "
                 "question",
                 "sums of weights",
             )
-        return max(1.0, self._held.sums.count / total)
+        return max(1.0, count / total)
 
     def __add__(self, other: Self) -> Self:
         if not isinstance(other, SketchState):

@@ -46,9 +46,10 @@ class SketchSums:
         return {name: getattr(self, name) for name in ROWS}
 
     def __add__(self, other: SketchSums) -> SketchSums:
-        sums = (self.rows[name] + other.rows[name] for name in ROWS)
-        known = self.count is not None and other.count is not None
-        return SketchSums(*sums, self.count + other.count if known else None)
+        counts = (self.count, other.count)
+        count = None if None in counts else sum(filter(None, counts))
+        rows = [self.rows[name] + other.rows[name] for name in ROWS]
+        return of_rows(rows, count)
 
     def equals(self, other: SketchSums) -> bool:
         """Says if they hold the same, to the bit."""
@@ -68,6 +69,12 @@ class SketchSums:
             Cells(*(row[group, held] for row in (weights, score_sums, outcome_sums)))
             for group, held in enumerate(weights > 0)
         ]
+
+
+def of_rows(rows: list[ExactSums], count: int | None) -> SketchSums:
+    """Returns the sums, the rows in the order of `ROWS`."""
+    weights, score_sums, outcome_sums = rows
+    return SketchSums(weights, score_sums, outcome_sums, count)
 
 
 def of_examples(
@@ -98,7 +105,7 @@ def of_examples(
             strict=True,
         ):
             total.add(values, where)
-    return SketchSums(*(total.sums() for total in totals), scores.size)
+    return of_rows([total.sums() for total in totals], scores.size)
 
 
 def _rounded(scores: np.ndarray) -> np.ndarray:

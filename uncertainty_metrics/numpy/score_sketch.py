@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,20 +16,24 @@ from uncertainty_metrics._spec import (
     PRESETS,
     BinningScheme,
     Norm,
+    YAxis,
 )
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
     _cell_scores,
-    _inputs,
     _ranking,
     _sketch_answers,
     _sketch_of_state,
     _sketch_state,
     calibration,
+    corp,
+    cumulative_calibration,
     debiased_calibration,
+    decision_curves,
     detection,
     selective,
+    smooth_calibration,
 )
 from uncertainty_metrics.numpy._binning import BinStatistics
 from uncertainty_metrics.numpy._score_cells import Cells
@@ -75,13 +79,15 @@ class ScoreSketch(_sketch_state.SketchState):
       corp, "brier"  s of the discrimination, which is too small, s + d / 3 of the
                      miscalibration, 0 of the uncertainty
       spiegelhalter  2 d u n of sum (y - p) (1 - 2 p), d n / 2 of its variance
-      net_benefit    max(1, t / (1 - t)) x the share of the cell of t
+      net_benefit    max(1, t / (1 - t)) x the share of the cell of t; murphy_curve,
+                     max(t, 1 - t) x that share
       auroc          half the share of the pairs of a true and a false outcome in a cell
       aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
 
     Over several groups, the mean of these. On usual data scores within a cell are
-    nearly in random order, and the errors far smaller: of 50,000 scores, some 1e-5 of
-    ks and corp, 1e-6 of smece. `benchmarks/sketch_accuracy.py` measures them.
+    nearly in random order, and the errors far smaller: of 50,000 scores at most 1e-4 of
+    ks, kuiper, smece and corp, 3e-4 of the ECE, 1e-5 of aurc: less than half the data
+    would change them. `benchmarks/sketch_accuracy.py` measures it.
 
     Args:
       positive_class: for two classes, score P(class 1) against `label == 1`.
@@ -155,11 +161,11 @@ class ScoreSketch(_sketch_state.SketchState):
     def _ranking(self, question: str) -> _ranking.Groups:
         return _sketch_answers.ranking(self._one_group(question), self._unit())
 
-    def _statistics(self, **options: object) -> BinStatistics:
+    def _statistics(self, **options: Any) -> BinStatistics:
         spec = dataclasses.replace(self._spec, **options)
         return _sketch_answers.bin_statistics(self._groups(), spec)
 
-    def _error(self, question: str, **options: object) -> float:
+    def _error(self, question: str, **options: Any) -> float:
         """Returns the error of a name, which must be that of these groups."""
         preset = PRESETS[question]
         ours, theirs = (
@@ -331,7 +337,7 @@ class ScoreSketch(_sketch_state.SketchState):
             threshold=threshold,
             datapoints_per_bin=datapoints_per_bin,
         )
-        y_axis = "accuracy" if self._spec.uses_decision else "frequency"
+        y_axis: YAxis = "accuracy" if self._spec.uses_decision else "frequency"
         return reliability_curves.curve_from_statistics(statistics, y_axis=y_axis)
 
     def _decisions(self, question: str) -> None:
@@ -398,116 +404,78 @@ class ScoreSketch(_sketch_state.SketchState):
         """Returns the mean over the groups; an empty one counts 0."""
         return float(np.mean([error(cells) for cells in self._groups()]))
 
-    @_arguments.of_classifier
+    @_arguments.as_in(smooth_calibration.smooth_calibration_error)
     def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
-        """Smooth calibration error. Alias `smece`.
+        """Smooth calibration error. Alias `smece`."""
+        width = smooth_calibration.checked_bandwidth(bandwidth)
+        return self._mean(lambda cells: _cell_scores.smooth_error(cells, width))
 
-        Args:
-          bandwidth: of the Gaussian that the residuals are smoothed with; by default
-            the one that equals the error.
-
-        Returns:
-          The error in [0, 1]; lower is better, 0 is calibrated.
-        """
-        if bandwidth is not None:
-            given, bandwidth = bandwidth, _checks.number(bandwidth)
-            if not 0 < bandwidth < math.inf:
-                raise _checks.error("bandwidth", "None, or finite and > 0", repr(given))
-        return self._mean(lambda cells: _cell_scores.smooth_error(cells, bandwidth))
-
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.kolmogorov_smirnov_calibration_error)
     def kolmogorov_smirnov_calibration_error(self) -> float:
-        """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
-
-        Returns:
-          The largest sum of residuals up to a score, as a share of all weight, in
-          [0, 1]; lower is better.
-        """
+        """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`."""
         return self._mean(_cell_scores.kolmogorov_smirnov)
 
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.kuiper_calibration_error)
     def kuiper_calibration_error(self) -> float:
-        """Kuiper calibration error.
-
-        Returns:
-          The range of the sum of residuals up to a score, as a share of all weight, in
-          [0, 1]; lower is better.
-        """
+        """Kuiper calibration error: the largest gap over a stretch of scores."""
         return self._mean(_cell_scores.kuiper)
 
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.averaged_two_bin_calibration_error)
     def averaged_two_bin_calibration_error(self) -> float:
-        """Averaged two-bin calibration error. Alias `atb`.
-
-        Returns:
-          The squared errors of the two bins of a threshold, averaged over thresholds,
-          in [0, 1]. Lower is better.
-        """
+        """Averaged two-bin calibration error. Alias `atb`."""
         return self._mean(_cell_scores.averaged_two_bin)
 
-    @_arguments.of_classifier
-    def spiegelhalter_test(self) -> tuple[float, float]:
-        """Spiegelhalter's test of calibration, of one group.
-
-        Returns:
-          The statistic z, standard normal for calibrated forecasts, and its two-sided
-          p-value.
+    @_arguments.as_in(cumulative_calibration.spiegelhalter_test)
+    def spiegelhalter_test(self) -> cumulative_calibration.SpiegelhalterTest:
+        """Spiegelhalter's test, of one group.
 
         Raises:
           ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
         """
         z, p_value = _cell_scores.spiegelhalter(self._one_group("spiegelhalter_test"))
         if math.isnan(z):
-            raise _checks.error(
-                "ScoreSketch", "of a score other than 0, 1/2 and 1", "none"
-            )
-        return z, p_value
+            expected = "such that a score is not 0, 1/2 or 1, for a test"
+            raise _checks.error("ScoreSketch", expected, "none")
+        return cumulative_calibration.SpiegelhalterTest(z, p_value)
 
-    @_arguments.of_classifier
+    @_arguments.as_in(corp.corp_decomposition)
     def corp_decomposition(
         self, *, score: _cell_scores.Score = "brier"
     ) -> _cell_scores.CORPDecomposition:
-        """Parts of the mean score by isotonic regression, mean over the groups.
-
-        Args:
-          score: "brier", (y - p)^2, or "log".
-
-        Returns:
-          `(miscalibration, discrimination, uncertainty)`, all >= 0; the mean score is
-          the first less the second plus the third. With "log" the first is inf where a
-          score of 0 came true, or one of 1 did not.
-        """
+        """Decomposition of a mean score by isotonic regression (CORP)."""
         _checks.one_of("score", score, _cell_scores.SCORES)
         parts = [_cell_scores.corp(cells, score) for cells in self._groups()]
         return _cell_scores.CORPDecomposition(*np.mean(parts, axis=0).tolist())
 
-    @_arguments.of_classifier
-    def net_benefit(
-        self, thresholds: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Net benefit of treating where p >= t, for `positive_class=True`.
-
-        Args:
-          thresholds: t, in [0, 1), any shape.
-
-        Returns:
-          `(net_benefit, treat_all, treat_none)` in units of true positives, of the
-          shape of the thresholds: the shares TP - FP t / (1 - t) of the scores, of
-          treating all, and 0.
-
-        Raises:
-          ValueError: a threshold is not in [0, 1), or scores are not P(class 1).
-        """
+    def _events(self, question: str) -> Cells:
+        """Returns the cells of P(class 1), their scores in float32."""
         if not self._spec.positive_class:
             raise _checks.error(
-                "ScoreSketch", "of positive_class=True for `net_benefit`", repr(self)
+                "ScoreSketch", f"of positive_class=True for `{question}`", repr(self)
             )
-        given = _inputs.finite("thresholds", thresholds)
-        bad = (given < 0) | (given >= 1)
-        if np.any(bad):
-            received = _inputs.first(bad, given)
-            raise _checks.error("thresholds", "in [0, 1)", received)
-        return _sketch_answers.net_benefit(self._groups()[0], given)
+        return _sketch_answers.single(self._groups()[0])
+
+    @_arguments.as_in(decision_curves.net_benefit)
+    def net_benefit(self, thresholds: ArrayLike) -> decision_curves.NetBenefit:
+        """Net benefit of acting on P(class 1), with `positive_class=True`.
+
+        Args:
+          thresholds: t, in [0, 1), shape [T]; compared in float32.
+        """
+        points = decision_curves.checked_thresholds(thresholds, one=False)
+        cells = self._events("net_benefit")
+        found = _cell_scores.net_benefit(cells, points, np.float32)
+        return decision_curves.NetBenefit(*found)
+
+    @_arguments.as_in(decision_curves.murphy_curve)
+    def murphy_curve(self, thresholds: ArrayLike) -> np.ndarray:
+        """Mean elementary scores of P(class 1), with `positive_class=True`.
+
+        Args:
+          thresholds: t, in [0, 1], shape [T]; compared in float32.
+        """
+        points = decision_curves.checked_thresholds(thresholds, one=True)
+        return _cell_scores.murphy(self._events("murphy_curve"), points, np.float32)
 
     @_arguments.of_classifier
     def isotonic(self) -> _sketch_answers.IsotonicMap:

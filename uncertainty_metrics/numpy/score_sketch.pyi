@@ -3,7 +3,7 @@ from typing import overload
 import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
@@ -12,20 +12,24 @@ from uncertainty_metrics._spec import (
     PRESETS,
     BinningScheme,
     Norm,
+    YAxis,
 )
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
     _cell_scores,
-    _inputs,
     _ranking,
     _sketch_answers,
     _sketch_of_state,
     _sketch_state,
     calibration,
+    corp,
+    cumulative_calibration,
     debiased_calibration,
+    decision_curves,
     detection,
     selective,
+    smooth_calibration,
 )
 from uncertainty_metrics.numpy._binning import BinStatistics
 from uncertainty_metrics.numpy._score_cells import Cells
@@ -67,13 +71,15 @@ class ScoreSketch(_sketch_state.SketchState):
       corp, "brier"  s of the discrimination, which is too small, s + d / 3 of the
                      miscalibration, 0 of the uncertainty
       spiegelhalter  2 d u n of sum (y - p) (1 - 2 p), d n / 2 of its variance
-      net_benefit    max(1, t / (1 - t)) x the share of the cell of t
+      net_benefit    max(1, t / (1 - t)) x the share of the cell of t; murphy_curve,
+                     max(t, 1 - t) x that share
       auroc          half the share of the pairs of a true and a false outcome in a cell
       aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
 
     Over several groups, the mean of these. On usual data scores within a cell are
-    nearly in random order, and the errors far smaller: of 50,000 scores, some 1e-5 of
-    ks and corp, 1e-6 of smece. `benchmarks/sketch_accuracy.py` measures them.
+    nearly in random order, and the errors far smaller: of 50,000 scores at most 1e-4 of
+    ks, kuiper, smece and corp, 3e-4 of the ECE, 1e-5 of aurc: less than half the data
+    would change them. `benchmarks/sketch_accuracy.py` measures it.
 
     Args:
       positive_class: for two classes, score P(class 1) against `label == 1`.
@@ -137,10 +143,10 @@ class ScoreSketch(_sketch_state.SketchState):
     def _ranking(self, question: str) -> _ranking.Groups:
         ...
 
-    def _statistics(self, **options: object) -> BinStatistics:
+    def _statistics(self, **options: Any) -> BinStatistics:
         ...
 
-    def _error(self, question: str, **options: object) -> float:
+    def _error(self, question: str, **options: Any) -> float:
         """Returns the error of a name, which must be that of these groups."""
         ...
 
@@ -496,109 +502,158 @@ class ScoreSketch(_sketch_state.SketchState):
         """Returns the mean over the groups; an empty one counts 0."""
         ...
 
-    @_arguments.of_classifier
+    @_arguments.as_in(smooth_calibration.smooth_calibration_error)
     def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
         """Smooth calibration error. Alias `smece`.
 
         Args:
-          bandwidth: of the Gaussian that the residuals are smoothed with; by default
-            the one that equals the error.
+          bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated.
 
         Raises:
           ValueError: an argument is not as described.
+
+        References:
+          Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+          Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+          Distance from Calibration.
         """
         ...
 
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.kolmogorov_smirnov_calibration_error)
     def kolmogorov_smirnov_calibration_error(self) -> float:
         """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
         Returns:
-          The largest sum of residuals up to a score, as a share of all weight, in
-          [0, 1]; lower is better.
+          The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+          about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels.
 
         Raises:
           ValueError: an argument is not as described.
+
+        References:
+          Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
+          et al. (2022), Metrics of Calibration for Probabilistic Predictions.
         """
         ...
 
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.kuiper_calibration_error)
     def kuiper_calibration_error(self) -> float:
-        """Kuiper calibration error.
+        """Kuiper calibration error: the largest gap over a stretch of scores.
 
         Returns:
-          The range of the sum of residuals up to a score, as a share of all weight, in
-          [0, 1]; lower is better.
+          The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+          about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels.
 
         Raises:
           ValueError: an argument is not as described.
+
+        References:
+          Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+          Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+          Deviation of a Subpopulation from the Full Population.
         """
         ...
 
-    @_arguments.of_classifier
+    @_arguments.as_in(cumulative_calibration.averaged_two_bin_calibration_error)
     def averaged_two_bin_calibration_error(self) -> float:
         """Averaged two-bin calibration error. Alias `atb`.
 
         Returns:
-          The squared errors of the two bins of a threshold, averaged over thresholds,
-          in [0, 1]. Lower is better.
+          The error in [0, 1]; lower is better, 0 is calibrated.
 
         Raises:
           ValueError: an argument is not as described.
+
+        References:
+          Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
+          al. (2024), Truthfulness of Calibration Measures.
         """
         ...
 
-    @_arguments.of_classifier
-    def spiegelhalter_test(self) -> tuple[float, float]:
-        """Spiegelhalter's test of calibration, of one group.
+    @_arguments.as_in(cumulative_calibration.spiegelhalter_test)
+    def spiegelhalter_test(self) -> cumulative_calibration.SpiegelhalterTest:
+        """Spiegelhalter's test, of one group.
 
         Returns:
-          The statistic z, standard normal for calibrated forecasts, and its two-sided
-          p-value.
+          `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and the
+          two-sided p-value is in [0, 1]; small ones speak against calibration.
 
         Raises:
           ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
+
+        References:
+          Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
+          Trials.
         """
         ...
 
-    @_arguments.of_classifier
+    @_arguments.as_in(corp.corp_decomposition)
     def corp_decomposition(
         self, *, score: _cell_scores.Score = "brier"
     ) -> _cell_scores.CORPDecomposition:
-        """Parts of the mean score by isotonic regression, mean over the groups.
+        """Decomposition of a mean score by isotonic regression (CORP).
 
         Args:
-          score: "brier", (y - p)^2, or "log".
+          score: "brier", (y - p)^2, half of the two-class `brier_score` with
+            `zero_based=True`; or "log", -log p of what came, in nats.
 
         Returns:
-          `(miscalibration, discrimination, uncertainty)`, all >= 0; the mean score is
-          the first less the second plus the third. With "log" the first is inf where a
-          score of 0 came true, or one of 1 did not.
+          `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0. Of
+          miscalibration less is better, of discrimination more; the score "log" of a
+          forecast that excluded what came is infinite, and so is its miscalibration.
 
         Raises:
           ValueError: an argument is not as described.
+
+        References:
+          Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
+          Probabilistic Classifiers.
         """
         ...
 
-    @_arguments.of_classifier
-    def net_benefit(
-        self, thresholds: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Net benefit of treating where p >= t, for `positive_class=True`.
+    def _events(self, question: str) -> Cells:
+        """Returns the cells of P(class 1), their scores in float32."""
+        ...
+
+    @_arguments.as_in(decision_curves.net_benefit)
+    def net_benefit(self, thresholds: ArrayLike) -> decision_curves.NetBenefit:
+        """Net benefit of acting on P(class 1), with `positive_class=True`.
 
         Args:
-          thresholds: t, in [0, 1), any shape.
+          thresholds: t, in [0, 1), shape [T]; compared in float32.
 
         Returns:
-          `(net_benefit, treat_all, treat_none)` in units of true positives, of the
-          shape of the thresholds: the shares TP - FP t / (1 - t) of the scores, of
-          treating all, and 0.
+          `NetBenefit(net_benefit, treat_all, treat_none)`, float64 [T], at most the share
+          of class 1, in true positives for each example; higher is better.
 
         Raises:
-          ValueError: a threshold is not in [0, 1), or scores are not P(class 1).
+          ValueError: an argument is not as described.
+
+        References:
+          Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
+          Prediction Models.
+        """
+        ...
+
+    @_arguments.as_in(decision_curves.murphy_curve)
+    def murphy_curve(self, thresholds: ArrayLike) -> np.ndarray:
+        """Mean elementary scores of P(class 1), with `positive_class=True`.
+
+        Args:
+          thresholds: t, in [0, 1], shape [T]; compared in float32.
+
+        Returns:
+          Mean S_t, float64 [T], in [0, 1]; lower is better.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
+          Scoring Functions, Choquet Representations and Forecast Rankings.
         """
         ...
 
