@@ -162,6 +162,17 @@ def test_states_of_version_1_0_are_read(bits, rng):
     assert sketch.rmsce() == pytest.approx(float(expected.result()), rel=1e-5)
 
 
+def test_states_of_ranks_of_version_1_0_are_read(rng):
+    labels, p, _ = next(batches(rng, False))
+    old = um.AURC(sketch_bits=8)
+    old.update_state(labels, p)
+    config = {**old.get_state().config, "sketch_bits": None}
+    state = dataclasses.replace(old.get_state(), config=config)
+    expected = um.AURC()
+    expected.update_state(labels, p)
+    assert um.numpy.ScoreSketch.from_state(state) == expected.sketch
+
+
 def test_saved_states_are_read_without_a_framework(rng, tmp_path):
     labels, p, _ = next(batches(rng, False))
     metric = um.DebiasedCalibrationError()

@@ -5,6 +5,7 @@ import copy
 import io
 import json
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy import special
 from sklearn import isotonic, metrics
 
 import uncertainty_metrics.numpy as um
+from tests.np import test_state
 from uncertainty_metrics.numpy import _cell_scores, _score_cells, _sketch_grid
 
 DECISIONS = {}
@@ -597,6 +599,19 @@ def test_files_that_are_no_sketch_are_refused(header, arrays, name):
     with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
         um.ScoreSketch.load(archive(header, **arrays))
     assert len(str(raised.value)) < 6000
+
+
+@pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
+def test_hostile_files_are_refused_before_they_are_unpacked(case):
+    with zipfile.ZipFile(archive()) as good:
+        members = {
+            name.removesuffix(".npy"): good.read(name) for name in good.namelist()
+        }
+    members["score_sums"] = test_state.HOSTILE_ARRAYS[case]()
+    content = test_state.archive(members.items())
+    most, message = test_state.peak(lambda: um.ScoreSketch.load(io.BytesIO(content)))
+    assert most < 8 * test_state.MiB
+    assert len(message) < 500
 
 
 def test_damaged_files_raise_or_hold_the_sketch(rng):

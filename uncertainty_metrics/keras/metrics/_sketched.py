@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from uncertainty_metrics.numpy._state import MetricState
-from uncertainty_metrics.numpy.score_sketch import ScoreSketch
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.numpy.score_sketch import ScoreSketch
 
 
 class Sketched:
@@ -21,4 +24,7 @@ class Sketched:
           ValueError: the metric holds no sketch of probabilities, as one of even bins
             or of logits; or a batch was refused.
         """
-        return ScoreSketch.from_state(self.get_state())
+        # SciPy takes time to import, and few ask for it.
+        from uncertainty_metrics.numpy import score_sketch
+
+        return score_sketch.ScoreSketch.from_state(self.get_state())

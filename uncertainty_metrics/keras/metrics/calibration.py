@@ -45,6 +45,7 @@ class GeneralCalibrationError(CalibrationMetric):
       accuracies: float64 mean outcome in each bin, 0 where it is empty.
       correct_sums: float64 weighted sum of the outcomes in each bin.
       prob_sums: float64 weighted sum of the scores in each bin.
+      sketch: the batches as a `ScoreSketch`, of adaptive bins without a threshold.
 
     Example:
       >>> metric = um.GeneralCalibrationError("even", True, False, "l1", num_bins=2)

@@ -55,6 +55,7 @@ class GeneralCalibrationError(CalibrationMetric):
       accuracies: float64 mean outcome in each bin, 0 where it is empty.
       correct_sums: float64 weighted sum of the outcomes in each bin.
       prob_sums: float64 weighted sum of the scores in each bin.
+      sketch: the batches as a `ScoreSketch`, of adaptive bins without a threshold.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
