@@ -81,11 +81,11 @@ BINARY = {
 class Exact:
     """The scores of the positive class, sorted, and in which cell each is."""
 
-    def __init__(self, labels, p, weights=None):
+    def __init__(self, labels, p, weights=None, bits=7):
         order = np.argsort(p, kind="stable")
         self.y, self.p = np.asarray(labels)[order].astype(float), p[order]
         w = np.ones(len(p)) if weights is None else weights[order]
-        self.cell = _sketch_grid.index(self.p.astype(np.float32), 7)
+        self.cell = _sketch_grid.index(self.p.astype(np.float32), bits)
         self.p = self.p.astype(np.float64)
         self.w = w / w.sum()
         self.residuals = self.w * (self.y - self.p)
@@ -111,17 +111,26 @@ class Exact:
         return self.share()[first < last].sum()
 
 
-D = 2.0**-7
 ROUNDING = 1e-12
+REST = pytest.mark.exhaustive
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", BINARY)
-def test_answers_are_within_their_bounds(kind, weighted, rng):
-    labels, p = BINARY[kind](rng, 3000)
-    weights = rng.exponential(size=3000) if weighted else None
-    sketch = sketch_of(labels, p, POSITIVE, sample_weight=weights)
-    exact = Exact(labels, p, weights)
+@pytest.mark.parametrize(
+    ("bits", "size"),
+    [
+        (7, 3000),
+        *(pytest.param(bits, 3000, marks=REST) for bits in (0, 3, 5, 10)),
+        *(pytest.param(7, size, marks=REST) for size in (1, 10, 200_000)),
+    ],
+)
+def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
+    labels, p = BINARY[kind](rng, size)
+    weights = rng.exponential(size=size) if weighted else None
+    options = POSITIVE | {"sketch_bits": bits}
+    sketch = sketch_of(labels, p, options, sample_weight=weights)
+    exact, d = Exact(labels, p, weights, bits), 2.0**-bits
     data = {"sample_weight": weights, "positive_class": True}
 
     def close(found, expected, bound):
@@ -143,38 +152,41 @@ def test_answers_are_within_their_bounds(kind, weighted, rng):
 
     sums, points = exact.running()
     ks, kuiper = np.abs(sums).max(), sums.max() - sums.min()
-    limit = (1 + D) * exact.s / 4
+    limit = (1 + d) * exact.s / 4
     assert -ROUNDING <= ks - sketch.ks_calibration_error() <= limit + ROUNDING
     found = sketch.kuiper_calibration_error()
     assert -ROUNDING <= kuiper - found <= 2 * limit + ROUNDING
     atb = np.diff(points) @ (sums**2 + (sums[-1] - sums) ** 2)
-    close(sketch.atb(), atb, 3 * D * ks)
+    close(sketch.atb(), atb, 3 * d * ks)
 
     cells = _score_cells.pooled(p, np.asarray(labels, bool), weights)
     close(
         sketch.smece(bandwidth=0.1),
         _cell_scores.smooth_error(cells, 0.1),
-        8 * D * exact.u + 1e-6,
+        8 * d * exact.u + 1e-6,
     )
     smece = _cell_scores.smooth_error(cells)
     found = sketch.smece()
-    close(found, smece, 0.8 * D * exact.u / max(found, smece, 1e-9) + 1e-6)
+    close(found, smece, 0.8 * d * exact.u / max(found, smece, 1e-9) + 1e-6)
 
-    regression = isotonic.IsotonicRegression()
-    fitted = regression.fit(exact.p, exact.y, exact.w).predict(exact.p)
+    first = np.flatnonzero(np.diff(exact.p, prepend=-1))
+    held = np.add.reduceat(exact.w, first)
+    rates = np.add.reduceat(exact.w * exact.y, first) / held
+    fitted = isotonic.isotonic_regression(rates, sample_weight=held)
+    fitted = np.repeat(fitted, np.diff(first, append=size))
     scores = [
         exact.w @ (exact.y - f) ** 2 for f in (exact.p, fitted, exact.w @ exact.y)
     ]
     parts = sketch.corp_decomposition()
     close(parts.uncertainty, scores[2], 0)
     assert -ROUNDING <= scores[2] - scores[1] - parts.discrimination <= exact.s
-    close(parts.miscalibration, scores[0] - scores[1], exact.s + D / 3)
+    close(parts.miscalibration, scores[0] - scores[1], exact.s + d / 3)
 
     for t in (0.0, 0.1, 0.3, 0.5, 0.9, 0.999):
         treated = exact.p >= np.float64(p.dtype.type(t))
         odds = t / (1 - t)
         benefit = exact.w @ (treated * (exact.y - (1 - exact.y) * odds))
-        at = exact.cell == _sketch_grid.index(np.array([t], np.float32), 7)
+        at = exact.cell == _sketch_grid.index(np.array([t], np.float32), bits)
         share = exact.w[at].sum()
         ((found,), (everyone,), nobody) = sketch.net_benefit([t])
         close(found, benefit, share * max(1, odds))
@@ -186,25 +198,25 @@ def test_answers_are_within_their_bounds(kind, weighted, rng):
         close(found, exact.w @ regret, share * max(t, 1 - t))
 
     slopes = 1 - 2 * exact.p
-    n = 3000 if weights is None else weights.sum()
+    n = size if weights is None else weights.sum()
     above, variance = (
         exact.residuals @ slopes * n,
         n * (exact.w @ (slopes**2 * exact.p * (1 - exact.p))),
     )
     if variance > 0 and kind != "steps":
         z, p_value = sketch.spiegelhalter_test()
-        off = D * n / 2
+        off = d * n / 2
         ends = [np.sqrt(max(variance + sign * off, 1e-300)) for sign in (-1, 1)]
-        size = 2 * D * exact.u * n
-        reach = [(above + sign * size) / end for sign in (-1, 1) for end in ends]
+        wide = 2 * d * exact.u * n
+        reach = [(above + sign * wide) / end for sign in (-1, 1) for end in ends]
         assert min(reach) - 1e-9 <= z <= max(reach) + 1e-9
         assert p_value == pytest.approx(special.erfc(abs(z) / np.sqrt(2)))
 
     hits, misses = exact.share(exact.y == 1), exact.share(exact.y == 0)
-    size = min(len(hits), len(misses))
+    held = min(len(hits), len(misses))
     if hits.any() and misses.any():
         area = metrics.roc_auc_score(exact.y, exact.p, sample_weight=exact.w)
-        tied = hits[:size] @ misses[:size] / (2 * hits.sum() * misses.sum())
+        tied = hits[:held] @ misses[:held] / (2 * hits.sum() * misses.sum())
         close(sketch.auroc(), area, tied)
 
 
