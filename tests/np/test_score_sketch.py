@@ -1,11 +1,8 @@
 """`ScoreSketch`: sums that are exact in any order, and answers within their bounds."""
 
-import contextlib
 import copy
 import io
-import json
 import pickle
-import zipfile
 
 import numpy as np
 import pytest
@@ -13,7 +10,6 @@ from scipy import special
 from sklearn import isotonic, metrics
 
 import uncertainty_metrics.numpy as um
-from tests.np import test_state
 from uncertainty_metrics.numpy import _cell_scores, _score_cells, _sketch_grid
 
 DECISIONS = {}
@@ -555,84 +551,3 @@ def test_a_sketch_takes_some_hundred_kilobytes(rng):
     assert size(sketch_of(labels, p, CLASSES)) < 400e3
     weighted = sketch_of(labels, p, sample_weight=rng.random(20_000))
     assert size(weighted) < 500e3
-
-
-def archive(header=None, **changes):
-    sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
-    classes, sums = sketch._held
-    text = {
-        "format": "uncertainty_metrics.ScoreSketch",
-        "version": 1,
-        "config": sketch.config,
-        "classes": classes,
-        "count": sums.count,
-        "lowest": {name: row.lowest for name, row in sums.rows.items()},
-    } | (header or {})
-    arrays = {name: row.digits for name, row in sums.rows.items()}
-    arrays = {name: a for name, a in (arrays | changes).items() if a is not None}
-    text.setdefault("arrays", list(arrays))
-    file = io.BytesIO()
-    np.savez(file, header=np.array(json.dumps(text)), **arrays)
-    file.seek(0)
-    return file
-
-
-CELLS = _sketch_grid.num_cells(7)
-
-
-@pytest.mark.parametrize(
-    ("header", "arrays", "name"),
-    [
-        ({"format": "uncertainty_metrics.MetricState"}, {}, "format"),
-        ({"version": 2}, {}, "version"),
-        ({"config": {"norm": "l1"}}, {}, "config"),
-        ({"config": [1]}, {}, "config"),
-        ({"config": {"max_prob": "yes"}}, {}, "max_prob"),
-        ({"config": {"num_classes": 2}}, {}, "classes"),
-        ({"config": {"positive_class": True}}, {}, "positive_class"),
-        ({"config": CLASSES}, {}, "weights"),
-        ({"classes": 0}, {}, "classes"),
-        ({"classes": 10**4000, "config": CLASSES}, {}, "weights"),
-        ({"count": -1}, {}, "count"),
-        ({"lowest": 0}, {}, "lowest"),
-        ({"lowest": {"weights": 0, "score_sums": 0.5, "outcome_sums": 0}}, {}, "low"),
-        ({"lowest": {"weights": 99, "score_sums": 0, "outcome_sums": 0}}, {}, "low"),
-        ({}, {"weights": None}, "arrays"),
-        ({}, {"weights": np.ones((1, CELLS))}, "weights"),
-        ({}, {"weights": np.ones((1, 9), np.uint32)}, "weights"),
-        ({}, {"weights": np.ones(CELLS, np.uint32)}, "weights"),
-        ({}, {"weights": np.zeros((1, CELLS), np.uint32)}, "weights"),
-        ({}, {"weights": np.zeros((0, CELLS), np.uint32)}, "weights"),
-        ({}, {"outcome_sums": np.ones((1, CELLS), np.uint32)}, "outcome_sums"),
-    ],
-)
-def test_files_that_are_no_sketch_are_refused(header, arrays, name):
-    assert um.ScoreSketch.load(archive()).accuracy() == 0.5
-    with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
-        um.ScoreSketch.load(archive(header, **arrays))
-    assert len(str(raised.value)) < 6000
-
-
-@pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
-def test_hostile_files_are_refused_before_they_are_unpacked(case):
-    with zipfile.ZipFile(archive()) as good:
-        members = {
-            name.removesuffix(".npy"): good.read(name) for name in good.namelist()
-        }
-    members["score_sums"] = test_state.HOSTILE_ARRAYS[case]()
-    content = test_state.archive(members.items())
-    most, message = test_state.peak(lambda: um.ScoreSketch.load(io.BytesIO(content)))
-    assert most < 8 * test_state.MiB
-    assert len(message) < 500
-
-
-def test_damaged_files_raise_or_hold_the_sketch(rng):
-    content = archive().getvalue()
-    sketch = um.ScoreSketch.load(io.BytesIO(content))
-    for place in rng.integers(0, len(content), 200):
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << int(rng.integers(8))
-        with contextlib.suppress(ValueError):
-            assert um.ScoreSketch.load(io.BytesIO(bytes(damaged))) == sketch
-    with pytest.raises(ValueError, match=r"`ScoreSketch\.save`"):
-        um.ScoreSketch.load(io.BytesIO(b"text"))
