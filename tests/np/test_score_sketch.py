@@ -77,11 +77,12 @@ BINARY = {
 class Exact:
     """The scores of the positive class, sorted, and in which cell each is."""
 
-    def __init__(self, labels, p, weights=None, bits=7):
+    def __init__(self, labels, p, weights=None, bits=(7,)):
         order = np.argsort(p, kind="stable")
         self.y, self.p = np.asarray(labels)[order].astype(float), p[order]
         w = np.ones(len(p)) if weights is None else weights[order]
-        self.cell = _sketch_grid.index(self.p.astype(np.float32), bits)
+        self.cell = _sketch_grid.index(self.p.astype(np.float32), *bits)
+        self.bits = bits
         self.p = self.p.astype(np.float64)
         self.w = w / w.sum()
         self.residuals = self.w * (self.y - self.p)
@@ -97,14 +98,17 @@ class Exact:
         sums = np.cumsum(self.residuals)[self.ends]
         return np.append(0, sums), np.concatenate([[0], self.p[self.ends], [1]])
 
-    def divided(self, edges):
-        """The share of the cells that an edge divides; bins are (a, b]."""
+    def of_edges(self, edges):
+        """The share of the cells that hold an edge, or lie on both sides of one."""
         bins = np.searchsorted(edges, self.p)
         first = np.full(self.cell.max() + 1, len(edges) + 1)
         last = np.zeros_like(first)
         np.minimum.at(first, self.cell, bins)
         np.maximum.at(last, self.cell, bins)
-        return self.share()[first < last].sum()
+        held = first < last
+        at = _sketch_grid.index(edges.astype(np.float32), *self.bits)
+        held[at[at < len(held)]] = True
+        return self.share()[held].sum()
 
 
 ROUNDING = 1e-12
@@ -126,7 +130,7 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
     weights = rng.exponential(size=size) if weighted else None
     options = POSITIVE | {"sketch_bits": bits}
     sketch = sketch_of(labels, p, options, sample_weight=weights)
-    exact, d = Exact(labels, p, weights, bits), 2.0**-bits
+    exact, d = Exact(labels, p, weights, (bits,)), 2.0**-bits
     data = {"sample_weight": weights, "positive_class": True}
 
     def close(found, expected, bound):
@@ -138,12 +142,12 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
     for num_bins in (2, 15, 100):
         expected = um.ece(labels, p, num_bins=num_bins, **data)
         inner = np.linspace(0, 1, num_bins + 1)[1:-1].astype(p.dtype)
-        close(sketch.ece(num_bins=num_bins), expected, 2 * exact.divided(inner))
+        close(sketch.ece(num_bins=num_bins), expected, 2 * exact.of_edges(inner))
         statistics = um.bin_statistics(
             labels, p, binning_scheme="adaptive", num_bins=num_bins, **data
         )
         adaptive = um.gce(labels, p, "adaptive", True, False, "l1", num_bins, **data)
-        bound = 2 * exact.divided(statistics.edges[0, 1:-1])
+        bound = 2 * exact.of_edges(statistics.edges[0, 1:-1])
         close(sketch.gce("adaptive", "l1", num_bins), adaptive, bound)
 
     sums, points = exact.running()
@@ -229,7 +233,7 @@ def test_answers_of_many_classes_are_within_their_bounds(classes, sharpness, rng
     assert top.accuracy() == um.accuracy(labels, p)
     edges = np.linspace(0, 1, 16)[1:-1].astype(np.float32)
     expected = um.ece(labels, p)
-    assert abs(top.ece() - expected) <= 2 * exact.divided(edges) + 1e-12
+    assert abs(top.ece() - expected) <= 2 * exact.of_edges(edges) + 1e-12
     s = exact.s
     assert abs(top.aurc() - um.aurc(labels, p)) <= s / 4 * (1 + np.log(4 / s))
     assert abs(top.augrc() - um.augrc(labels, p)) <= s / 8
@@ -239,9 +243,8 @@ def test_answers_of_many_classes_are_within_their_bounds(classes, sharpness, rng
     assert each.bin_statistics().counts.shape == (classes, 15)
     divided = []
     for k in range(classes):
-        one = Exact(labels == k, p[:, k])
-        one.cell = _sketch_grid.index(one.p.astype(np.float32), *bits)
-        divided.append(one.divided(edges))
+        one = Exact(labels == k, p[:, k], None, bits)
+        divided.append(one.of_edges(edges))
     assert abs(each.sce() - um.sce(labels, p)) <= 2 * np.mean(divided) + 1e-9
     np.testing.assert_allclose(
         each.gce("even", "l1", 1), um.sce(labels, p, num_bins=1), rtol=1e-9

@@ -47,6 +47,17 @@ def test_what_others_say_is_not_said_again():
         completed({})(lambda z: z)
 
 
+def test_nothing_is_said_of_no_arguments():
+    @completed(first)
+    def third():
+        """Third."""
+
+    assert inspect.getdoc(third) == (
+        "Third.\n\nReturns:\n  A sum.\n\nRaises:\n  ValueError: an argument is not "
+        "as described."
+    )
+
+
 def test_names_are_there_without_docstrings():
     code = (
         "import uncertainty_metrics.numpy as um; [getattr(um, n) for n in um.__all__]"

@@ -71,8 +71,8 @@ class ScoreSketch(_sketch_state.SketchState):
     abs(y - p) min(p, 1 - p). Then the values are off by no more than
 
       accuracy       0
-      l1 of bins     2 x the share of the cells that an edge divides; adaptive bins end
-                     at most one cell away from the exact ones
+      l1 of bins     2 x the share of the cells that hold an edge; adaptive bins end at
+                     most one cell away from the exact ones
       smece          0.8 d u / bandwidth; unless it is given, over the larger value
       ks, kuiper     too small, by (1 + d) s / 4 and (1 + d) s / 2
       atb            3 d ks, of the exact ks
