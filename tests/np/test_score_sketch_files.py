@@ -51,6 +51,7 @@ CELLS = _sketch_grid.num_cells(7)
         ({"classes": 0}, {}, "classes"),
         ({"classes": 10**4000, "config": CLASSES}, {}, "weights"),
         ({"count": -1}, {}, "count"),
+        ({"count": 10**400}, {}, "count"),
         ({"lowest": 0}, {}, "lowest"),
         ({"lowest": {"weights": 0, "score_sums": 0.5, "outcome_sums": 0}}, {}, "low"),
         ({"lowest": {"weights": 99, "score_sums": 0, "outcome_sums": 0}}, {}, "low"),

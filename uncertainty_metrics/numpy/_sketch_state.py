@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _FORMAT = _saved.Format("ScoreSketch", 1, ("config", "classes", "count", "lowest"))
 # Sums of states of Keras metrics may be off by as much, relatively.
 _ROUNDING = 1e-6
+_MAX_COUNT = 2**62
 
 
 class _Held(NamedTuple):
@@ -287,6 +288,8 @@ def _loaded_sums(
     count, places = header["count"], header["lowest"]
     if count is not None:
         count = _checks.positive_integer("count", count)
+        if count > _MAX_COUNT:
+            raise _checks.error("count", "at most 2^62", reprlib.repr(count))
     if not isinstance(places, dict) or set(places) != set(ROWS):
         raise _checks.error("lowest", f"of {', '.join(ROWS)}", reprlib.repr(places))
     rows = {}

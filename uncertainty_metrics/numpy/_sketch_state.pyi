@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 _FORMAT = _saved.Format("ScoreSketch", 1, ("config", "classes", "count", "lowest"))
 _ROUNDING = 1e-6
+_MAX_COUNT = 2**62
 class _Held(NamedTuple):
     """What updates change, together.
 
