@@ -377,6 +377,10 @@ def test_ranks_and_maps_of_few_scores_are_exact(weighted, rng):
     for name in ("aurc", "e_aurc", "augrc", "accuracy"):
         expected = getattr(um, name)(labels, p, **data)
         assert getattr(top, name)() == pytest.approx(expected, abs=1e-12)
+    options = {"positive_class": True, "num_bins": 65, **data}
+    expected = um.calibration_error_interval(labels, p, **options)
+    found = sketch.calibration_error_interval(num_bins=65)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
     log = sketch.corp_decomposition(score="log")
     assert log.miscalibration == np.inf  # Some p of 0 or 1 was wrong.
     inside = (p > 0) & (p < 1)

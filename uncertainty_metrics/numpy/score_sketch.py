@@ -18,10 +18,12 @@ from uncertainty_metrics._spec import (
     Norm,
     YAxis,
 )
+from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
     _cell_scores,
+    _error_interval,
     _ranking,
     _sketch_answers,
     _sketch_of_state,
@@ -314,6 +316,22 @@ class ScoreSketch(_sketch_state.SketchState):
         )
         square = _binning.debiased_square(statistics, self._unit())
         return square if squared else float(np.sqrt(max(square, 0.0)))
+
+    @_arguments.as_in(debiased_calibration.calibration_error_interval)
+    def calibration_error_interval(
+        self, *, level: float = 0.95, num_bins: int = DEFAULT_NUM_BINS
+    ) -> ConfidenceInterval:
+        """Interval of the l2 calibration error of one group, in adaptive bins.
+
+        Scores of all classes depend on one another and have none.
+        """
+        level = _checks.open_unit("level", level)
+        num_bins = _checks.bins("num_bins", num_bins)
+        if not (self._spec.max_prob or self._spec.positive_class):
+            raise _checks.error("max_prob", "True for an interval", False)
+        cells = self._one_group("calibration_error_interval")
+        sums = _error_interval.grouped(_error_interval.of_cells(cells), num_bins)
+        return _error_interval.interval(sums, self._unit(), level)
 
     @_arguments.as_in(calibration.general_calibration_error)
     def reliability_curve(

@@ -14,10 +14,12 @@ from uncertainty_metrics._spec import (
     Norm,
     YAxis,
 )
+from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
     _cell_scores,
+    _error_interval,
     _ranking,
     _sketch_answers,
     _sketch_of_state,
@@ -381,6 +383,33 @@ class ScoreSketch(_sketch_state.SketchState):
           Kumar, Liang and Ma (2019), Verified Uncertainty Calibration. Broecker (2012),
           Estimating Reliability and Resolution of Probability Forecasts through
           Decomposition of the Empirical Score.
+        """
+        ...
+
+    @_arguments.as_in(debiased_calibration.calibration_error_interval)
+    def calibration_error_interval(
+        self, *, level: float = 0.95, num_bins: int = DEFAULT_NUM_BINS
+    ) -> ConfidenceInterval:
+        """Interval of the l2 calibration error of one group, in adaptive bins.
+
+        Scores of all classes depend on one another and have none.
+
+        Args:
+          level: in (0, 1), how often the interval holds the truth.
+          num_bins: number of bins.
+
+        Returns:
+          `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
+          <= upper <= 1; lower errors are better. (0, 0, 1) where no bin has two examples.
+          The estimate is `debiased_calibration_error` but for the variance of U in place of
+          that of y.
+
+        Raises:
+          ValueError: an argument is not as described.
+
+        References:
+          Sun et al. (2024), A Confidence Interval for the l2 Expected Calibration Error.
+          Wilson and Hilferty (1931), The Distribution of Chi-Square.
         """
         ...
 
