@@ -33,6 +33,10 @@ METRICS: dict[str, Callable[[int], Any]] = {
     "rmsce": lambda classes: [um.RootMeanSquaredCalibrationError()],
     "bayesian": lambda classes: [um.BayesianExpectedCalibrationError()],
     "debiased": lambda classes: [um.DebiasedCalibrationError()],
+    "smooth": lambda classes: [um.SmoothCalibrationError()],
+    "ks": lambda classes: [um.KolmogorovSmirnovCalibrationError()],
+    "kuiper": lambda classes: [um.KuiperCalibrationError()],
+    "atb": lambda classes: [um.AveragedTwoBinCalibrationError()],
 }
 if hasattr(um, "MetricCollection"):
     METRICS["collection"] = lambda classes: [

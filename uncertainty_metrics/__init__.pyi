@@ -177,6 +177,12 @@ from .keras.metrics.named_calibration_errors import (
     ThresholdedAdaptiveCalibrationError as ThresholdedAdaptiveCalibrationError,
 )
 from .keras.metrics.bayesian_calibration import BayesianExpectedCalibrationError as BayesianExpectedCalibrationError
+from .keras.metrics.cell_calibration import (
+    AveragedTwoBinCalibrationError as AveragedTwoBinCalibrationError,
+    KolmogorovSmirnovCalibrationError as KolmogorovSmirnovCalibrationError,
+    KuiperCalibrationError as KuiperCalibrationError,
+    SmoothCalibrationError as SmoothCalibrationError,
+)
 from .keras.metrics.debiased_calibration import DebiasedCalibrationError as DebiasedCalibrationError
 from .keras.metrics.scoring_rules import (
     BrierDecomposition as BrierDecomposition,

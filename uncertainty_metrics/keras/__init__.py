@@ -12,6 +12,7 @@ from uncertainty_metrics.keras import layers, losses
 from uncertainty_metrics.keras.metrics import (
     bayesian_calibration,
     calibration,
+    cell_calibration,
     collection,
     conformal,
     debiased_calibration,
@@ -26,6 +27,7 @@ from uncertainty_metrics.keras.metrics import (
 __all__ = [
     "bayesian_calibration",
     "calibration",
+    "cell_calibration",
     "collection",
     "conformal",
     "debiased_calibration",

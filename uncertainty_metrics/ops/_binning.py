@@ -228,7 +228,7 @@ def _bins_of_points(
     return xp.clip_by_value(bins, 1, np_binning.MAX_BINS), fits
 
 
-def _starts(values: xp.Tensor) -> xp.Tensor:
+def starts(values: xp.Tensor) -> xp.Tensor:
     """Returns where a value of [n] differs from the one before; True for the first."""
     first = xp.ones_like(values[:1], xp.bool)
     return xp.concat([first, values[1:] != values[:-1]], axis=0)
@@ -239,7 +239,7 @@ def mass_index(
 ) -> xp.Tensor:
     """Returns the int64 bin of equal mass of each sorted key, within its group."""
     # Equal scores are a run, and a run goes into one bin.
-    run = xp.cumsum(xp.cast(_starts(keys) | _starts(groups), xp.int32)) - 1
+    run = xp.cumsum(xp.cast(starts(keys) | starts(groups), xp.int32)) - 1
     at = xp.math.unsorted_segment_sum(masses, run, xp.shape(keys)[0])
     below = xp.gather(xp.cumsum(at, exclusive=True), run)
     totals = xp.math.unsorted_segment_sum(masses, groups, xp.shape(bins)[0])
@@ -251,7 +251,7 @@ def mass_index(
 
 def _rank(index: xp.Tensor, groups: xp.Tensor, num_groups: int) -> xp.Tensor:
     """Numbers the bins that hold a score from 0 in each group, in order."""
-    rank = xp.cumsum(xp.cast(_starts(index) | _starts(groups), xp.int64))
+    rank = xp.cumsum(xp.cast(starts(index) | starts(groups), xp.int64))
     first = xp.math.unsorted_segment_min(rank, groups, num_groups)
     return rank - xp.gather(first, groups)
 

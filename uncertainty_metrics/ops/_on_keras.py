@@ -16,6 +16,7 @@ import contextvars
 import dataclasses
 import functools
 import math as _math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -386,21 +387,20 @@ def clip_by_value(x: Any, low: Any, high: Any) -> Any:
     return minimum(maximum(x, low), high)
 
 
-def less(x: Any, y: Any) -> Any:
-    return x < y
-
-
-def less_equal(x: Any, y: Any) -> Any:
-    return x <= y
+less, less_equal = operator.lt, operator.le
 
 
 def add_n(values: Sequence[Any]) -> Any:
     return functools.reduce(lambda x, y: x + y, values)
 
 
-abs, sqrt, exp = ops.abs, ops.sqrt, ops.exp
+abs, sqrt, exp, matmul = ops.abs, ops.sqrt, ops.exp, ops.matmul
 floor, round, square, sigmoid = _native.floor, ops.round, ops.square, ops.sigmoid
 sign, sin, cos = ops.sign, _native.sin, _native.cos
+
+
+def complex(x: Any, y: Any) -> tuple[Any, Any]:
+    return x, y
 
 
 def pow(x: Any, y: Any) -> Any:
@@ -522,6 +522,7 @@ math = SimpleNamespace(
     log=ops.log,
     log1p=ops.log1p,
     multiply_no_nan=_multiply_no_nan,
+    real=lambda x: x[0],
     reduce_euclidean_norm=lambda x, axis=None: ops.sqrt(ops.sum(x * x, axis=axis)),
     reduce_variance=_variance,
     rsqrt=ops.rsqrt,
@@ -553,6 +554,7 @@ nn = SimpleNamespace(
     softplus=ops.softplus,
     sparse_softmax_cross_entropy_with_logits=_cross_entropies,
 )
+signal = SimpleNamespace(irfft=ops.irfft, rfft=ops.rfft)
 bitwise = SimpleNamespace(
     bitwise_and=lambda x, y: ops.bitwise_and(*_same(x, y)),
     bitwise_xor=lambda x, y: ops.bitwise_xor(*_same(x, y)),

@@ -1,0 +1,128 @@
+"""Streaming calibration errors that need no bins: the Keras metrics."""
+
+from __future__ import annotations
+
+from uncertainty_metrics.keras._declared import Option, declared
+from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
+from uncertainty_metrics.numpy.smooth_calibration import checked_bandwidth
+from uncertainty_metrics.ops import _cell_scores
+
+__all__ = [
+    "AveragedTwoBinCalibrationError",
+    "KolmogorovSmirnovCalibrationError",
+    "KuiperCalibrationError",
+    "SmoothCalibrationError",
+]
+
+_COMMON = (
+    "num_classes, from_logits, ignore_index, name, dtype, *, "
+    "positive_class, sparse_labels, sketch_bits"
+)
+
+
+@declared(
+    _COMMON.replace("positive_class", "bandwidth, positive_class"),
+    bandwidth=Option(
+        float | None, None, lambda name, value: checked_bandwidth(value)
+    ),
+)
+class SmoothCalibrationError(CellMetric):
+    """Smooth calibration error (smECE) of all batches.
+
+    The definition is that of `smooth_calibration_error`. The state is that of the
+    errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
+    narrow cells, each of which acts as one score, the mean of those in it. The cell of
+    p is at most 2^-`sketch_bits` min(p, 1 - p) wide: by default, 1/512 around 1/2.
+
+    The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
+    these scores, or both are below 2^-11.
+
+    Args:
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None, the default,
+        solves for it.
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Example:
+      >>> metric = um.SmoothCalibrationError()
+      >>> metric.update_state([1] * 4 + [0], [0.9] * 5)
+      >>> metric.update_state([1] * 3 + [0] * 2, [0.9] * 5)
+      >>> round(float(metric.result()), 4)
+      0.2
+    """
+
+    _direction = "down"
+    _function = "smooth_calibration_error"
+    _value = staticmethod(_cell_scores.smooth_error)
+
+
+@declared(_COMMON)
+class KolmogorovSmirnovCalibrationError(CellMetric):
+    """Kolmogorov-Smirnov calibration error of all batches.
+
+    The definition is that of `kolmogorov_smirnov_calibration_error`, the state that of
+    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
+    most the true error, and less by no more than the share of the examples that lie in
+    one cell.
+
+    Args:
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Example:
+      >>> metric = um.KolmogorovSmirnovCalibrationError(positive_class=True)
+      >>> metric.update_state([0, 1], [0.2, 0.4])
+      >>> metric.update_state([1, 0], [0.7, 0.9])
+      >>> round(float(metric.result()), 6)  # (-0.2 + 0.6 + 0.3) / 4
+      0.175
+    """
+
+    _direction = "down"
+    _function = "kolmogorov_smirnov_calibration_error"
+    _value = staticmethod(_cell_scores.kolmogorov_smirnov)
+
+
+@declared(_COMMON)
+class KuiperCalibrationError(CellMetric):
+    """Kuiper calibration error of all batches.
+
+    The definition is that of `kuiper_calibration_error`, the state that of
+    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
+    most the true error, and less by no more than the share of the examples that lie in
+    two cells.
+
+    Args:
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Example:
+      >>> metric = um.KuiperCalibrationError(positive_class=True)
+      >>> metric.update_state([0, 1], [0.2, 0.4])
+      >>> metric.update_state([1, 0], [0.7, 0.9])
+      >>> round(float(metric.result()), 6)  # From -0.2 / 4 to 0.7 / 4.
+      0.225
+    """
+
+    _direction = "down"
+    _function = "kuiper_calibration_error"
+    _value = staticmethod(_cell_scores.kuiper)
+
+
+@declared(_COMMON)
+class AveragedTwoBinCalibrationError(CellMetric):
+    """Averaged two-bin calibration error (ATB) of all batches.
+
+    The definition is that of `averaged_two_bin_calibration_error`, the state that of
+    `SmoothCalibrationError`: a cell acts as one score, the mean of those in it.
+
+    Args:
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Example:
+      >>> metric = um.AveragedTwoBinCalibrationError(positive_class=True)
+      >>> metric.update_state([0], [0.5])
+      >>> metric.update_state([1], [0.75])
+      >>> round(float(metric.result()), 6)
+      0.0625
+    """
+
+    _direction = "down"
+    _function = "averaged_two_bin_calibration_error"
+    _value = staticmethod(_cell_scores.averaged_two_bin)
