@@ -33,7 +33,7 @@ from .tensorflow.debiased_calibration import (
 from .numpy.corp import (
     corp_decomposition as corp_decomposition,
 )
-from .numpy.cumulative_calibration import (
+from .tensorflow.cumulative_calibration import (
     atb as atb,
     averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
     kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
@@ -45,7 +45,7 @@ from .numpy.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
 )
-from .numpy.smooth_calibration import (
+from .tensorflow.smooth_calibration import (
     smece as smece,
     smooth_calibration_error as smooth_calibration_error,
 )

@@ -187,6 +187,19 @@ class RiskCoverageCurve(NamedTuple):
     thresholds: Any
 
 
+class SpiegelhalterTest(NamedTuple):
+    """The outcome of Spiegelhalter's test of calibration.
+
+    Attributes:
+      z: the statistic, standard normal for a calibrated model. It is positive where the
+        Brier score is larger than the forecasts expect it to be: overconfidence.
+      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
+    """
+
+    z: Any
+    p_value: Any
+
+
 class ModelUncertainty(NamedTuple):
     """The uncertainty of an ensemble and its parts, in nats, shape [...].
 

@@ -94,6 +94,18 @@ def _selective(name, metric=None, alias=None, option=None, values=(), bad=(), **
     )
 
 
+def _of_cells(name, metric, alias=None):
+    return Row(
+        name,
+        aliases=(alias,) if alias else (),
+        reference=getattr(references, name),
+        metric=metric,
+        metric_cases=((FEW_CELLS, {}),),
+        bad_metric_options=(*_SKETCHED, {"num_classes": -1}),
+        kernel="cells",
+    )
+
+
 def _posterior_mean(labels, **options):
     of = um_np.bin_statistics(labels, **options)
     return references.posterior_mean(of.counts[0], of.score_sums[0], of.outcome_sums[0])
@@ -218,6 +230,28 @@ ROWS = (
         kernel="even bins",
     ),
     # The function is a row of `FUNCTION_ROWS`.
+    Row(
+        "smooth_calibration_error",
+        cases=(),
+        metric="SmoothCalibrationError",
+        metric_cases=(
+            (FEW_CELLS, {}),
+            ({"bandwidth": 0.05, **FEW_CELLS}, {"bandwidth": 0.05}),
+        ),
+        bad_metric_options=(*_SKETCHED, {"bandwidth": 0}, {"bandwidth": "wide"}),
+        precision=1e-5,
+        kernel="cells",
+    ),
+    _of_cells(
+        "kolmogorov_smirnov_calibration_error",
+        "KolmogorovSmirnovCalibrationError",
+        "ks_calibration_error",
+    ),
+    _of_cells("kuiper_calibration_error", "KuiperCalibrationError"),
+    _of_cells(
+        "averaged_two_bin_calibration_error", "AveragedTwoBinCalibrationError", "atb"
+    ),
+    # So is this one.
     Row(
         "bayesian_expected_calibration_error",
         cases=(),

@@ -73,6 +73,7 @@ class Function(Public):
         with the same value for the same data.
       bad_metric_options: options that the Keras class must refuse.
       scale: what to compare absolute differences with.
+      precision: what a value on tensors may be off beyond rounding.
       sketched: whether the metric joins scores that hardly differ.
     """
 
@@ -86,6 +87,7 @@ class Function(Public):
     metric_cases: tuple[tuple[Options, Options], ...] = ()
     bad_metric_options: tuple[Options, ...] = ()
     scale: float = 1.0
+    precision: float = 0.0
     sketched: bool = False
 
     @property

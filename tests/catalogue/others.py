@@ -72,7 +72,6 @@ def _regression(name, options=None, transformed=True, **more):
 
 
 _CURVE = {"half": "numpy", "interval": False}
-_BEYOND_BINS = {"half": "numpy", "jumps": True}
 _COVERAGE = {"jumps": True, "kernel": "coverage"}
 _PIT = {"jumps": True, "kernel": "pit"}
 
@@ -88,17 +87,16 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("reliability_curve", **_CURVE),
-    # Their references are those of `tests/references.py`.
-    FunctionRow("smooth_calibration_error", aliases=("smece",), **_BEYOND_BINS),
+    # References of these are in `tests/references.py`.
     FunctionRow(
-        "kolmogorov_smirnov_calibration_error",
-        aliases=("ks_calibration_error",),
-        **_BEYOND_BINS,
+        "smooth_calibration_error",
+        aliases=("smece",),
+        jumps=True,
+        precision=1e-5,
+        kernel="smooth",
     ),
-    FunctionRow("kuiper_calibration_error", **_BEYOND_BINS),
-    FunctionRow("averaged_two_bin_calibration_error", aliases=("atb",), **_BEYOND_BINS),
-    FunctionRow("corp_decomposition", unbounded=True, **_BEYOND_BINS),
-    FunctionRow("spiegelhalter_test", make=_of_an_event, jumps=True, **_CURVE),
+    FunctionRow("corp_decomposition", half="numpy", jumps=True, unbounded=True),
+    FunctionRow("spiegelhalter_test", make=_of_an_event, jumps=True, interval=False),
     *(
         FunctionRow(
             name,

@@ -151,7 +151,7 @@ def compare(
     if a.shape != b.shape:
         return f"shapes differ: {a} | {b}"
     finite = np.isfinite(a) & np.isfinite(b)
-    atol = _tolerance(arguments, a[finite])
+    atol = np.maximum(_tolerance(arguments, a[finite]), target.precision)
     with np.errstate(all="ignore"):
         differs = np.where(finite, ~(np.abs(a - b) <= atol), ~_alike(a, b))
     if np.any(differs):

@@ -138,7 +138,8 @@ def read(metric):
 
 
 def assert_close(row, result, expected, atol=3e-7):
-    np.testing.assert_allclose(result, expected, rtol=0, atol=atol * row.scale)
+    atol = max(atol * row.scale, row.precision)
+    np.testing.assert_allclose(result, expected, rtol=0, atol=atol)
 
 
 def feed(metric, data, batches=3, weighted=False, update=None):

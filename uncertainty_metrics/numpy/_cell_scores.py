@@ -39,7 +39,7 @@ _DISTINCT = 2.0**44
 _NOTHING = 36.0
 # Cubic Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the
 # powers (columns).
-_CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
+CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 # Mass times score over mass is the score but for so much.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
@@ -78,7 +78,7 @@ class _Mesh:
                 moments[power] += np.bincount(left, shares, intervals + 1)
                 shares = shares * offset
         nodes = np.zeros(intervals + 4)  # From two before the first.
-        for node, split in enumerate(_CUBIC @ moments):
+        for node, split in enumerate(CUBIC @ moments):
             nodes[node : node + intervals + 1] += split
         nodes[2:4] += nodes[1::-1]
         nodes[-4:-2] += nodes[:-3:-1]
@@ -193,7 +193,7 @@ def _smoothed_at(
     values = np.pad(values, 2, mode="symmetric")
     left, offset = _located(np.asarray(points, np.float64), intervals)
     powers = np.stack([offset**power for power in range(4)])
-    weights = np.tensordot(_CUBIC, powers, axes=1)
+    weights = np.tensordot(CUBIC, powers, axes=1)
     return sum(weights[node] * values[left + node] for node in range(4))
 
 

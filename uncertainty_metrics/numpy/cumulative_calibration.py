@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics._statistics import SpiegelhalterTest
 from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
 
 __all__ = [
@@ -22,19 +23,6 @@ __all__ = [
 
 # For what the functions have no argument.
 PRESET = PRESETS["expected_calibration_error"]
-
-
-class SpiegelhalterTest(NamedTuple):
-    """The outcome of Spiegelhalter's test of calibration.
-
-    Attributes:
-      z: the statistic, standard normal for a calibrated model. It is positive where the
-        Brier score is larger than the forecasts expect it to be: overconfidence.
-      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
-    """
-
-    z: float
-    p_value: float
 
 
 def _cells(arguments: Mapping[str, Any]) -> _score_cells.Cells:

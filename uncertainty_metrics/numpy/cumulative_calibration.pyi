@@ -1,10 +1,11 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics._statistics import SpiegelhalterTest
 from uncertainty_metrics.numpy import _arguments, _binning, _cell_scores, _score_cells
 __all__ = [
     "atb",
@@ -15,17 +16,6 @@ __all__ = [
     "spiegelhalter_test",
 ]
 PRESET = PRESETS["expected_calibration_error"]
-class SpiegelhalterTest(NamedTuple):
-    """The outcome of Spiegelhalter's test of calibration.
-
-    Attributes:
-      z: the statistic, standard normal for a calibrated model. It is positive where the
-        Brier score is larger than the forecasts expect it to be: overconfidence.
-      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
-    """
-
-    z: float
-    p_value: float
 def kolmogorov_smirnov_calibration_error(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,

@@ -126,8 +126,12 @@ def _series(residuals: Residuals, size: int) -> xp.Tensor:
     moments = [residuals.shares]
     for _ in range(3):
         moments.append(moments[-1] * offset)
-    moments = xp.math.unsorted_segment_sum(xp.stack(moments, axis=1), left, size)
-    splits = xp.unstack(xp.matmul(moments, xp.constant(CUBIC.T, place.dtype)), axis=1)
+    places = left + xp.range(len(moments))[:, None] * size
+    sums = xp.math.unsorted_segment_sum(  # Flat: rows take TensorFlow far longer.
+        xp.concat(moments, axis=0), xp.reshape(places, [-1]), len(moments) * size
+    )
+    sums = xp.reshape(sums, [len(moments), size])
+    splits = xp.unstack(xp.matmul(xp.constant(CUBIC, place.dtype), sums))
     nodes = xp.add_n([xp.pad(split, [[i, size - i]]) for i, split in enumerate(splits)])
     nodes = xp.roll(nodes, -1, axis=0)  # The first is that before 0.
     return xp.math.real(xp.signal.rfft(nodes))
@@ -194,7 +198,7 @@ def spiegelhalter(
         weights = xp.cast(scored.weights, scores.dtype)
         columns = [weights * column for column in columns]
     hi, lo = _sums.total_pair(xp.stack(columns, axis=1))
-    total, variance = xp.unstack(hi + lo)
+    total, variance = xp.unstack(xp.cast(hi, scores.dtype) + xp.cast(lo, scores.dtype))
     known = variance > 0
     root = xp.sqrt(xp.where(known, variance, xp.ones_like(variance)))
     z = total / root

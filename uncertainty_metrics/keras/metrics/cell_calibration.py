@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uncertainty_metrics.keras._declared import Option, declared
 from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 from uncertainty_metrics.numpy.smooth_calibration import checked_bandwidth
 from uncertainty_metrics.ops import _cell_scores
 
@@ -22,11 +23,9 @@ _COMMON = (
 
 @declared(
     _COMMON.replace("positive_class", "bandwidth, positive_class"),
-    bandwidth=Option(
-        float | None, None, lambda name, value: checked_bandwidth(value)
-    ),
+    bandwidth=Option(float | None, None, lambda name, value: checked_bandwidth(value)),
 )
-class SmoothCalibrationError(CellMetric):
+class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     """Smooth calibration error (smECE) of all batches.
 
     The definition is that of `smooth_calibration_error`. The state is that of the
@@ -56,7 +55,7 @@ class SmoothCalibrationError(CellMetric):
 
 
 @declared(_COMMON)
-class KolmogorovSmirnovCalibrationError(CellMetric):
+class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     """Kolmogorov-Smirnov calibration error of all batches.
 
     The definition is that of `kolmogorov_smirnov_calibration_error`, the state that of
@@ -81,7 +80,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric):
 
 
 @declared(_COMMON)
-class KuiperCalibrationError(CellMetric):
+class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     """Kuiper calibration error of all batches.
 
     The definition is that of `kuiper_calibration_error`, the state that of
@@ -106,7 +105,7 @@ class KuiperCalibrationError(CellMetric):
 
 
 @declared(_COMMON)
-class AveragedTwoBinCalibrationError(CellMetric):
+class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     """Averaged two-bin calibration error (ATB) of all batches.
 
     The definition is that of `averaged_two_bin_calibration_error`, the state that of

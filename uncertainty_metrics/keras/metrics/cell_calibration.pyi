@@ -1,0 +1,215 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import matplotlib.axes
+import tensorflow as tf
+
+from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
+from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
+
+class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
+    """Smooth calibration error (smECE) of all batches.
+
+    The definition is that of `smooth_calibration_error`. The state is that of the
+    errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
+    narrow cells, each of which acts as one score, the mean of those in it. The cell of
+    p is at most 2^-`sketch_bits` min(p, 1 - p) wide: by default, 1/512 around 1/2.
+
+    The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
+    these scores, or both are below 2^-11.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None, the default,
+        solves for it.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.SmoothCalibrationError()
+      >>> metric.update_state([1] * 4 + [0], [0.9] * 5)
+      >>> metric.update_state([1] * 3 + [0] * 2, [0.9] * 5)
+      >>> round(float(metric.result()), 4)
+      0.2
+
+    References:
+      Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+      Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+      Distance from Calibration.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        bandwidth: float | None = None,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
+    """Kolmogorov-Smirnov calibration error of all batches.
+
+    The definition is that of `kolmogorov_smirnov_calibration_error`, the state that of
+    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
+    most the true error, and less by no more than the share of the examples that lie in
+    one cell.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.KolmogorovSmirnovCalibrationError(positive_class=True)
+      >>> metric.update_state([0, 1], [0.2, 0.4])
+      >>> metric.update_state([1, 0], [0.7, 0.9])
+      >>> round(float(metric.result()), 6)  # (-0.2 + 0.6 + 0.3) / 4
+      0.175
+
+    References:
+      Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
+      et al. (2022), Metrics of Calibration for Probabilistic Predictions.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
+    """Kuiper calibration error of all batches.
+
+    The definition is that of `kuiper_calibration_error`, the state that of
+    `SmoothCalibrationError`. The scores of a cell are not told apart: the result is at
+    most the true error, and less by no more than the share of the examples that lie in
+    two cells.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.KuiperCalibrationError(positive_class=True)
+      >>> metric.update_state([0, 1], [0.2, 0.4])
+      >>> metric.update_state([1, 0], [0.7, 0.9])
+      >>> round(float(metric.result()), 6)  # From -0.2 / 4 to 0.7 / 4.
+      0.225
+
+    References:
+      Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+      Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+      Deviation of a Subpopulation from the Full Population.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
+
+class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
+    """Averaged two-bin calibration error (ATB) of all batches.
+
+    The definition is that of `averaged_two_bin_calibration_error`, the state that of
+    `SmoothCalibrationError`: a cell acts as one score, the mean of those in it.
+
+    Args:
+      num_classes: number of classes K; by default that of the first batch.
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      sketch_bits: log2 of the cells per octave; by default 7.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.AveragedTwoBinCalibrationError(positive_class=True)
+      >>> metric.update_state([0], [0.5])
+      >>> metric.update_state([1], [0.75])
+      >>> round(float(metric.result()), 6)
+      0.0625
+
+    References:
+      Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
+      al. (2024), Truthfulness of Calibration Measures.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        positive_class: bool = False,
+        sparse_labels: bool | None = None,
+        sketch_bits: int | None = None,
+    ) -> None: ...
