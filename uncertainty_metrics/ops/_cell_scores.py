@@ -121,27 +121,29 @@ def _series(residuals: Residuals, size: int) -> xp.Tensor:
     place = residuals.scores * size
     left = xp.minimum(xp.cast(place, xp.int32), size - 1)
     offset = place - xp.cast(left, place.dtype)
-    # Each is split over the four nodes around it so that its moments up to the third
-    # stay; what leaves [0, 1] is reflected by the cosines themselves.
     moments = [residuals.shares]
     for _ in range(3):
         moments.append(moments[-1] * offset)
-    places = left + xp.range(len(moments))[:, None] * size
-    sums = xp.math.unsorted_segment_sum(  # Flat: rows take TensorFlow far longer.
-        xp.concat(moments, axis=0), xp.reshape(places, [-1]), len(moments) * size
+    places = left + xp.range(4)[:, None] * size
+    sums = xp.math.unsorted_segment_sum(  # Rows would take TensorFlow far longer.
+        xp.concat(moments, axis=0), xp.reshape(places, [-1]), 4 * size
     )
-    sums = xp.reshape(sums, [len(moments), size])
-    splits = xp.unstack(xp.matmul(xp.constant(CUBIC, place.dtype), sums))
-    nodes = xp.add_n([xp.pad(split, [[i, size - i]]) for i, split in enumerate(splits)])
+    # Each is split over the four nodes around it so that its moments up to the third
+    # stay; what leaves [0, 1] is reflected by the cosines themselves. No product of
+    # matrices, which a GPU would round.
+    splits = xp.add_n(
+        [
+            xp.constant(column[:, None], place.dtype) * moment
+            for column, moment in zip(
+                CUBIC.T, xp.unstack(xp.reshape(sums, [4, size])), strict=True
+            )
+        ]
+    )
+    nodes = xp.add_n(
+        [xp.pad(split, [[i, size - i]]) for i, split in enumerate(xp.unstack(splits))]
+    )
     nodes = xp.roll(nodes, -1, axis=0)  # The first is that before 0.
     return xp.math.real(xp.signal.rfft(nodes))
-
-
-def _smoothed(terms: xp.Tensor) -> xp.Tensor:
-    """Returns the values [S, size + 1] on even nodes of cosine series [S, size + 1]."""
-    size = terms.shape[-1] - 1
-    series = xp.complex(terms, xp.zeros_like(terms))
-    return 2 * size * xp.signal.irfft(series)[:, : size + 1]
 
 
 def _norms(terms: xp.Tensor, bandwidths: xp.Tensor) -> xp.Tensor:
@@ -149,15 +151,16 @@ def _norms(terms: xp.Tensor, bandwidths: xp.Tensor) -> xp.Tensor:
     size = terms.shape[0] - 1
     frequencies = xp.constant(np.pi * np.arange(size + 1), terms.dtype)
     exponents = frequencies * bandwidths[:, None]
-    values = _smoothed(terms * xp.exp(exponents * exponents / -2))
-    a, b = values[:, :-1], values[:, 1:]
-    both = xp.abs(a) + xp.abs(b)
-    product = xp.minimum(a * b, 0)
+    series = terms * xp.exp(exponents * exponents / -2)
+    # On even nodes of a period, of which half is [0, 1]; times 1 / (2 size).
+    values = xp.signal.irfft(xp.complex(series, xp.zeros_like(series)))[:, : size + 1]
+    sizes = xp.abs(values)
+    both = sizes[:, 1:] + sizes[:, :-1]
+    product = values[:, 1:] * values[:, :-1]
     # Straight lines are right but for where the sign changes: there they have a kink,
     # and Euler and Maclaurin's formula a jump.
-    crossed = xp.where(product < 0, both / 6, xp.zeros_like(both))
-    crossed = crossed + xp.math.divide_no_nan(product, both)
-    return xp.reduce_sum(both / 2 + crossed, axis=1) / size
+    kinks = both / 3 + 2 * product / both
+    return xp.reduce_sum(both + xp.where(product < 0, kinks, 0), axis=1)
 
 
 def _fixed_point(terms: xp.Tensor, least: float) -> tuple[xp.Tensor, xp.Tensor]:

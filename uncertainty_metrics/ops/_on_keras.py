@@ -394,7 +394,7 @@ def add_n(values: Sequence[Any]) -> Any:
     return functools.reduce(lambda x, y: x + y, values)
 
 
-abs, sqrt, exp, matmul = ops.abs, ops.sqrt, ops.exp, ops.matmul
+abs, sqrt, exp = ops.abs, ops.sqrt, ops.exp
 floor, round, square, sigmoid = _native.floor, ops.round, ops.square, ops.sigmoid
 sign, sin, cos = ops.sign, _native.sin, _native.cos
 
