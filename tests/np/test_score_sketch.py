@@ -392,6 +392,25 @@ def test_ranks_and_maps_of_few_scores_are_exact(weighted, rng):
     assert score == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("options", [POSITIVE, POOLED, CLASSES])
+@pytest.mark.parametrize("draw", [calibrated, few_scores])
+def test_conformal_quantile_is_conservative_by_a_cell(options, draw, rng):
+    labels, p = draw(rng, 999, 2 if options is POSITIVE else 5)
+    scores = 1 - p[np.arange(999), labels].astype(np.float64)
+    sketch = sketch_of(labels, p, options)
+    width = 2.0 ** -(7 if options is not CLASSES else 4)
+    for alpha in (0.01, 0.1, 0.45, 0.5):
+        exact = np.sort(scores)[round(1000 * (1 - alpha)) - 1]
+        found = sketch.conformal_quantile(alpha)
+        assert exact <= found <= exact + width * min(found, 1 - exact) + 1e-7
+    assert sketch.conformal_quantile(0.0009) == np.inf
+    weighted = sketch_of(labels, p, options, sample_weight=np.full(999, 2))
+    repeated = sketch_of(np.tile(labels, 2), np.tile(p, (2, 1)), options)
+    assert weighted.conformal_quantile(0.1) == repeated.conformal_quantile(0.1)
+    with pytest.raises(ValueError, match="max_prob=False or positive_class=True"):
+        sketch_of(labels, p).conformal_quantile(0.1)
+
+
 def shards(rng, n=600, classes=4):
     labels, p = calibrated(rng, n, classes)
     weights = rng.exponential(size=n) * 10.0 ** rng.integers(-20, 20, n)

@@ -10,6 +10,7 @@ import numpy as np
 from uncertainty_metrics._spec import CalibrationSpec
 from uncertainty_metrics.numpy import _binning, _cell_scores, _ranking
 from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.numpy.conformal import quantile
 
 
 class IsotonicMap(NamedTuple):
@@ -88,3 +89,33 @@ def ranking(cells: Cells, unit: float) -> _ranking.Groups:
     misses = cells.weights - cells.outcome_sums
     hits = running(cells.outcome_sums)
     return _ranking.Groups(hits, running(misses), np.ldexp(unit, exponent))
+
+
+def conformal_quantile(
+    groups: list[Cells],
+    limits: tuple[np.ndarray, np.ndarray],
+    both: bool,
+    alpha: float,
+) -> float:
+    """Returns the conformal quantile of 1 - p of the labels, or one a little larger.
+
+    Args:
+      groups: cells of P(class k), one group for each class or one of all.
+      limits: the least and the largest number of each cell of the grid.
+      both: whether the group is class 1 of two, and what is no event is class 0.
+      alpha: in (0, 1).
+    """
+    least, largest = limits
+    ends, masses = [], []
+    for cells in groups:
+        index = np.searchsorted(least, cells.scores, "right") - 1
+        ends.append(1 - least[index])
+        masses.append(cells.outcome_sums)
+        if both:
+            ends.append(largest[index])
+            masses.append(cells.weights - cells.outcome_sums)
+    scores, numbers = np.concatenate(ends), np.concatenate(masses)
+    order = np.argsort(scores, kind="stable")
+    up_to = np.cumsum(numbers[order])
+    place = np.searchsorted(up_to, quantile.rank(up_to[-1], alpha))
+    return float(scores[order[place]]) if place < len(order) else np.inf

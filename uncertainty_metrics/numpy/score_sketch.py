@@ -26,6 +26,7 @@ from uncertainty_metrics.numpy import (
     _error_interval,
     _ranking,
     _sketch_answers,
+    _sketch_grid,
     _sketch_of_state,
     _sketch_state,
     calibration,
@@ -504,6 +505,33 @@ class ScoreSketch(_sketch_state.SketchState):
           `np.interp(p, *sketch.isotonic())`.
         """
         return _sketch_answers.isotonic(self._one_group("isotonic"))
+
+    def conformal_quantile(self, alpha: float) -> float:
+        """Conformal quantile of the scores 1 - p of the labels, those of "lac".
+
+        It is the upper end of the cell that holds the score of rank k: a little larger
+        than that of the examples themselves, so that sets {k: 1 - p_k <= q} cover what
+        they promise. Weights are numbers of examples.
+
+        Args:
+          alpha: share of labels that sets may miss, in (0, 1).
+
+        Returns:
+          The quantile in [0, 1], or +inf: see `conformal.conformal_quantile`.
+
+        Raises:
+          ValueError: `alpha` is not as described; or the scores are those of decisions,
+            which do not tell the probability of a label: the sketch must be one of
+            `max_prob=False` or of `positive_class=True`.
+        """
+        alpha = _checks.open_unit("alpha", alpha)
+        if self._spec.uses_decision:
+            expected = "of max_prob=False or positive_class=True for conformal_quantile"
+            raise _checks.error("ScoreSketch", expected, repr(self))
+        groups = self._groups()
+        ends = _sketch_grid.rounded_limits(*self._bits(self._held.classes or 2))
+        both = self._spec.positive_class
+        return _sketch_answers.conformal_quantile(groups, ends, both, alpha)
 
     gce = general_calibration_error
     ece = expected_calibration_error

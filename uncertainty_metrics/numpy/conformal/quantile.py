@@ -22,7 +22,7 @@ def _level(alpha: Any) -> float:
     return _checks.open_unit("alpha", alpha)
 
 
-def rank(n: int, alpha: float) -> int:
+def rank(n: float, alpha: float) -> int:
     """Returns k = ceil((n + 1) (1 - alpha)), that of the real numbers: what is an
     integer but for the rounding of `alpha` is that integer.
     """
