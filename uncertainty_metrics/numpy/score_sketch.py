@@ -18,7 +18,7 @@ from uncertainty_metrics._spec import (
     Norm,
     YAxis,
 )
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._statistics import ConfidenceInterval, SpiegelhalterTest
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
@@ -445,7 +445,7 @@ class ScoreSketch(_sketch_state.SketchState):
         return self._mean(_cell_scores.averaged_two_bin)
 
     @_arguments.as_in(cumulative_calibration.spiegelhalter_test)
-    def spiegelhalter_test(self) -> cumulative_calibration.SpiegelhalterTest:
+    def spiegelhalter_test(self) -> SpiegelhalterTest:
         """Spiegelhalter's test, of one group.
 
         Raises:
@@ -455,7 +455,7 @@ class ScoreSketch(_sketch_state.SketchState):
         if math.isnan(z):
             expected = "such that a score is not 0, 1/2 or 1, for a test"
             raise _checks.error("ScoreSketch", expected, "none")
-        return cumulative_calibration.SpiegelhalterTest(z, p_value)
+        return SpiegelhalterTest(z, p_value)
 
     @_arguments.as_in(corp.corp_decomposition)
     def corp_decomposition(

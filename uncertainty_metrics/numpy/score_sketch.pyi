@@ -14,7 +14,7 @@ from uncertainty_metrics._spec import (
     Norm,
     YAxis,
 )
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._statistics import ConfidenceInterval, SpiegelhalterTest
 from uncertainty_metrics.numpy import (
     _arguments,
     _binning,
@@ -604,7 +604,7 @@ class ScoreSketch(_sketch_state.SketchState):
         ...
 
     @_arguments.as_in(cumulative_calibration.spiegelhalter_test)
-    def spiegelhalter_test(self) -> cumulative_calibration.SpiegelhalterTest:
+    def spiegelhalter_test(self) -> SpiegelhalterTest:
         """Spiegelhalter's test, of one group.
 
         Returns:
