@@ -446,7 +446,7 @@ def _has_no_share(y_pred: Any) -> bool:
     Shapes of no examples are an error elsewhere.
     """
     return (
-        xp.is_tensor(y_pred) and not xp.executing_eagerly() and y_pred.shape[:1] == [0]
+        xp.is_tensor(y_pred) and y_pred.shape[:1] == [0] and not xp.executing_eagerly()
     )
 
 

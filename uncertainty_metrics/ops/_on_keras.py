@@ -31,6 +31,8 @@ if _IS_JAX:
     import jax.numpy as jnp
     import jax.scipy.special as _special
 
+    from uncertainty_metrics.ops import _traces
+
     _native = jnp
 else:
     import torch
@@ -117,14 +119,12 @@ def no_gradients() -> contextlib.AbstractContextManager[Any]:
 
 def executing_eagerly() -> builtins.bool:
     """Says if values are known."""
-    if _IS_JAX:  # While something is traced, everything is.
-        return not is_traced(jnp.add(0, 0))
-    return not torch.compiler.is_compiling()
+    return _traces.nothing() if _IS_JAX else not torch.compiler.is_compiling()
 
 
 def is_traced(value: Any) -> builtins.bool:
     """Says if the value of a tensor is not known yet."""
-    return _IS_JAX and isinstance(value, jax.core.Tracer)
+    return _IS_JAX and _traces.is_traced(value)
 
 
 # Whether `function` compiles.
