@@ -180,3 +180,71 @@ def test_the_state_of_one_class_is_no_state_of_scores():
     """Both have four rows."""
     metric = um.BrierDecomposition(num_classes=1)
     assert [float(part) for part in metric.result().values()] == [0, 0, 0]
+
+
+def decomposition_arrays(labels, forecasts):
+    """Returns the arrays of a saved state, a column for each decision, by a loop."""
+    classes = forecasts.shape[1]
+    units = np.zeros([2 * classes + 2, classes], np.int64)
+    sums = np.zeros(units.shape)
+    for label, p in zip(labels, forecasts.astype(np.float64), strict=True):
+        decision = np.argmax(p)
+        stray = p - np.eye(classes)[decision]
+        units[label, decision] += 1
+        rest = [*stray, np.sum(stray**2), stray[label]]
+        sums[classes:, decision] += rest
+    hi = sums.astype(np.float32)
+    lo = (sums - hi).astype(np.float32)
+    return {"invalid": np.zeros([], np.int64), "units": units, "hi": hi, "lo": lo}
+
+
+@pytest.mark.parametrize("classes", [3, 70])
+def test_saved_decompositions_have_a_column_for_each_decision(rng, tmp_path, classes):
+    """As they always had: the rows that a metric keeps are its own affair."""
+
+    def made():
+        return um.BrierDecomposition(num_classes=classes, exact=True)
+
+    forecasts = rng.dirichlet(np.full(classes, 0.3), 60).astype(np.float32)
+    labels = rng.integers(0, classes, 60)
+    expected = um_np.brier_decomposition_exact(labels, forecasts)
+    states = []
+    for part in (slice(25), slice(25, None)):
+        arrays = decomposition_arrays(labels[part], forecasts[part])
+        config = made().get_state().config
+        state = um_np.MetricState("BrierDecomposition", config, arrays, classes)
+        state.save(tmp_path / "state.npz")
+        states.append(um_np.MetricState.load(tmp_path / "state.npz"))
+        metric = made()
+        metric.update_state(labels[part], forecasts[part])
+        added = metric.get_state().arrays
+        np.testing.assert_allclose(
+            *(of["units"] + of["hi"] + of["lo"] for of in (added, arrays)), atol=1e-6
+        )
+    metric, collection = made(), um.MetricCollection({"it": made()})
+    metric.set_state(states[0])
+    assert metric.get_state() == states[0]
+    metric.merge_state(states[1:])
+    collection.set_state({"it": sum(states)})
+    for state in (metric.get_state(), collection.get_state()["it"]):
+        result = state.to_metric().result()
+        np.testing.assert_allclose(list(result.values()), expected, atol=1e-6)
+
+
+def test_decomposition_of_many_classes_on_two_replicas(rng):
+    forecasts = rng.dirichlet(np.full(70, 0.3), 20).astype(np.float32)
+    labels = rng.integers(0, 70, 20)
+    strategy = tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    with strategy.scope():
+        metric = um.BrierDecomposition(num_classes=70, exact=True)
+    data = tf.data.Dataset.from_tensor_slices((labels, forecasts)).batch(10)
+
+    @tf.function
+    def step(batch):
+        strategy.run(metric.update_state, args=batch)
+
+    for batch in strategy.experimental_distribute_dataset(data):
+        step(batch)
+    result = list(metric.result().values())
+    expected = um_np.brier_decomposition_exact(labels, forecasts)
+    np.testing.assert_allclose(result, expected, atol=1e-6)

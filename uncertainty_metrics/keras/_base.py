@@ -334,7 +334,9 @@ class SumsMetric(keras.metrics.Metric):
         """Returns a copy of the state, to save, to send, or to add to others."""
         with self._alone(), wide():
             arrays = {
-                name: np.array(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
+                name: np.array(
+                    self._turned(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
+                )
                 for name, variable in self._state._asdict().items()
                 if self._has_sums or name == "invalid"
             }
@@ -358,7 +360,7 @@ class SumsMetric(keras.metrics.Metric):
             }
             # A state of no examples may have no sums.
             values = [
-                xp.constant(state.arrays[name])
+                xp.constant(self._turned(state.arrays[name]))
                 if name in state.arrays
                 else xp.zeros(variable.shape if IS_TENSORFLOW else [], variable.dtype)
                 for name, variable in found.items()
@@ -388,11 +390,18 @@ class SumsMetric(keras.metrics.Metric):
             total = total + self._renewed(state)
         with self._alone(), wide():
             self._build_for(total)
-            invalid, *sums = map(xp.constant, total.arrays.values())
+            arrays = map(self._turned, total.arrays.values())
+            invalid, *sums = map(xp.constant, arrays)
             if sums:
                 self._add_sums(_sums.Sums(*sums), xp.constant(True), invalid)
             else:
                 _variables.add(self._invalid, invalid)
+
+    def _turned(self, array: np.ndarray) -> np.ndarray:
+        """Returns an array of a `MetricState` as the variable has it, or the other way
+        round.
+        """
+        return array
 
     def _renewed(self, state: MetricState) -> MetricState:
         """Returns a state of an earlier version as this one keeps it."""

@@ -48,8 +48,9 @@ def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
 
 def is_plain(variable: Any) -> bool:
     """Whether a variable is one of TensorFlow's own, on this machine alone."""
-    distributed = isinstance(variable, xp.distribute.DistributedValues)
-    return isinstance(variable, xp.Variable) and not distributed
+    return isinstance(variable, xp.Variable) and not isinstance(
+        variable, xp.distribute.DistributedValues
+    )
 
 
 def read(variable: Any) -> xp.Tensor:
@@ -81,20 +82,51 @@ def _steps(
     they are valid, and a number of invalid batches.
     """
     sums = _sums.settled(sums)
-    units = sums.units
+    units, rows = sums.units, sums.rows
+    if rows is not None and rows.shape[0] == hi.shape[0]:
+        rows = None
     if isinstance(units, _sums.Scattered):
         units = units._replace(values=_if_valid(valid, units.values))
     else:
         units = _if_valid(valid, units)
     if sums.hi is None or sums.lo is None:
         return [invalid, units]
-    hi, lo = map(xp.convert_to_tensor, (hi, lo))
+    hi, lo = (_held(part, rows) for part in (hi, lo))
     # Adding -0.0 changes no bit; adding a sum of nothing may round the pair anew.
     pair = (
         xp.where(valid, step, xp.constant(-0.0, step.dtype))
         for step in _sums.pair_steps(hi, lo, sums.hi, sums.lo)
     )
-    return [invalid, units, *pair]
+    steps = [units, *pair]
+    if rows is not None:
+        steps = [_sums.Scattered(rows[:, None], step) for step in steps]
+    return [invalid, *steps]
+
+
+def _held(variable: Any, rows: xp.Tensor | None) -> xp.Tensor:
+    """Returns what a variable holds, or some rows, without reading the others."""
+    if rows is None or not is_plain(variable):
+        variable = xp.convert_to_tensor(variable)
+    return variable if rows is None else xp.gather(variable, rows)
+
+
+def _plus(kept: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
+    """Returns what is kept after a step, which may be of some rows."""
+    if not isinstance(step, _sums.Scattered):
+        return _sums.stored(_sums.loaded(kept) + step)
+    number, columns = kept.shape[-2:]
+    rows = step.places[:, 0]
+    held = _sums.loaded(xp.gather(kept, rows, axis=-2))
+    flat = xp.reshape(kept, [-1, columns])  # There may be two for each, of limbs.
+    limbs = range(flat.shape[0] // number)
+    return xp.reshape(
+        xp.tensor_scatter_nd_update(
+            flat,
+            xp.concat([rows + limb * number for limb in limbs], axis=0)[:, None],
+            xp.reshape(_sums.stored(held + step.values), [-1, columns]),
+        ),
+        kept.shape,
+    )
 
 
 def _added(
@@ -108,7 +140,7 @@ def _added(
     """
     steps = _steps(state[2], state[3], sums, valid, invalid)
     return [
-        held if step is None else _sums.stored(_sums.loaded(held) + step)
+        held if step is None else _plus(held, step)
         for held, step in zip(state, steps, strict=False)
     ]
 

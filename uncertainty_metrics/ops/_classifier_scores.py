@@ -113,36 +113,42 @@ def likelihood_scores(
 _MOST_CLASSES = 46340  # Their square is an int32.
 
 
-def _occurring(decisions: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns decisions numbered by those that occur, [N], and which these are, [N]."""
-    n = decisions.shape[0]
-    order = xp.argsort(decisions)
-    ordered = xp.gather(decisions, order)
-    steps = xp.cast(ordered != xp.roll(ordered, 1, 0), xp.int32)
-    ranks = xp.cumsum(xp.where(xp.range(n) == 0, 0, steps))
-    return (
-        xp.scatter_nd(order[:, None], ranks, [n]),
-        xp.math.unsorted_segment_max(ordered, ranks, n),
-    )
+# Of fewer classes all columns are added, whether their decisions occur or not.
+_MANY_CLASSES = 64
+
+
+def _occurring(
+    decisions: xp.Tensor, classes: int, n: int | xp.Tensor
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns n different classes, those of decisions [N] before others, and where each
+    decision is among them.
+    """
+    occurs = xp.math.unsorted_segment_sum(xp.ones_like(decisions), decisions, classes)
+    before = xp.cumsum(xp.minimum(occurs, 1), exclusive=True)
+    places = xp.range(classes)
+    rest = xp.reduce_sum(xp.minimum(occurs, 1)) + places - before
+    order = xp.where(occurs > 0, before, rest)
+    found = xp.scatter_nd(order[:, None], places, [classes])
+    return found[:n], xp.gather(order, decisions)
 
 
 def decomposition_sums(
     examples: _inputs.Examples, occurring: bool = False
-) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
+) -> tuple[_sums.Sums, xp.Tensor, xp.Tensor]:
     """Returns what the parts of the Brier score are read off, and if all was right.
 
-    The columns hold sums over the examples of one decision k, of forecasts less the
-    vertex e_k, from which they stray little: the outcomes (rows 0 to K-1), p - e_k (K
-    rows), |p - e_k|^2, and p - e_k at the label.
+    The rows hold sums over the examples of one decision k, of forecasts less the vertex
+    e_k, from which they stray little: the outcomes (columns 0 to K-1), p - e_k (K
+    columns), |p - e_k|^2, and p - e_k at the label.
 
     Args:
       examples: what to add up.
-      occurring: whether there may be a column for each of N examples, if they are
-        fewer than the classes, instead of one for each class.
+      occurring: whether decisions may be of any number; else all have a row.
 
     Returns:
-      hi and lo [2K + 2, K or N], which add over batches if there are K columns; a
-      boolean scalar; and where the vertex of each column is, [K, K or N].
+      sums of weights [decisions, 2K + 2], which may be of as many decisions as there
+      are examples, those that occur among them; a boolean scalar; and where the vertex
+      of each decision is, [decisions, K].
     """
     classes, dtype = examples.num_classes, examples.dtype
     labels, weights = examples.labels, examples.weights
@@ -151,15 +157,17 @@ def decomposition_sums(
     p = xp.cast(examples.probabilities, dtype)
     scores = xp.cast(scores, dtype)
     hits = xp.cast(decisions == labels, dtype)
-    columns, n = xp.range(classes), classes
-    if occurring and (decisions.shape[0] or classes) < classes:
-        decisions, columns = _occurring(decisions)
-        n = columns.shape[0]
-    elif classes > _MOST_CLASSES:
+    places, n = xp.range(classes), decisions.shape[0]
+    if classes > _MOST_CLASSES and not (occurring and (n or classes) < classes):
         expected = f"at most {_MOST_CLASSES}, for sums of all their pairs"
         raise _checks.error("num_classes", expected, classes)
-    vertices = columns == xp.range(classes)[:, None]
-    rows = xp.stack(
+    if classes < _MANY_CLASSES or n == 0 or (n or 0) >= classes:
+        n = classes
+    else:
+        n = n or xp.minimum(xp.size(decisions), classes)
+        places, decisions = _occurring(decisions, classes, n)
+    vertices = places[:, None] == xp.range(classes)
+    columns = xp.stack(
         [
             xp.ones_like(scores),
             scores - 1,
@@ -170,35 +178,36 @@ def decomposition_sums(
     )
     if weights is not None:
         live = (right & (weights > 0))[:, None]
-        rows = xp.where(live, rows * weights[:, None], xp.zeros_like(rows))
+        columns = xp.where(live, columns * weights[:, None], xp.zeros_like(columns))
         p = xp.where(live, p * weights[:, None], xp.zeros_like(p))
-    outcomes = _sums.segment_pair(rows[:, :1], labels * n + decisions, classes * n)
-    moments = _sums.segment_pair(rows[:, 1:], decisions, n)
+    cells = decisions * classes + labels
+    outcomes = _sums.segment_pair(columns[:, :1], cells, n * classes)
+    moments = _sums.segment_pair(columns[:, 1:], decisions, n)
     # In the sum of the parts those off the diagonal cancel: plain sums will do.
-    strays = xp.transpose(xp.math.unsorted_segment_sum(p, decisions, n))
+    strays = xp.math.unsorted_segment_sum(p, decisions, n)
     hi, lo = (
         xp.concat(
             [
-                xp.reshape(outcome, [classes, n]),
-                xp.where(vertices, moment[0], stray),
-                moment[1:],
+                xp.reshape(outcome, [-1, classes]),
+                xp.where(vertices, moment[0][:, None], stray),
+                xp.transpose(moment[1:]),
             ],
-            axis=0,
+            axis=1,
         )
         for outcome, stray, moment in zip(
             outcomes, (strays, xp.zeros_like(strays)), moments, strict=True
         )
     )
-    return hi, lo, valid, vertices
+    return _sums.Sums(None, hi, lo, places), valid, vertices
 
 
 def decomposition_parts(
     totals: xp.Tensor, vertices: xp.Tensor
 ) -> tuple[BrierParts, ExactBrierParts]:
     """Returns the parts of the Brier score, of `decomposition_sums`."""
-    classes = vertices.shape[0]
-    counts, strays = totals[:classes], totals[classes : 2 * classes]
-    held = xp.reduce_sum(counts, axis=0)
+    classes = vertices.shape[1]
+    counts, strays = totals[:, :classes], totals[:, classes : 2 * classes]
+    held = xp.reduce_sum(counts, axis=1, keepdims=True)
     total = xp.reduce_sum(held)
 
     def share(values):
@@ -208,17 +217,18 @@ def decomposition_parts(
     fbar = xp.math.divide_no_nan(strays, held)  # Less the vertex, as all below.
     gaps = fbar - (dbar - xp.cast(vertices, totals.dtype))
     gaps = xp.where(held > 0, gaps, xp.zeros_like(gaps))
-    pbar = share(xp.reduce_sum(counts, axis=1, keepdims=True))
+    pbar = share(xp.reduce_sum(counts, axis=0))
 
     def mean(per_decision):
-        return xp.reduce_sum(share(held) * xp.reduce_sum(per_decision, axis=0))
+        of_each = xp.reduce_sum(per_decision, axis=1, keepdims=True)
+        return xp.reduce_sum(share(held) * of_each)
 
     uncertainty = -xp.reduce_sum(pbar * pbar)
     resolution = mean(xp.math.squared_difference(dbar, pbar))
     reliability = mean(gaps * gaps)
-    variance = share(xp.reduce_sum(totals[-2])) - mean(fbar * fbar)
+    variance = share(xp.reduce_sum(totals[:, -2])) - mean(fbar * fbar)
     variance = xp.maximum(variance, 0)
-    covariance = 2 * (share(xp.reduce_sum(totals[-1])) - mean(fbar * dbar))
+    covariance = 2 * (share(xp.reduce_sum(totals[:, -1])) - mean(fbar * dbar))
     return (
         BrierParts(uncertainty, resolution, reliability + variance),
         ExactBrierParts(uncertainty, resolution, reliability, variance, covariance),

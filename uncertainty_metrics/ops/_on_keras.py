@@ -331,6 +331,9 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     return ops.scatter(indices, updates, tuple(_ints(shape)))
 
 
+tensor_scatter_nd_update = ops.scatter_update
+
+
 def argsort(
     x: Any, axis: int = -1, direction: str = "ASCENDING", stable: Any = True
 ) -> Any:

@@ -57,19 +57,22 @@ class Sums(NamedTuple):
         2^-9, the rest of the scores in units of 2^-31, the outcomes.
       hi: float [3, cells], of other weights.
       lo: float [3, cells], what the rounding of `hi` lost.
+      rows: int32 [n], of a batch the rows that its sums are of, where those of the
+        state are its cells; each once, and in order if they are all.
     """
 
     units: Any  # None, or of a batch perhaps `Scattered`.
     hi: xp.Tensor | None
     lo: xp.Tensor | None
+    rows: xp.Tensor | None = None
 
 
 class Scattered(NamedTuple):
-    """Units that are 0 in most cells; those of equal places add.
+    """What is 0 in most cells, units, or in most rows; values of equal places add.
 
     Attributes:
-      places: int32 [n, 2], row and cell.
-      values: int64 [n].
+      places: int32 [n, 2], row and cell; or [n, 1], the row.
+      values: [n], or [n, cells].
     """
 
     places: xp.Tensor
@@ -87,7 +90,7 @@ def scattered(*columns: tuple[xp.Tensor, xp.Tensor]) -> Scattered:
 
 
 def dense(units: Scattered, shape: tuple[int, ...]) -> xp.Tensor:
-    """Returns the same as int64 [rows, cells]."""
+    """Returns the same as [rows, cells]."""
     return xp.scatter_nd(units.places, units.values, shape)
 
 
@@ -264,13 +267,18 @@ def settled(sums: Sums) -> Sums:
     hi, lo = two_sum(hi - first, lo - second)
     lo = xp.where(xp.math.is_finite(hi), lo, xp.zeros_like(lo))
     units = xp.cast(first, xp.int64) + xp.cast(second, xp.int64)
-    if hi.shape[0] == 3:
+    # The rows of others may be three, too: of classes.
+    if sums.rows is None and hi.shape[0] == 3 != _rows_of(sums.units):
         mass, scores, hits = xp.unstack(units)
         scores = xp.bitwise.left_shift(scores, xp.constant(WHOLE_BITS, xp.int64))
         units = xp.stack([mass, scores, xp.zeros_like(scores), hits])
     if sums.units is not None:
         units = units + sums.units
-    return Sums(units, hi, lo)
+    return Sums(units, hi, lo, sums.rows)
+
+
+def _rows_of(units: xp.Tensor | None) -> int | None:
+    return None if units is None else units.shape[0]
 
 
 def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:

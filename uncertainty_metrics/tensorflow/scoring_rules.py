@@ -46,11 +46,11 @@ def _decompositions(
 ) -> tuple[BrierParts, ExactBrierParts, xp.Tensor]:
     """Returns both decompositions, and a boolean scalar."""
     examples = _inputs.examples(**data)
-    hi, lo, valid, vertices = _classifier_scores.decomposition_sums(
+    sums, valid, vertices = _classifier_scores.decomposition_sums(
         examples, occurring=True
     )
-    totals = hi + lo
-    valid = valid & (xp.reduce_sum(totals[: examples.num_classes]) > 0)
+    totals = sums.hi + sums.lo
+    valid = valid & (xp.reduce_sum(totals[:, : examples.num_classes]) > 0)
     return *_classifier_scores.decomposition_parts(totals, vertices), valid
 
 

@@ -55,8 +55,7 @@ def _decomposition_sums(
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of `decomposition_sums`, and if all was right."""
     examples = _labels.examples(predictions, ignore_index, *data)
-    hi, lo, valid, _ = _classifier_scores.decomposition_sums(examples)
-    return _sums.Sums(None, hi, lo), valid
+    return _classifier_scores.decomposition_sums(examples)[:2]
 
 
 class ScoreMetric(_base.SumsMetric):
@@ -185,18 +184,25 @@ class DecompositionMetric(ClassMetric):
         return _base.part_direction(self)
 
     def _build(self, num_classes: int) -> None:
-        self._build_sums((2 * num_classes + 2, num_classes))
+        # A row for each decision: a batch changes those that occur.
+        self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
+
+    def _turned(self, array: np.ndarray) -> np.ndarray:
+        return array.T  # Saved states have a column for each decision.
+
+    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+        return xp.reduce_all(units[:, 0] < _sums.MAX_COUNT)
 
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
         dtype = self._result_dtype
         if not self._has_sums:
-            totals, valid = xp.zeros([4, 1], dtype), self._read_valid()
+            totals, valid = xp.zeros([1, 4], dtype), self._read_valid()
         else:
             sums, valid = self._read_sums()
             totals = _sums.totals(sums, dtype)
-        vertices = xp.eye(totals.shape[1], dtype=xp.bool)
+        vertices = xp.eye(totals.shape[0], dtype=xp.bool)
         parts = _classifier_scores.decomposition_parts(totals, vertices)[self.exact]
         nan = xp.constant(float("nan"), dtype)
         return {

@@ -301,7 +301,8 @@ class MetricCollection(_base.SumsMetric):
                 metric._build_for(state[name])
                 for key, variable in metric._state._asdict().items():
                     if key in state[name].arrays:
-                        values[id(variable)] = xp.constant(state[name].arrays[key])
+                        array = metric._turned(state[name].arrays[key])
+                        values[id(variable)] = xp.constant(array)
             self._share()
             found = self.variables
             zeros = [xp.zeros(variable.shape, variable.dtype) for variable in found]
