@@ -151,25 +151,47 @@ def _from_scores(
 ) -> Ranking:
     """Ranks examples as N groups, of which the last are empty."""
     dtype = _inputs.sum_dtype(scores)
-    order, group = _sorted(scores)
-    hits = xp.cast(xp.gather(hits, order), dtype)
-    if weights is None:
-        weights = xp.ones_like(hits)
+    if weights is None and scores.dtype == xp.float32:
+        hits, group = _sorted_hits(scores, hits)
+        masses, unit = xp.stack([xp.ones_like(hits), hits], axis=1), xp.ones([], dtype)
+        examples = xp.size(scores)
     else:
-        weights = xp.cast(xp.gather(weights, order), dtype)
-    masses, unit = _sums.integers(xp.stack([weights, weights * hits], axis=1), 1)
+        order, group = _sorted(scores)
+        hits = xp.cast(xp.gather(hits, order), dtype)
+        if weights is None:
+            weights = xp.ones_like(hits)
+        else:
+            weights = xp.cast(xp.gather(weights, order), dtype)
+        masses, unit = _sums.integers(xp.stack([weights, weights * hits], axis=1), 1)
+        examples = xp.math.count_nonzero(weights)
     masses = xp.math.unsorted_segment_sum(masses, group, xp.size(scores))
-    examples = xp.math.count_nonzero(weights)
     return _from_integers(xp.transpose(masses), unit, examples)
+
+
+def _sorted_hits(scores: xp.Tensor, hits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the int64 hits of float32 scores [N], best first, and their groups.
+
+    Integers of score and hit are sorted at two thirds of the cost of an order, and
+    there is nothing to gather.
+    """
+    bits = xp.cast(xp.bitcast(scores, xp.int32), xp.int64)
+    ascending = xp.where(bits < 0, -(2**31) - bits, bits)  # -0.0 is 0.
+    keys = xp.sort(2 * ascending + xp.cast(hits, xp.int64), direction="DESCENDING")
+    one = xp.constant(1, xp.int64)
+    return xp.bitwise.bitwise_and(keys, one), _groups(xp.bitwise.right_shift(keys, one))
 
 
 def _sorted(scores: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the order of scores [N], best first, and the group of each in it."""
     order = xp.argsort(scores, direction="DESCENDING")
-    scores = xp.gather(scores, order)
-    differs = xp.cast(scores[1:] != scores[:-1], xp.int32)
-    first = xp.zeros_like(order[:1])
-    return order, xp.cumsum(xp.concat([first, differs], axis=0))
+    return order, _groups(xp.gather(scores, order))
+
+
+def _groups(ordered: xp.Tensor) -> xp.Tensor:
+    """Returns the group of equal values that each [N] is in, from 0 on."""
+    differs = xp.cast(ordered[1:] != ordered[:-1], xp.int32)
+    first = xp.zeros_like(ordered[:1], xp.int32)
+    return xp.cumsum(xp.concat([first, differs], axis=0))
 
 
 def ranked(
