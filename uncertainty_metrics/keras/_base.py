@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import math
 import threading
 import warnings
 from collections.abc import Callable, Iterable
@@ -168,15 +169,22 @@ class SumsMetric(keras.metrics.Metric):
         _family.refuse_other("metric", self)
         return super().variables
 
-    def _build_sums(self, shape: tuple[int, ...], scores: bool = False) -> None:
+    def _build_sums(
+        self, shape: tuple[int, ...], scores: bool = False, scattered: bool = False
+    ) -> None:
         """Makes the state: exact units, and a pair of float32 for what is not whole.
 
-        `shape` is that of the sums; with `scores` the second of its three rows has two
-        rows of units.
+        Args:
+          shape: that of the sums.
+          scores: whether the second of three rows has two rows of units.
+          scattered: whether batches may add `Scattered` units. They are of one axis
+            then, to which TensorFlow adds fastest.
         """
         check_cells(shape)
         if self._units is None:  # An interrupt may have come between.
-            rows = (shape[0] + scores, *shape[1:])
+            rows: tuple[int, ...] = (shape[0] + scores, *shape[1:])
+            if scattered and IS_TENSORFLOW:
+                rows = (math.prod(rows),)
             self._units = self._add_counts("units", rows)
         for name in ("hi", "lo"):
             if getattr(self, f"_{name}") is None:
@@ -257,6 +265,8 @@ class SumsMetric(keras.metrics.Metric):
         """
         with self._alone():
             invalid, units, hi, lo = map(_variables.read, self._state)
+        if len(units.shape) != len(hi.shape):
+            units = xp.reshape(units, [-1, hi.shape[1]])
         few = self._has_few(units)
         if xp.executing_eagerly():
             self._tell(int(invalid), bool(few))
@@ -334,13 +344,14 @@ class SumsMetric(keras.metrics.Metric):
         """Returns a copy of the state, to save, to send, or to add to others."""
         with self._alone(), wide():
             arrays = {
-                name: np.array(
-                    self._turned(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
-                )
+                name: np.array(to_numpy(_sums.loaded(xp.convert_to_tensor(variable))))
                 for name, variable in self._state._asdict().items()
                 if self._has_sums or name == "invalid"
             }
             classes = self._classes
+        if "hi" in arrays:
+            arrays["units"] = arrays["units"].reshape(-1, *arrays["hi"].shape[1:])
+        arrays = {name: self._turned(array) for name, array in arrays.items()}
         return dataclasses.replace(self._empty_state(), arrays=arrays, classes=classes)
 
     @_members.not_of_members
@@ -360,7 +371,7 @@ class SumsMetric(keras.metrics.Metric):
             }
             # A state of no examples may have no sums.
             values = [
-                xp.constant(self._turned(state.arrays[name]))
+                self._kept(state.arrays[name], variable)
                 if name in state.arrays
                 else xp.zeros(variable.shape if IS_TENSORFLOW else [], variable.dtype)
                 for name, variable in found.items()
@@ -398,10 +409,15 @@ class SumsMetric(keras.metrics.Metric):
                 _variables.add(self._invalid, invalid)
 
     def _turned(self, array: np.ndarray) -> np.ndarray:
-        """Returns an array of a `MetricState` as the variable has it, or the other way
-        round.
+        """Returns the sums of a `MetricState` in the order of the variables, or the
+        other way round.
         """
         return array
+
+    def _kept(self, array: np.ndarray, variable: Any) -> xp.Tensor:
+        """Returns an array of a `MetricState` as its variable has it."""
+        array = self._turned(array)
+        return xp.constant(array.reshape(variable.shape) if IS_TENSORFLOW else array)
 
     def _renewed(self, state: MetricState) -> MetricState:
         """Returns a state of an earlier version as this one keeps it."""

@@ -27,9 +27,12 @@ def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
     own = raw(variable)
     if isinstance(value, _sums.Scattered):
         if is_plain(own) and not xp.distribute.has_strategy():
-            own.scatter_nd_add(*value)
+            # A quarter of the time of `scatter_nd_add`.
+            own.scatter_add(xp.IndexedSlices(value.values, value.places))
         else:
             add(variable, _sums.dense(value, variable.shape))
+    elif IS_TENSORFLOW and len(value.shape) != len(variable.shape):
+        add(variable, xp.reshape(value, variable.shape))
     elif not isinstance(own, xp.Variable):
         variable.assign(_sums.stored(_sums.loaded(xp.convert_to_tensor(own)) + value))
     elif not is_plain(own) and not xp.distribute.has_strategy():
@@ -99,7 +102,7 @@ def _steps(
     )
     steps = [units, *pair]
     if rows is not None:
-        steps = [_sums.Scattered(rows[:, None], step) for step in steps]
+        steps = [_sums.Scattered(rows, step) for step in steps]
     return [invalid, *steps]
 
 
@@ -115,7 +118,7 @@ def _plus(kept: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
     if not isinstance(step, _sums.Scattered):
         return _sums.stored(_sums.loaded(kept) + step)
     number, columns = kept.shape[-2:]
-    rows = step.places[:, 0]
+    rows = step.places
     held = _sums.loaded(xp.gather(kept, rows, axis=-2))
     flat = xp.reshape(kept, [-1, columns])  # There may be two for each, of limbs.
     limbs = range(flat.shape[0] // number)

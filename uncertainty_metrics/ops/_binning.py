@@ -154,7 +154,7 @@ def cell_sums(
     num_groups: int,
     spec: CalibrationSpec,
     dtype: xp.DType,
-    sparse: bool = False,
+    sparse: int = 0,
 ) -> _sums.Sums:
     """Adds up the scores of a batch, `index` being the cell of each in its group."""
     cell = index if scored.groups is None else scored.groups * num_cells + index

@@ -13,8 +13,9 @@ from uncertainty_metrics.ops import _binning, _sums, xp
 _SIZE = 2**31 - 1  # The bits of a float32, all but the sign.
 _LARGEST = 0x7F7FFFFF
 
-# Cells of a block, of which `adaptive_statistics` reads the sum.
+# Cells of a block, of which `adaptive_statistics` reads the sum, and about as many.
 _BLOCK = 16
+_BLOCKS = (16, 15, 17, 14, 18, 13, 19, 12, 20, 11)
 _MAX_MASS = 2**41
 
 
@@ -137,10 +138,13 @@ def _bins_of_blocks(
 
     It sums blocks of cells, and looks into those where a bin begins.
     """
-    blocks = -(-cells // _BLOCK)
-    units = xp.reshape(units, [4, num_groups, cells])
-    units = xp.pad(units, [[0, 0], [0, 0], [0, blocks * _BLOCK - cells]])
-    units = xp.reshape(units, [4, num_groups * blocks, _BLOCK])
+    # Of a size that leaves no rest, if there is one: padding copies the state.
+    size = next((size for size in _BLOCKS if cells % size == 0), _BLOCK)
+    blocks = -(-cells // size)
+    if cells % size:
+        units = xp.reshape(units, [4, num_groups, cells])
+        units = xp.pad(units, [[0, 0], [0, 0], [0, blocks * size - cells]])
+    units = xp.reshape(units, [4, num_groups * blocks, size])
     of_blocks = xp.reshape(xp.reduce_sum(units, axis=2), [4, num_groups, blocks])
     up_to = xp.cumsum(of_blocks, axis=2)
     totals = up_to[:, :, -1:]
@@ -159,20 +163,19 @@ def _bins_of_blocks(
     block = number(ranks(up_to[0][:, None, :], last) < goals[:, :, None])
     block = xp.minimum(block, blocks - 1)  # Of a group without mass.
     inside = xp.range(num_groups)[:, None] * blocks + block
-    within = xp.gather(units, inside, axis=1)  # [4, groups, bins - 1, _BLOCK]
+    within = xp.gather(units, inside, axis=1)  # [4, groups, bins - 1, size]
     flat = xp.reshape(up_to - of_blocks, [4, num_groups * blocks])
     before = xp.gather(flat, inside, axis=1)
     at = within[0]
     rank = ranks(before[0][:, :, None] + xp.cumsum(at, axis=2), at)
     place = number(rank < goals[:, :, None])
-    below = xp.range(_BLOCK) < place[:, :, None]
-    before = before + xp.reduce_sum(
-        xp.where(below, within, xp.zeros_like(within)), axis=3
-    )
+    below = xp.range(size) < place[:, :, None]
+    # A product takes half the time of a choice.
+    before = before + xp.reduce_sum(within * xp.cast(below, xp.int64), axis=3)
     starts = xp.concat(
         [
             xp.zeros([num_groups, 1], xp.int32),
-            xp.minimum(block * _BLOCK + place, cells),
+            xp.minimum(block * size + place, cells),
         ],
         axis=1,
     )

@@ -68,30 +68,31 @@ class Sums(NamedTuple):
 
 
 class Scattered(NamedTuple):
-    """What is 0 in most cells, units, or in most rows; values of equal places add.
+    """What is 0 in most places of one axis; values of equal places add.
 
     Attributes:
-      places: int32 [n, 2], row and cell; or [n, 1], the row.
-      values: [n], or [n, cells].
+      places: int32 [n].
+      values: [n], or [n, cells] of rows.
     """
 
     places: xp.Tensor
     values: xp.Tensor
 
 
-def scattered(*columns: tuple[xp.Tensor, xp.Tensor]) -> Scattered:
-    """Returns the units of cells and values of each row; cells of -1 are dropped."""
+def scattered(size: int, *columns: tuple[xp.Tensor, xp.Tensor]) -> Scattered:
+    """Returns the units of cells and values of each row, of so many cells, as those of
+    one axis; cells of -1 are dropped.
+    """
     places, values = [], []
     for row, (cell, value) in enumerate(columns):
-        held = xp.maximum(cell, 0)
-        places.append(xp.stack([xp.fill(xp.shape(held), row), held], axis=1))
+        places.append(xp.maximum(cell, 0) + row * size)
         values.append(xp.where(cell < 0, xp.zeros_like(value), value))
     return Scattered(xp.concat(places, axis=0), xp.concat(values, axis=0))
 
 
 def dense(units: Scattered, shape: tuple[int, ...]) -> xp.Tensor:
-    """Returns the same as [rows, cells]."""
-    return xp.scatter_nd(units.places, units.values, shape)
+    """Returns the same with all places."""
+    return xp.scatter_nd(units.places[:, None], units.values, shape)
 
 
 def two_sum(a: xp.Tensor, b: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
@@ -284,7 +285,8 @@ def _rows_of(units: xp.Tensor | None) -> int | None:
 def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:
     """Returns [rows, cells] with one more cell, of a scalar for each row."""
     if isinstance(cells, Scattered):
-        last = scattered(*((xp.constant([num_cells]), row[None]) for row in column))
+        place = xp.constant([num_cells])
+        last = scattered(num_cells + 1, *((place, row[None]) for row in column))
         return Scattered(
             *(xp.concat(pair, axis=0) for pair in zip(cells, last, strict=True))
         )
@@ -298,7 +300,7 @@ def cell_sums(
     hit_cell: xp.Tensor,
     hit_weights: xp.Tensor | None,
     num_cells: int | xp.Tensor,
-    sparse: bool = False,
+    sparse: int = 0,
 ) -> Sums:
     """Adds up a batch.
 
@@ -309,7 +311,7 @@ def cell_sums(
       hit_cell: int32 [h], the cells of the scores whose outcome is 1; -1 drops one.
       hit_weights: weights [h] of those, None where `weights` is None.
       num_cells: number of cells.
-      sparse: whether units of float32 are `Scattered`.
+      sparse: number of cells of the state where units of float32 are `Scattered`.
     """
 
     def add(values, segment):
@@ -333,7 +335,7 @@ def cell_sums(
             counts, hits = (xp.ones(xp.shape(of), xp.int64) for of in (cell, hit_cell))
             whole, rest = _limbs(units)
             columns = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
-            return Sums(scattered(*columns), None, None)
+            return Sums(scattered(sparse, *columns), None, None)
         whole, rest = _limbs(add(units, cell))
         counts, hits = (
             xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
@@ -351,7 +353,7 @@ def outcome_sums(
     outcomes: xp.Tensor,
     weights: xp.Tensor | None,
     num_cells: int,
-    sparse: bool = False,
+    sparse: int = 0,
 ) -> Sums:
     """Adds up a batch without its scores.
 
@@ -360,13 +362,12 @@ def outcome_sums(
       outcomes: boolean [n].
       weights: float32 [n], or None for ones.
       num_cells: number of cells.
-      sparse: whether units are `Scattered`.
+      sparse: number of cells of the state where units are `Scattered`.
     """
     if weights is None and sparse:
         ones = xp.ones(xp.shape(cell), xp.int64)
-        return Sums(
-            scattered((cell, ones), (cell, xp.cast(outcomes, xp.int64))), None, None
-        )
+        hits = xp.cast(outcomes, xp.int64)
+        return Sums(scattered(sparse, (cell, ones), (cell, hits)), None, None)
     if weights is None:
         ones = xp.ones(xp.shape(cell), xp.int32)
         rows = [ones, xp.cast(outcomes, xp.int32)]

@@ -82,7 +82,8 @@ def _batch_sums(
     else:
         cells = _sketch_grid.num_cells(*sketch_bits)
         index = _sketch.index(scored.scores, *sketch_bits)
-    sparse = IS_TENSORFLOW and sketch_bits is not None
+    is_sparse = IS_TENSORFLOW and sketch_bits is not None
+    sparse = num_groups * cells + totals if is_sparse else 0
     sums = _binning.cell_sums(
         scored, index, cells, num_groups, spec, xp.float32, sparse
     )
@@ -130,7 +131,8 @@ class CalibrationMetric(Sketched, ClassMetric):
         self._num_groups = self.spec.num_groups(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _sketch_grid.num_cells(*bits)
-        self._build_sums((3, self._num_groups * cells + self._totals), scores=True)
+        shape = 3, self._num_groups * cells + self._totals
+        self._build_sums(shape, scores=True, scattered=bits is not None)
         if self._num_groups > 1:
             self._classes = num_classes
 

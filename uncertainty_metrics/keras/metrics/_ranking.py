@@ -60,7 +60,8 @@ def cell_sums(
     cells = (_sketch.real_index if real else _sketch.index)(batch.scores, bits)
     num_cells = _num_cells(bits, real)
     if batch.weights is None:
-        sums = _sums.outcome_sums(cells, batch.hits, None, num_cells, IS_TENSORFLOW)
+        sparse = num_cells + 1 if IS_TENSORFLOW else 0
+        sums = _sums.outcome_sums(cells, batch.hits, None, num_cells, sparse)
         n = xp.size(cells, xp.int64)
         units = _sums.append_cell(sums.units, num_cells, n, xp.zeros_like(n))
         return _sums.Sums(units, None, None), batch.valid
@@ -87,7 +88,8 @@ class RankingMetric(_declared.Metric):
         super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
         self._bits = _sketch_grid.RANKING_BITS[self._is_real] if bits is None else bits
-        self._build_sums((2, _num_cells(self._bits, self._is_real) + 1))
+        cells = _num_cells(self._bits, self._is_real) + 1
+        self._build_sums((2, cells), scattered=True)
 
     @property
     def _is_real(self) -> bool:

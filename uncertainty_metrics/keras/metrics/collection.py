@@ -301,8 +301,8 @@ class MetricCollection(_base.SumsMetric):
                 metric._build_for(state[name])
                 for key, variable in metric._state._asdict().items():
                     if key in state[name].arrays:
-                        array = metric._turned(state[name].arrays[key])
-                        values[id(variable)] = xp.constant(array)
+                        array = state[name].arrays[key]
+                        values[id(variable)] = metric._kept(array, variable)
             self._share()
             found = self.variables
             zeros = [xp.zeros(variable.shape, variable.dtype) for variable in found]
