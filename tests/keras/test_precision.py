@@ -372,7 +372,7 @@ def test_whole_weights_become_units(jit_compile, rng):
     settle = tf.function(
         lambda hi, lo: _sums.settled(_sums.Sums(None, hi, lo)), jit_compile=jit_compile
     )
-    units, rest, lost = settle(hi, lo)
+    units, rest, lost, _ = settle(hi, lo)
     assert units.shape == [4, 3]
     assert units[0].numpy().tolist() == [3, 2, 0]
     assert units[3].numpy().tolist() == [2**30 + 2, 0, 0]
