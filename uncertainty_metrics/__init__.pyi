@@ -73,6 +73,17 @@ from .tensorflow.recalibration import TemperatureScaling as TemperatureScaling
 from .tensorflow.calibrated_likelihood import (
     calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
 )
+from .numpy.linear_scaling import (
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
+from .numpy.one_against_rest import (
+    BetaCalibration as BetaCalibration,
+    HistogramBinning as HistogramBinning,
+    IsotonicCalibration as IsotonicCalibration,
+    PlattScaling as PlattScaling,
+)
+from .numpy.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 from .keras.layers import TemperatureScalingLayer as TemperatureScalingLayer
 
 # Intervals and tests.

@@ -156,6 +156,17 @@ from .recalibration import (
     TemperatureScaling as TemperatureScaling,
     calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
 )
+from .linear_scaling import (
+    MatrixScaling as MatrixScaling,
+    VectorScaling as VectorScaling,
+)
+from .one_against_rest import (
+    BetaCalibration as BetaCalibration,
+    HistogramBinning as HistogramBinning,
+    IsotonicCalibration as IsotonicCalibration,
+    PlattScaling as PlattScaling,
+)
+from .ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 
 # Intervals.
 from .resampling import (

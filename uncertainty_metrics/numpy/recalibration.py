@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _scaling, _spec
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _arguments, _calibrator, _inputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,7 +30,7 @@ _LAST_STEP = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Logits less the largest of their row, in units of the largest such distance.
 
     Attributes:
@@ -49,7 +49,7 @@ class _Rows:
     variances: np.ndarray
     weights: np.ndarray | None
 
-    def __getitem__(self, chosen: np.ndarray) -> _Rows:
+    def __getitem__(self, chosen: np.ndarray) -> Rows:
         arrays = {name: a[chosen] for name, a in vars(self).items() if a is not None}
         return dataclasses.replace(self, **arrays)
 
@@ -57,7 +57,7 @@ class _Rows:
         return float(np.average(values, weights=self.weights))
 
 
-def _rows(examples: _inputs.Examples, logits: np.ndarray) -> tuple[_Rows, float]:
+def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float]:
     """Returns the rows of logits [N, K], and the unit of `z`."""
     z = _inputs.below_maximum(logits)
     at_label = z[np.arange(len(z)), examples.labels]
@@ -68,12 +68,12 @@ def _rows(examples: _inputs.Examples, logits: np.ndarray) -> tuple[_Rows, float]
         possible = finite.astype(np.float64)
     unit = float(-z.min()) or 1.0
     z /= unit
-    _, means, variances = _moments(z, possible, 0.0)
-    rows = _Rows(z, possible, at_label / unit, means, variances, examples.weights)
+    _, means, variances = moments(z, possible, 0.0)
+    rows = Rows(z, possible, at_label / unit, means, variances, examples.weights)
     return rows, unit
 
 
-def _moments(
+def moments(
     z: np.ndarray, possible: np.ndarray | None, beta: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
@@ -98,7 +98,7 @@ def _moments(
     return logs, means, variances
 
 
-def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
+def inverse_temperature(rows: Rows, start: float | None = None) -> float:
     """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
 
     The limits are 0, where the logits of the labels are no larger than the others, and
@@ -115,7 +115,7 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
     beta = start or -rows.mean(gaps) / (rows.mean(rows.variances) or 1.0)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
-        _, means, variances = _moments(rows.z, rows.possible, beta)
+        _, means, variances = moments(rows.z, rows.possible, beta)
         slope = rows.mean(means - rows.at_label)
         low, high = (beta, high) if slope < 0 else (low, beta)
         if high - low <= _LAST_STEP * low:  # Where rounding makes larger steps.
@@ -134,7 +134,7 @@ def _inverse_temperature(rows: _Rows, start: float | None = None) -> float:
     )
 
 
-def _no_optimum(name: str, beta: float, where: str = "") -> ValueError:
+def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
     """Returns the error for an inverse temperature of 0 or inf."""
     if beta == 0:
         return _checks.error(
@@ -153,20 +153,22 @@ def _no_optimum(name: str, beta: float, where: str = "") -> ValueError:
 
 def _optimal_temperature(examples: _inputs.Examples) -> float:
     """Returns the temperature; raises ValueError where none is best."""
-    rows, unit = _rows(examples, examples.predictions)
+    name = examples.name
+    rows, unit = rows_of(examples, log_probabilities(examples))
     if np.any(np.isneginf(rows.at_label)):
+        least = "-inf" if name == "logits" else "0"
         raise _checks.error(
-            "logits",
-            "above -inf at every label, which no temperature makes possible else",
-            "-inf at a label",
+            name,
+            f"above {least} at every label, which no temperature makes possible else",
+            f"{least} at a label",
         )
-    beta = _inverse_temperature(rows)
+    beta = inverse_temperature(rows)
     if not 0 < beta < np.inf:
-        raise _no_optimum("logits", beta)
+        raise no_optimum(name, beta)
     return unit / beta
 
 
-class TemperatureScaling(_scaling.Scaling):
+class TemperatureScaling(_scaling.Scaling, _calibrator.Calibrator):
     """Temperature scaling: divides the logits of a classifier by one number.
 
     The temperature T is that of the least negative log-likelihood of held-out examples,
@@ -175,6 +177,7 @@ class TemperatureScaling(_scaling.Scaling):
 
     which is convex in 1 / T: the optimum, unique, is found to the precision of float64.
     Decisions stay what they are; T > 1 lowers the confidence of an overconfident model.
+    Of probabilities p, z = log p.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -195,11 +198,16 @@ class TemperatureScaling(_scaling.Scaling):
 
     _kind = "recalibration.TemperatureScaling"
 
+    def __init__(self) -> None:
+        _calibrator.Calibrator.__init__(self)
+        _scaling.Scaling.__init__(self)
+
     @_arguments.of_classifier
     def fit(
         self,
         labels: ArrayLike,
-        logits: ArrayLike,
+        logits: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
@@ -208,6 +216,7 @@ class TemperatureScaling(_scaling.Scaling):
 
         Args:
           logits: shape [..., K], [..., 1] or [...]; -inf is an impossible class.
+          probabilities: instead of `logits`, in [0, 1]; 0 is an impossible class.
 
         Returns:
           The object itself.
@@ -220,26 +229,46 @@ class TemperatureScaling(_scaling.Scaling):
             -inf.
         """
         options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
-        return self._set(self._optimum(labels, logits, **options))
+        temperature = self._optimum(labels, logits, probabilities, **options)
+        self._set(temperature)
+        name = "probabilities" if logits is None else "logits"
+        given = probabilities if logits is None else logits
+        shapes = (_calibrator.shape_of(value) for value in (labels, given))
+        self._layout = _calibrator.Layout.of(name, *shapes)
+        return self
 
-    def _optimum(self, labels: ArrayLike, logits: ArrayLike, **options: Any) -> float:
-        examples = _inputs.examples(labels, logits=logits, **options)
+    def _optimum(
+        self,
+        labels: ArrayLike,
+        logits: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        **options: Any,
+    ) -> float:
+        examples = _inputs.examples(labels, probabilities, logits, **options)
         return _optimal_temperature(examples)
 
-    def transform(self, logits: ArrayLike) -> np.ndarray:
-        """Returns the logits divided by the temperature.
+    def transform(
+        self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Returns the logits divided by the temperature, or the probabilities of that.
 
         Args:
           logits: of any shape; -inf stays -inf.
+          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
+            or [...] or [..., 1] where `fit` had those of class 1.
 
         Returns:
-          The quotients, in the shape and floating type of the logits; float64 for
-          integers.
+          Of the shape and floating type of what was given; float64 for integers. Rows
+          of probabilities sum to 1.
 
         Raises:
-          ValueError: there was no fit, or the logits hold NaN, +inf or nothing.
+          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+            probabilities are not as described.
         """
         temperature = self._require_fitted()
+        name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+        if name == "probabilities":
+            return super().transform(probabilities=probabilities)
         logits = _inputs.as_array("logits", logits)
         if logits.size == 0:
             raise _checks.error("logits", "at least one", f"shape {list(logits.shape)}")
@@ -248,7 +277,28 @@ class TemperatureScaling(_scaling.Scaling):
         bad = ~(wide < np.inf)
         if np.any(bad):
             raise _checks.error("logits", "finite or -inf", _inputs.first(bad, wide))
+        if logits.ndim > 1:
+            _inputs.are_probabilities(_inputs.native_floating(logits), name="logits")
         return (wide / temperature).astype(dtype)
+
+    def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows.astype(np.float64))
+        return _inputs.softmax(logs / self.temperature)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the temperature, None before the fit, and what it was fitted to, as
+        `from_config` takes it.
+        """
+        return {**super().get_config(), "layout": self._layout}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a scaling of the temperature in a configuration."""
+        scaling = super().from_config(config)
+        if config.get("layout") is not None:
+            scaling._layout = _calibrator.Layout.checked(config["layout"])
+        return scaling
 
 
 def _mix(words: np.ndarray) -> np.ndarray:
@@ -283,40 +333,34 @@ def _fold_numbers(size: int, folds: int, key: np.ndarray) -> np.ndarray:
     return (index % folds + turn) % folds
 
 
-def _log_probabilities(examples: _inputs.Examples) -> np.ndarray:
+def log_probabilities(examples: _inputs.Examples) -> np.ndarray:
     """Returns logits [N, K]; of probabilities their logarithms."""
     if examples.name == "logits":
         return examples.predictions
     p = _inputs.check_probabilities(examples.predictions, examples.name)
-    nothing = ~np.any(p > 0, axis=1)
-    if np.any(nothing):
-        raise _checks.error(
-            examples.name,
-            "above 0 for one class of each row",
-            _inputs.first(nothing, p),
-        )
+    _calibrator.check_some(examples.name, p)
     with np.errstate(divide="ignore"):
         return np.log(p.astype(np.float64))
 
 
 def _calibrated_likelihood(
-    rows: _Rows, name: str, folds: int, keys: np.ndarray
+    rows: Rows, name: str, folds: int, keys: np.ndarray
 ) -> float:
     if np.any(np.isneginf(rows.at_label)):
         return np.inf
-    whole = _inverse_temperature(rows)
+    whole = inverse_temperature(rows)
     start = whole if 0 < whole < np.inf else None
     scores = np.zeros(len(rows.z))
     for repeat, key in enumerate(keys):
         numbers = _fold_numbers(len(scores), folds, key)
         for fold in range(folds):  # Each has a temperature of its own.
             test = numbers == fold
-            beta = _inverse_temperature(rows[~test], start)
+            beta = inverse_temperature(rows[~test], start)
             if beta == np.inf:
                 where = f" outside fold {fold} of repeat {repeat}"
-                raise _no_optimum(name, beta, where)
+                raise no_optimum(name, beta, where)
             held_out = rows[test]
-            logs, _, _ = _moments(held_out.z, held_out.possible, beta)
+            logs, _, _ = moments(held_out.z, held_out.possible, beta)
             scores[test] += logs - beta * held_out.at_label
     return rows.mean(scores) / len(keys)
 
@@ -375,5 +419,5 @@ def calibrated_negative_log_likelihood(
     size = len(examples.labels)
     if folds > size:
         raise _checks.error("folds", f"at most the number of examples, {size}", folds)
-    rows, _ = _rows(examples, _log_probabilities(examples))
+    rows, _ = rows_of(examples, log_probabilities(examples))
     return _calibrated_likelihood(rows, examples.name, folds, keys)

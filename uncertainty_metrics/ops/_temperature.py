@@ -115,10 +115,24 @@ def inverse_temperature(
     return xp.where(at_limit, limit, beta)
 
 
+def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns logits [N, K], of probabilities their logarithms, and if these are."""
+    values = xp.cast(examples.predictions, examples.dtype)
+    if examples.from_logits:
+        return values, xp.constant(True)
+    right = _inputs.rows_in_range(examples.predictions)
+    # Equal probabilities are equal so: TensorFlow's logarithm of the same number
+    # depends on its place.
+    values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))
+    return values, _inputs.live_rows(examples.weights, right)
+
+
 def optimal_temperature(examples: _inputs.Examples) -> xp.Tensor:
     """Returns the temperature, a scalar, NaN where none is best."""
-    rows, unit, valid = rows_of(examples, examples.predictions)
+    logits, in_range = logits_of(examples)
+    rows, unit, valid = rows_of(examples, logits)
     beta = inverse_temperature(rows, examples.weights)
+    valid = valid & in_range
     valid = valid & (
         (beta > 0) & (beta < np.inf) & xp.reduce_all(rows.at_label > -np.inf)
     )

@@ -74,14 +74,7 @@ def calibrated_negative_log_likelihood(**data):
     splits = (data.pop(name) for name in ("folds", "repeats", "seed"))
     count, keys = declared.fold_keys(*splits)
     examples = _inputs.examples(**data)
-    values = xp.cast(examples.predictions, examples.dtype)
-    in_range = xp.constant(True)
-    if not examples.from_logits:
-        right = _inputs.rows_in_range(examples.predictions)
-        in_range = _inputs.live_rows(examples.weights, right)
-        # Equal probabilities are equal so: TensorFlow's logarithm of the same number
-        # depends on its place.
-        values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))
+    values, in_range = _temperature.logits_of(examples)
     rows, _, valid = _temperature.rows_of(examples, values)
     score, possible = _calibrated_likelihood(
         rows, examples.weights, count, xp.constant(keys)

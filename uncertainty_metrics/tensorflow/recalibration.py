@@ -48,11 +48,17 @@ class TemperatureScaling(declared.TemperatureScaling):
       Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
     """
 
-    def _optimum(self, labels: TensorLike, logits: TensorLike, **options: Any) -> float:
+    def _optimum(
+        self,
+        labels: TensorLike,
+        logits: TensorLike | None,
+        probabilities: TensorLike | None,
+        **options: Any,
+    ) -> float:
         if not xp.executing_eagerly():
             raise RuntimeError("`fit` needs eager execution. Received: a graph")
         with wide():
-            examples = _inputs.examples(labels, logits=logits, **options)
+            examples = _inputs.examples(labels, probabilities, logits, **options)
             temperature = _temperature.optimal_temperature(examples)
         temperature = _inputs.nan_unless(
             ~xp.math.is_nan(temperature),
@@ -61,36 +67,75 @@ class TemperatureScaling(declared.TemperatureScaling):
                 self,
                 plain(labels),
                 plain(logits),
+                plain(probabilities),
                 **{name: plain(value) for name, value in options.items()},
             ),
         )
         return float(temperature)
 
     def transform(  # type: ignore[override]  # Tensors.
-        self, logits: TensorLike
+        self,
+        logits: TensorLike | None = None,
+        probabilities: TensorLike | None = None,
     ) -> xp.Tensor:
-        """Returns the logits divided by the temperature, in a graph too.
+        """Returns the logits divided by the temperature, or the probabilities of that,
+        in a graph too.
 
         Args:
           logits: of any shape; -inf stays -inf.
+          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
+            or [...] or [..., 1] where `fit` had those of class 1.
 
         Returns:
-          The quotients, in the shape and floating type of the logits; float32 for
-          integers. NaN inside a graph where eager execution raises ValueError for
-          values.
+          Of the shape and floating type of what was given; float32 for integers. Rows
+          of probabilities sum to 1. NaN inside a graph where eager execution raises
+          ValueError for values.
 
         Raises:
-          ValueError: there was no fit, or the logits hold NaN, +inf or nothing.
+          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+            probabilities are not as described.
         """
         temperature = self._require_fitted()
-        values = _inputs.as_tensor("logits", logits)
-        if 0 in values.shape:
-            raise _checks.error("logits", "at least one", f"shape {list(values.shape)}")
+        name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+        given = logits if name == "logits" else probabilities
+        values = _inputs.as_tensor(name, given)
         dtype = values.dtype if is_floating(values) else xp.float32
         wide = xp.cast(values, _inputs.sum_dtype(values))
-        quotients = _inputs.nan_unless(
-            wide < np.inf,
-            wide / xp.constant(temperature, wide.dtype),
-            lambda: declared.TemperatureScaling.transform(self, plain(logits)),
+        divisor = xp.constant(temperature, wide.dtype)
+        if name == "logits":
+            if 0 in values.shape:
+                received = f"shape {list(values.shape)}"
+                raise _checks.error("logits", "at least one", received)
+            scaled, right = wide / divisor, wide < np.inf
+            if len(values.shape) > 1 and values.shape[-1] > 1:
+                right = right & ~_inputs.are_probabilities(values)
+        else:
+            scaled, right = self._scaled_probabilities(values, wide, divisor)
+        scaled = _inputs.nan_unless(
+            right,
+            scaled,
+            lambda: declared.TemperatureScaling.transform(
+                self,
+                **{name: plain(given)},  # type: ignore[arg-type]
+            ),
         )
-        return xp.cast(quotients, dtype)
+        return xp.cast(scaled, dtype)
+
+    def _scaled_probabilities(
+        self, values: xp.Tensor, wide: xp.Tensor, divisor: xp.Tensor
+    ) -> tuple[xp.Tensor, xp.Tensor]:
+        """Returns probabilities at the temperature, and which are right."""
+        layout = self._fitted_layout()
+        layout.check("probabilities", tuple(values.shape))
+        right = _inputs.rows_in_range(
+            values if layout.rank is None else values[..., None]
+        )
+        if layout.rank is not None:  # Of class 1.
+            wide = xp.minimum(wide, xp.ones_like(wide))
+            wide = xp.stack([1 - wide, wide], axis=-1)
+        top = xp.reduce_max(wide, axis=-1, keepdims=True)
+        mass = xp.exp(xp.math.log(wide / top) / divisor)
+        p = mass / xp.reduce_sum(mass, axis=-1, keepdims=True)
+        if layout.rank is not None:
+            return p[..., 1], right
+        return p, (right & (top[..., 0] > 0))[..., None]

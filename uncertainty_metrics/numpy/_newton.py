@@ -1,0 +1,156 @@
+"""Newton's method, for all fits of calibrators: convex, deterministic, with a
+certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg, optimize
+
+MAX_STEPS = 60
+# A step that is as small beside the parameters is the last: the error that it leaves is
+# smaller again by the precision of its direction, or squared.
+_LAST_STEP = 1e-7
+# The share of the descent that the slope promises which a step must have.
+_SHARE = 1e-4
+# Of a direction: each step leaves so much of the error.
+_TOLERANCE = 0.01
+_MOST_PRODUCTS = 500
+_EPSILON = float(np.finfo(np.float64).eps)
+# Of the largest on the diagonal: what keeps a matrix that is singular positive.
+_JITTER = 1e-13
+
+
+class Local(NamedTuple):
+    """A function at a point.
+
+    Attributes:
+      value: a float.
+      gradient: float64 [P].
+      step: returns the Newton step [P], nearly; None for that of `hessian`.
+      hessian: float64 [P, P], where it is small.
+    """
+
+    value: float
+    gradient: np.ndarray
+    step: Callable[[], np.ndarray] | None = None
+    hessian: np.ndarray | None = None
+
+
+class Optimum(NamedTuple):
+    """Where a function is least.
+
+    Attributes:
+      point: float64 [P].
+      gap: half the square of the last Newton decrement: by how much the value was above
+        the minimum before the last step, to first order.
+    """
+
+    point: np.ndarray
+    gap: float
+
+
+class NotConverged(Exception):
+    """There is no minimum, or it is farther than the steps go."""
+
+
+def error() -> RuntimeError:
+    """Returns the error for a problem that has a minimum."""
+    return RuntimeError(f"The fit has not converged in {MAX_STEPS} steps.")
+
+
+def minimize(
+    function: Callable[[np.ndarray], Local],
+    start: np.ndarray,
+    nonnegative: np.ndarray | None = None,
+) -> Optimum:
+    """Returns the minimum of a convex function.
+
+    Where there is none, along some direction in which the function goes on falling, the
+    steps stay as long as they are: convergence is told by the length of a step, which
+    never looks like that of a minimum then, and not by the slope, which would.
+
+    Args:
+      function: of a point [P].
+      start: float64 [P].
+      nonnegative: boolean [P], which parameters must be >= 0, for one with a `hessian`.
+        Those at a bound are exactly 0.
+
+    Raises:
+      NotConverged: `MAX_STEPS` did not do.
+    """
+    point = start
+    at = function(point)
+    for _ in range(MAX_STEPS):
+        target = _target(point, at, nonnegative)
+        step = target - point
+        descent = -float(at.gradient @ step)
+        if not np.isfinite(descent):
+            break
+        if np.max(np.abs(step)) <= _LAST_STEP * (1 + np.max(np.abs(point))):
+            return Optimum(target, max(descent, 0.0) / 2)
+        rounding = 8 * _EPSILON * abs(at.value)
+        length, tried, there = 1.0, target, function(target)
+        while not there.value <= at.value - _SHARE * length * descent + rounding:
+            length /= 2
+            if length < _EPSILON:
+                raise NotConverged
+            tried = point + length * step
+            there = function(tried)
+        point, at = tried, there
+    raise NotConverged
+
+
+def _target(point: np.ndarray, at: Local, nonnegative: np.ndarray | None) -> np.ndarray:
+    """Returns the minimum of the function's parabola, within the bounds."""
+    if at.step is not None:
+        return point + at.step()
+    hessian = np.array(at.hessian)
+    diagonal = np.einsum("ii->i", hessian)
+    diagonal += _JITTER * diagonal.max()
+    try:
+        root = linalg.cholesky(hessian, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        raise NotConverged from None
+    target = point - linalg.cho_solve((root, True), at.gradient)
+    if nonnegative is None or not np.any(target[nonnegative] < 0):
+        return target
+    # || root^T (target - point) + root^-1 gradient ||^2 is the parabola.
+    middle = root.T @ point
+    middle -= linalg.solve_triangular(root, at.gradient, lower=True)
+    bounds = (np.where(nonnegative, 0.0, -np.inf), np.inf)
+    return np.asarray(optimize.lsq_linear(root.T, middle, bounds, method="bvls").x)
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    target: np.ndarray,
+) -> np.ndarray:
+    """Returns x with product(x) = target, but for `_TOLERANCE` of the length of that.
+
+    Lengths are those that `precondition` gives, the approximate inverse of
+    `product`. What a singular product leaves open is 0.
+    """
+    x = np.zeros_like(target)
+    residual = target.copy()
+    scaled = precondition(residual)
+    direction = scaled
+    size = float(residual @ scaled)
+    enough = _TOLERANCE**2 * size
+    for _ in range(_MOST_PRODUCTS):
+        if not size > enough:
+            break
+        image = product(direction)
+        curvature = float(direction @ image)
+        if not curvature > 0:  # Nothing but rounding.
+            break
+        x += size / curvature * direction
+        residual -= size / curvature * image
+        scaled = precondition(residual)
+        before, size = size, float(residual @ scaled)
+        direction = scaled + size / before * direction
+    return x
