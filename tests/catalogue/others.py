@@ -229,6 +229,19 @@ def _fitted(room, rng):
     return room.TemperatureScaling().fit(labels, logits)
 
 
+def _calibrator(name, **options):
+    """A row of a calibrator, whose class is the same in both halves."""
+
+    def make(room, rng):
+        logits = rng.normal(size=(60, 3))
+        labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
+        if name.startswith("Ensemble"):
+            logits = logits[:, None] + rng.normal(size=(60, 4, 3))
+        return getattr(room, name)(**options).fit(labels, logits)
+
+    return ObjectRow(name, make=make)
+
+
 def _fitted_forecasts(room, rng):
     scaling = room.regression.TemperatureScaling()
     return scaling.fit(rng.normal(size=30), np.ones(30), rng.normal(size=30))
@@ -265,6 +278,13 @@ OBJECTS = (
     ObjectRow("ScoreSketch", make=_sketched),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
+    _calibrator("VectorScaling"),
+    _calibrator("MatrixScaling", regularization="odir"),
+    _calibrator("PlattScaling"),
+    _calibrator("BetaCalibration"),
+    _calibrator("IsotonicCalibration"),
+    _calibrator("HistogramBinning", num_bins=5),
+    _calibrator("EnsembleTemperatureScaling"),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),

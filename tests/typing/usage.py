@@ -50,6 +50,10 @@ interval = um_np.bootstrap_difference(um_np.ece, data, data, seed=0)
 scaling = um_np.TemperatureScaling().fit(labels, probabilities)
 assert_type(scaling, um_np.TemperatureScaling)
 assert_type(scaling.temperature, float)
+vector = um_np.VectorScaling(ridge=1.0).fit(labels, probabilities=probabilities)
+assert_type(vector, um_np.VectorScaling)
+assert_type(um.VectorScaling.load("vector.npz").scales, np.ndarray)
+assert_type(vector.transform(probabilities=probabilities), np.ndarray)
 
 # Regression.
 assert_type(um_np.regression.sharpness(variances), float)
@@ -147,7 +151,8 @@ um.BrierLoss(sparse_labels="no")  # type: ignore[arg-type]
 um.TemperatureScalingLayer("hot")  # type: ignore[arg-type]
 um.regression.IntervalCoverage(level="high")  # type: ignore[arg-type]
 um.ReliabilityDiagramCallback("logs", 2)  # type: ignore[call-arg]
-um.TemperatureScaling().fit(labels)  # type: ignore[call-arg]
+um.TemperatureScaling().fit()  # type: ignore[call-arg]
+um_np.MatrixScaling(regularization="lasso")  # type: ignore[arg-type]
 um_np.reliability_diagram(labels, probabilities, color=1)  # type: ignore[call-arg]
 um_np.bootstrap("ece", **data)  # type: ignore[arg-type]
 report.build("predictions.npz")  # type: ignore[arg-type]

@@ -8,20 +8,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
-MAX_STEPS = 60
+# Where there is no minimum, logits grow by 1 in each step, and curvatures fall to what
+# rounding is of 1 in some 36 of them. Others need a dozen.
+MAX_STEPS = 30
 # A step that is as small beside the parameters is the last: the error that it leaves is
 # smaller again by the precision of its direction, or squared.
 _LAST_STEP = 1e-7
+# Beside the parameters, too: one is not long just before the last, but where slopes have
+# become so small that none are left.
+_STEP_BEFORE = 0.03
 # The share of the descent that the slope promises which a step must have.
 _SHARE = 1e-4
 # Of a direction: each step leaves so much of the error.
 _TOLERANCE = 0.01
 _MOST_PRODUCTS = 500
 _EPSILON = float(np.finfo(np.float64).eps)
-# Of the largest on the diagonal: what keeps a matrix that is singular positive.
-_JITTER = 1e-13
+# Roots of curvatures that are as small beside the largest are rounding.
+_FLAT = 1e-7
 
 
 class Local(NamedTuple):
@@ -82,7 +87,7 @@ def minimize(
     Raises:
       NotConverged: `MAX_STEPS` did not do.
     """
-    point = start
+    point, last = start, 0.0
     at = function(point)
     for _ in range(MAX_STEPS):
         target = _target(point, at, nonnegative)
@@ -90,7 +95,8 @@ def minimize(
         descent = -float(at.gradient @ step)
         if not np.isfinite(descent):
             break
-        if np.max(np.abs(step)) <= _LAST_STEP * (1 + np.max(np.abs(point))):
+        size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
+        if size <= _LAST_STEP and last <= _STEP_BEFORE:
             return Optimum(target, max(descent, 0.0) / 2)
         rounding = 8 * _EPSILON * abs(at.value)
         length, tried, there = 1.0, target, function(target)
@@ -100,7 +106,7 @@ def minimize(
                 raise NotConverged
             tried = point + length * step
             there = function(tried)
-        point, at = tried, there
+        point, at, last = tried, there, size
     raise NotConverged
 
 
@@ -108,21 +114,19 @@ def _target(point: np.ndarray, at: Local, nonnegative: np.ndarray | None) -> np.
     """Returns the minimum of the function's parabola, within the bounds."""
     if at.step is not None:
         return point + at.step()
-    hessian = np.array(at.hessian)
-    diagonal = np.einsum("ii->i", hessian)
-    diagonal += _JITTER * diagonal.max()
-    try:
-        root = linalg.cholesky(hessian, lower=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise NotConverged from None
-    target = point - linalg.cho_solve((root, True), at.gradient)
+    values, vectors = np.linalg.eigh(at.hessian)
+    root = np.sqrt(np.maximum(values, 0))
+    root[root <= _FLAT * root.max()] = 0  # Along what is flat, no step.
+    inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
+    slopes = inverse * (vectors.T @ at.gradient)
+    target = point - vectors @ (inverse * slopes)
     if nonnegative is None or not np.any(target[nonnegative] < 0):
         return target
-    # || root^T (target - point) + root^-1 gradient ||^2 is the parabola.
-    middle = root.T @ point
-    middle -= linalg.solve_triangular(root, at.gradient, lower=True)
+    # The parabola is || rows target - (rows point - slopes) ||^2.
+    rows = root[:, None] * vectors.T
     bounds = (np.where(nonnegative, 0.0, -np.inf), np.inf)
-    return np.asarray(optimize.lsq_linear(root.T, middle, bounds, method="bvls").x)
+    found = optimize.lsq_linear(rows, rows @ point - slopes, bounds, method="bvls")
+    return np.asarray(found.x)
 
 
 def conjugate_gradients(
@@ -134,6 +138,9 @@ def conjugate_gradients(
 
     Lengths are those that `precondition` gives, the approximate inverse of
     `product`. What a singular product leaves open is 0.
+
+    Raises:
+      NotConverged: the product is 0, where the target is not.
     """
     x = np.zeros_like(target)
     residual = target.copy()
@@ -147,6 +154,8 @@ def conjugate_gradients(
         image = product(direction)
         curvature = float(direction @ image)
         if not curvature > 0:  # Nothing but rounding.
+            if not np.any(x):
+                raise NotConverged
             break
         x += size / curvature * direction
         residual -= size / curvature * image

@@ -39,8 +39,6 @@ class Problem(abc.ABC):
         self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
     ):
         self._features = self._made(z)
-        # Directions need not be exact, slopes and values are.
-        self._narrow = self._features.astype(np.float32)
         self._labels, self._weights, self._ridge = labels, weights, ridge
         self._classes = z.shape[1]
 
@@ -79,7 +77,7 @@ class Problem(abc.ABC):
             yield slice(start, start + size)
 
     def __call__(self, x: np.ndarray) -> _newton.Local:
-        p = np.empty((len(self._labels), self._classes), np.float32)
+        p = np.empty((len(self._labels), self._classes))
         pull = self._penalty(x)
         value = self._ridge / 2 * float(x @ pull)
         gradient = self._ridge * pull
@@ -100,14 +98,13 @@ class Problem(abc.ABC):
 
         def product(v: np.ndarray) -> np.ndarray:
             out = self._ridge * self._penalty(v)
-            narrow = v.astype(np.float32)
             for rows in self._blocks():
-                changes = self._mapped(narrow, self._narrow[rows])
+                changes = self._mapped(v, self._features[rows])
                 means = np.einsum("nk,nk->n", changes, p[rows])
                 changes -= means[:, None]
                 changes *= p[rows]
-                changes *= self._weights[rows, None].astype(np.float32)
-                out += self._pulled(changes, self._narrow[rows])
+                changes *= self._weights[rows, None]
+                out += self._pulled(changes, self._features[rows])
             return out
 
         def step() -> np.ndarray:
@@ -149,11 +146,11 @@ class Vector(Problem):
         aa, ab, bb = np.zeros((3, self._classes))
         for rows in self._blocks():
             variance = p[rows] * (1 - p[rows])
-            variance *= self._weights[rows, None].astype(np.float32)
+            variance *= self._weights[rows, None]
             bb += variance.sum(axis=0)
-            variance *= self._narrow[rows]
+            variance *= self._features[rows]
             ab += variance.sum(axis=0)
-            aa += np.einsum("nk,nk->k", variance, self._narrow[rows])
+            aa += np.einsum("nk,nk->k", variance, self._features[rows])
         aa += self._ridge + _LEAST * (aa.max() or 1.0)
         bb += self._ridge + _LEAST * (bb.max() or 1.0)
         determinant = np.maximum(aa * bb - ab**2, _LEAST * aa * bb)
@@ -198,12 +195,12 @@ class Matrix(Problem):
 
     def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         # The product of the mean covariance of the classes, and that of the features.
-        share = p * self._weights[:, None].astype(np.float32)
+        share = p * self._weights[:, None]
         classes = np.diag(share.sum(axis=0)) - share.T @ p
-        weighted = self._narrow * self._weights[:, None].astype(np.float32)
-        features = weighted.T @ self._narrow
-        values, vectors = np.linalg.eigh(classes.astype(np.float64))
-        sizes, axes = np.linalg.eigh(features.astype(np.float64))
+        weighted = self._features * self._weights[:, None]
+        features = weighted.T @ self._features
+        values, vectors = np.linalg.eigh(classes)
+        sizes, axes = np.linalg.eigh(features)
         scale = np.maximum(values, 0)[:, None] * np.maximum(sizes, 0) + self._ridge
         scale = np.maximum(scale, _LEAST * scale.max())
 

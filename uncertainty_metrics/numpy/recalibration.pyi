@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _scaling, _spec
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _arguments, _calibrator, _inputs
 if TYPE_CHECKING:
     from typing_extensions import Self
 __all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
@@ -16,7 +16,7 @@ ROUNDING = 8
 _EPSILON = float(np.finfo(np.float64).eps)
 _LAST_STEP = 1e-9
 @dataclasses.dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Logits less the largest of their row, in units of the largest such distance.
 
     Attributes:
@@ -35,12 +35,32 @@ class _Rows:
     variances: np.ndarray
     weights: np.ndarray | None
 
-    def __getitem__(self, chosen: np.ndarray) -> _Rows:
+    def __getitem__(self, chosen: np.ndarray) -> Rows:
         ...
 
     def mean(self, values: np.ndarray) -> float:
         ...
-class TemperatureScaling(_scaling.Scaling):
+def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float]:
+    """Returns the rows of logits [N, K], and the unit of `z`."""
+    ...
+def moments(
+    z: np.ndarray, possible: np.ndarray | None, beta: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
+    beta z, [N] each.
+    """
+    ...
+def inverse_temperature(rows: Rows, start: float | None = None) -> float:
+    """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
+
+    The limits are 0, where the logits of the labels are no larger than the others, and
+    inf, where every label has the largest.
+    """
+    ...
+def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
+    """Returns the error for an inverse temperature of 0 or inf."""
+    ...
+class TemperatureScaling(_scaling.Scaling, _calibrator.Calibrator):
     """Temperature scaling: divides the logits of a classifier by one number.
 
     The temperature T is that of the least negative log-likelihood of held-out examples,
@@ -49,6 +69,7 @@ class TemperatureScaling(_scaling.Scaling):
 
     which is convex in 1 / T: the optimum, unique, is found to the precision of float64.
     Decisions stay what they are; T > 1 lowers the confidence of an overconfident model.
+    Of probabilities p, z = log p.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -69,11 +90,15 @@ class TemperatureScaling(_scaling.Scaling):
 
     _kind = "recalibration.TemperatureScaling"
 
+    def __init__(self) -> None:
+        ...
+
     @_arguments.of_classifier
     def fit(
         self,
         labels: ArrayLike,
-        logits: ArrayLike,
+        logits: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
@@ -83,6 +108,7 @@ class TemperatureScaling(_scaling.Scaling):
         Args:
           labels: integers in [0, K), shape [...].
           logits: shape [..., K], [..., 1] or [...]; -inf is an impossible class.
+          probabilities: instead of `logits`, in [0, 1]; 0 is an impossible class.
           sample_weight: finite and >= 0, broadcastable to the labels.
           ignore_index: examples with this label are left out.
 
@@ -98,25 +124,53 @@ class TemperatureScaling(_scaling.Scaling):
         """
         ...
 
-    def _optimum(self, labels: ArrayLike, logits: ArrayLike, **options: Any) -> float:
+    def _optimum(
+        self,
+        labels: ArrayLike,
+        logits: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        **options: Any,
+    ) -> float:
         ...
 
-    def transform(self, logits: ArrayLike) -> np.ndarray:
-        """Returns the logits divided by the temperature.
+    def transform(
+        self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Returns the logits divided by the temperature, or the probabilities of that.
 
         Args:
           logits: of any shape; -inf stays -inf.
+          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
+            or [...] or [..., 1] where `fit` had those of class 1.
 
         Returns:
-          The quotients, in the shape and floating type of the logits; float64 for
-          integers.
+          Of the shape and floating type of what was given; float64 for integers. Rows
+          of probabilities sum to 1.
 
         Raises:
-          ValueError: there was no fit, or the logits hold NaN, +inf or nothing.
+          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+            probabilities are not as described.
         """
+        ...
+
+    def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
+        ...
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the temperature, None before the fit, and what it was fitted to, as
+        `from_config` takes it.
+        """
+        ...
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a scaling of the temperature in a configuration."""
         ...
 def fold_keys(folds: int, repeats: int, seed: int) -> tuple[int, np.ndarray]:
     """Returns the checked number of folds, and a uint32 key for each repeat."""
+    ...
+def log_probabilities(examples: _inputs.Examples) -> np.ndarray:
+    """Returns logits [N, K]; of probabilities their logarithms."""
     ...
 def calibrated_negative_log_likelihood(
     labels: ArrayLike,
