@@ -128,6 +128,9 @@ def test_a_large_ridge_is_temperature_scaling(rng):
     temperature = um.TemperatureScaling().fit(labels, logits).temperature
     scaling = um.VectorScaling(ridge=1e9).fit(labels, logits)
     np.testing.assert_allclose(scaling.scales, 1 / temperature, rtol=1e-5)
+    small = np.full(600, 1e-12)
+    scaling.fit(labels, logits, sample_weight=small)
+    np.testing.assert_allclose(scaling.scales, 1 / temperature, rtol=1e-5)
     scaling = um.MatrixScaling(ridge=1e9).fit(labels, logits)
     np.testing.assert_allclose(scaling.matrix, np.eye(4) / temperature, atol=1e-5)
 
@@ -567,11 +570,6 @@ def test_mends_a_model_that_is_not(name, rng):
 # What is refused.
 
 
-def separable(rng):
-    labels, logits = network(rng)
-    return np.argmax(logits, axis=1), logits
-
-
 @every
 def test_data_that_leave_the_map_open(name, rng):
     labels, logits = network(rng)
@@ -587,17 +585,17 @@ def test_data_that_leave_the_map_open(name, rng):
         with pytest.raises(ValueError, match="`labels` must be of two classes"):
             scaling.fit(np.zeros_like(labels), logits)
         with pytest.raises(ValueError, match="`logits` must be"):
-            scaling.fit(labels, flat + [1.0, 2.0, 3.0, 4.0])
+            scaling.fit(labels, flat + np.arange(4.0))
     if name in ONE_AGAINST_REST:
-        with pytest.raises(ValueError, match="once. Received: none of class 3"):
+        with pytest.raises(ValueError, match=r"once.* none of class 3"):
             scaling.fit(np.minimum(labels, 2), logits)
     if name in ("platt", "beta"):
         p = special.softmax(logits, axis=1)
         p[:, 2] = p[:, 1] / 4 + np.where(labels == 2, 0.6, 0.3)
-        with pytest.raises(ValueError, match="tells the labels.*, of class 2"):
+        with pytest.raises(ValueError, match=r"tells the labels.*, of class 2"):
             scaling.fit(labels, probabilities=p)
     if name in ("temperature", *LINEAR):
-        with pytest.raises(ValueError, match="`logits` must be (wrong|of labels)"):
+        with pytest.raises(ValueError, match=r"`logits` must be (wrong|of labels)"):
             scaling.fit(np.argmax(logits, axis=1), logits)
     np.testing.assert_array_equal(scaling.transform(logits), before)
 
@@ -606,12 +604,49 @@ def test_data_that_leave_the_map_open(name, rng):
 def test_separable_data_without_ridge(name, rng):
     regularization = {"odir": {"regularization": "odir"}}.get(name, {})
     cls = um.VectorScaling if name == "vector" else um.MatrixScaling
-    labels, logits = network(rng, n=60)
+    _, logits = network(rng, n=60)
     worst = np.argmax(logits * [1.0, 2.0, 3.0, 0.5] + [1, 0, 0, -1], axis=1)
     with pytest.raises(ValueError, match="no best one without a larger `ridge`"):
         cls(ridge=0.0, **regularization).fit(worst, logits)
     mended = cls(ridge=1.0).fit(worst, logits).transform(logits)
     assert np.mean(np.argmax(mended, axis=1) == worst) > 0.75
+
+
+def has_direction(z, labels, diagonal):
+    """Says by linear programming if some map lowers the likelihood for ever."""
+    classes = z.shape[1]
+    each = np.eye(classes)
+    rows = []
+    for features, label in zip(z, labels, strict=True):
+        for other in range(classes):
+            difference = each[label] - each[other]
+            slopes = features * difference
+            if not diagonal:
+                slopes = np.outer(difference, features).reshape(-1)
+            rows.append(np.append(slopes, difference))
+    rows = np.array(rows)
+    found = optimize.linprog(-rows.sum(0), -rows, np.zeros(len(rows)), bounds=(-1, 1))
+    return -found.fun > 1e-7
+
+
+@pytest.mark.parametrize("cls", [um.VectorScaling, um.MatrixScaling])
+def test_what_is_separable_is_what_linear_programming_says(cls, rng):
+    told = set()
+    for noise in (0.0, 0.1, 0.3, 3.0) * 2:
+        z = rng.normal(size=[25, 3])
+        true = 3 * z * [1.0, 2.0, 3.0]
+        labels = np.argmax(true + 3 * noise * rng.gumbel(size=z.shape), axis=1)
+        if noise == 0.3:  # Two classes overlap, the third is apart.
+            labels = np.where(labels == 2, 2, rng.integers(0, 2, 25))
+        open_ended = has_direction(z, labels, cls is um.VectorScaling)
+        told.add(open_ended)
+        try:
+            cls(ridge=0.0).fit(labels, z)
+        except ValueError:
+            assert open_ended
+        else:
+            assert not open_ended
+    assert told == {True, False}
 
 
 def test_overlap_of_one_pair_is_enough():
@@ -686,7 +721,9 @@ def test_impossible_classes_have_no_linear_map(name, rng):
     scaling = CLASSES[name]().fit(labels, logits)
     logits[0, (labels[0] + 1) % 4] = -np.inf
     for call in (scaling.transform, lambda x: scaling.fit(labels, x)):
-        with pytest.raises(ValueError, match="`logits` must be finite. Received: -inf"):
+        with pytest.raises(
+            ValueError, match=r"`logits` must be finite\. Received: -inf"
+        ):
             call(logits)
 
 

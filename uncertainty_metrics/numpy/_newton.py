@@ -16,7 +16,7 @@ MAX_STEPS = 30
 # A step that is as small beside the parameters is the last: the error that it leaves is
 # smaller again by the precision of its direction, or squared.
 _LAST_STEP = 1e-7
-# Beside the parameters, too: one is not long just before the last, but where slopes have
+# Beside the parameters, too: the one before the last is longer only where slopes have
 # become so small that none are left.
 _STEP_BEFORE = 0.03
 # The share of the descent that the slope promises which a step must have.
@@ -96,9 +96,11 @@ def minimize(
         if not np.isfinite(descent):
             break
         size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
-        if size <= _LAST_STEP and last <= _STEP_BEFORE:
-            return Optimum(target, max(descent, 0.0) / 2)
-        rounding = 8 * _EPSILON * abs(at.value)
+        # What is below the rounding of the value has no direction to trust.
+        rounding = 16 * _EPSILON * abs(at.value)
+        if last <= _STEP_BEFORE and (size <= _LAST_STEP or descent <= rounding):
+            best = target if size <= _STEP_BEFORE else point
+            return Optimum(best, max(descent, 0.0) / 2)
         length, tried, there = 1.0, target, function(target)
         while not there.value <= at.value - _SHARE * length * descent + rounding:
             length /= 2

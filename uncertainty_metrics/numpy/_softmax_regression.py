@@ -21,6 +21,8 @@ _BLOCK_SIZE = 2**16  # Numbers that fit in the cache with what is made of them.
 # Of more examples than these every eighth finds where to start.
 _MANY = 2**13
 _STRIDE = 8
+# Of the mean: it leaves 1e-6 of what it is on, and more would be rounding.
+_MOST_RIDGE = 1e6
 # What keeps the inverse of an approximation finite, beside its largest.
 _LEAST = 1e-10
 
@@ -64,12 +66,19 @@ class Problem(abc.ABC):
 
     @abc.abstractmethod
     def _penalty(self, x: np.ndarray) -> np.ndarray:
-        """Returns the gradient of half the penalty, which is linear."""
+        """Returns the gradient of half the penalty: the part of the parameters, a
+        projection, that is not free.
+        """
 
     @abc.abstractmethod
-    def _approximate_inverse(
-        self, p: np.ndarray
-    ) -> Callable[[np.ndarray], np.ndarray]: ...
+    def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Returns nearly the inverse of what is penalised, of forecasts p [N, K]."""
+
+    def _open(self, rows: np.ndarray) -> np.ndarray | float:
+        """Returns what all classes [K, ...] have in common, which makes no difference,
+        where nothing else decides on it.
+        """
+        return rows.mean(axis=0) if self._ridge == 0 else 0.0
 
     def _blocks(self) -> Iterator[slice]:
         size = -(-_BLOCK_SIZE // self._classes)
@@ -79,7 +88,7 @@ class Problem(abc.ABC):
     def __call__(self, x: np.ndarray) -> _newton.Local:
         p = np.empty((len(self._labels), self._classes))
         pull = self._penalty(x)
-        value = self._ridge / 2 * float(x @ pull)
+        value = self._ridge / 2 * float(pull @ pull)  # Of a projection.
         gradient = self._ridge * pull
         for rows in self._blocks():
             features, weights = self._features[rows], self._weights[rows]
@@ -109,7 +118,16 @@ class Problem(abc.ABC):
 
         def step() -> np.ndarray:
             inverse = self._approximate_inverse(p)
-            return _newton.conjugate_gradients(product, inverse, -gradient)
+            ones = np.ones_like(x)
+            free = ones - self._penalty(ones)
+            curvature = float(free @ product(free)) / float(free @ free)
+            if not curvature > 0:
+                raise _newton.NotConverged
+
+            def both(v: np.ndarray) -> np.ndarray:
+                return inverse(v) + (v - self._penalty(v)) / curvature
+
+            return _newton.conjugate_gradients(product, both, -gradient)
 
         return _newton.Local(value, gradient, step)
 
@@ -157,7 +175,9 @@ class Vector(Problem):
 
         def inverse(v: np.ndarray) -> np.ndarray:
             a, b = v.reshape(2, -1)
-            return np.concatenate([bb * a - ab * b, aa * b - ab * a] / determinant)
+            b = b - self._open(b)
+            of_a, of_b = [bb * a - ab * b, aa * b - ab * a] / determinant
+            return np.concatenate([of_a, of_b - self._open(of_b)])
 
         return inverse
 
@@ -205,8 +225,10 @@ class Matrix(Problem):
         scale = np.maximum(scale, _LEAST * scale.max())
 
         def inverse(v: np.ndarray) -> np.ndarray:
-            turned = vectors.T @ v.reshape(self._classes, -1) @ axes
-            return (vectors @ (turned / scale) @ axes.T).reshape(-1)
+            rows = v.reshape(self._classes, -1)
+            turned = vectors.T @ (rows - self._open(rows)) @ axes
+            rows = vectors @ (turned / scale) @ axes.T
+            return (rows - self._open(rows)).reshape(-1)
 
         return inverse
 
@@ -248,7 +270,7 @@ def fit(
     """
     masses = np.ones(len(z)) if weights is None else weights
     total = float(masses.sum())
-    best = _fit(kind, z, labels, masses / total, ridge / total)
+    best = _fit(kind, z, labels, masses / total, min(ridge / total, _MOST_RIDGE))
     return *kind.unpacked(best.point, z.shape[1]), best.gap
 
 
