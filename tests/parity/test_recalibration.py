@@ -23,7 +23,7 @@ def network(rng, n=400, classes=4, dtype=np.float64):
     return np.argmax(logits + noise, axis=1), (3 * logits).astype(dtype)
 
 
-def fits(labels, logits, **options):
+def fits(labels, logits=None, **options):
     return [room.TemperatureScaling().fit(labels, logits, **options) for room in ROOMS]
 
 
@@ -181,6 +181,42 @@ def test_compiled_equals_numpy(function, dtype, jit_compile, rng):
         np.testing.assert_allclose(compiled(*worst), np.log(3), rtol=1e-6)
 
 
+@every_dtype
+def test_same_temperature_of_probabilities(dtype, rng):
+    labels, logits = network(rng)
+    p = tf.nn.softmax(logits).numpy().astype(dtype)
+    one = p[:, 1] / (p[:, 0] + p[:, 1])
+    p[0] = np.eye(4)[labels[0]]  # The other classes are impossible.
+    for data in (
+        (labels, p),
+        (labels.reshape(4, 100), p.reshape(4, 100, 4)),
+        (labels == 1, one),
+        (labels == 1, one[:, None]),
+    ):
+        exact, found = fits(data[0], probabilities=data[1])
+        np.testing.assert_allclose(
+            found.temperature, exact.temperature, rtol=RTOL[dtype]
+        )
+        result = found.transform(probabilities=data[1])
+        assert result.dtype == dtype
+        expected = exact.transform(probabilities=data[1])
+        np.testing.assert_allclose(result, expected, rtol=RTOL[dtype], atol=1e-7)
+        compiled = tf.function(lambda p, found=found: found.transform(probabilities=p))
+        np.testing.assert_allclose(compiled(data[1]), expected, rtol=1e-4, atol=1e-7)
+    exact, found = fits(labels, probabilities=p)
+    of_logits = um_np.TemperatureScaling().fit(labels[1:], np.log(p[1:]))
+    np.testing.assert_allclose(exact.temperature, of_logits.temperature, rtol=0.1)
+    bad = p.copy()
+    bad[0, 0], bad[1], bad[2, 1] = np.nan, 0, -0.1
+    for jit_compile in (False, True):
+        compiled = tf.function(
+            lambda p: found.transform(probabilities=p), jit_compile=jit_compile
+        )
+        np.testing.assert_array_equal(
+            np.isnan(compiled(bad)).all(axis=1), np.arange(400) < 3
+        )
+
+
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_transform_in_a_graph(jit_compile, rng):
     labels, logits = network(rng, dtype=np.float32)
@@ -227,6 +263,26 @@ def bad_calls(rng):
     for bad in ([np.nan], [[0.0, np.inf]]):
         yield "transform", (bad,), {}, "`logits` must be finite or -inf"
     yield "transform", (np.ones([0, 3]),), {}, "`logits` must be at least one"
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    yield "transform", (p,), {}, "for probabilities use `probabilities`"
+    yield "fit", (labels, p), {}, "for probabilities use `probabilities`"
+    yield "fit", (labels, logits, p), {}, "Exactly one of"
+    yield "fit", (labels,), {}, "Exactly one of"
+    yield "transform", (), {}, "Exactly one of"
+    in_range = r"`probabilities` must be in \[0, 1\]"
+    yield "fit", (labels,), {"probabilities": logits}, in_range
+    yield "transform", (), {"probabilities": logits}, in_range
+    of_shape = r"`probabilities` must be of shape \[..., 4\]"
+    yield "transform", (), {"probabilities": p[:, :3]}, of_shape
+    zero = p.copy()
+    zero[5] = 0
+    above = "`probabilities` must be above 0 for one class"
+    yield "fit", (labels,), {"probabilities": zero}, above
+    yield "transform", (), {"probabilities": zero}, above
+    zero = p.copy()
+    zero[5, labels[5]] = 0
+    above = "`probabilities` must be above 0 at every label"
+    yield "fit", (labels,), {"probabilities": zero}, above
     yield "likelihood", (best, logits), {}, "outside fold 0 of repeat"
     yield "likelihood", (labels,), {}, "Exactly one of"
     yield "likelihood", (labels, None, logits), {}, r"`probabilities` .*in \[0, 1\]"

@@ -283,8 +283,9 @@ class Calibrator(abc.ABC):
             "layout": self._layout,
         }
         text = np.array(json.dumps(header, sort_keys=True))
+        entries: dict[str, Any] = {"header": text, **self._arrays}
         with _opened(path, "wb") as file:
-            np.savez(file, **{"header": text, **self._arrays})
+            np.savez(file, **entries)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> Self:
@@ -338,7 +339,7 @@ class Calibrator(abc.ABC):
 def _opened(path: Any, mode: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     if hasattr(path, "read") or hasattr(path, "write"):
         return contextlib.nullcontext(path)
-    return pathlib.Path(path).open(mode)  # type: ignore[return-value]
+    return pathlib.Path(path).open(mode)
 
 
 def check_two(labels: np.ndarray) -> None:

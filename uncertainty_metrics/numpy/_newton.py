@@ -36,13 +36,13 @@ class Local(NamedTuple):
       value: a float.
       gradient: float64 [P].
       step: returns the Newton step [P], nearly; None for that of `hessian`.
-      hessian: float64 [P, P], where it is small.
+      hessian: float64 [P, P], where it is small; else empty.
     """
 
     value: float
     gradient: np.ndarray
     step: Callable[[], np.ndarray] | None = None
-    hessian: np.ndarray | None = None
+    hessian: np.ndarray = np.empty((0, 0))
 
 
 class Optimum(NamedTuple):

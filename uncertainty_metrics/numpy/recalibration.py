@@ -168,7 +168,9 @@ def _optimal_temperature(examples: _inputs.Examples) -> float:
     return unit / beta
 
 
-class TemperatureScaling(_scaling.Scaling, _calibrator.Calibrator):
+class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
+    _scaling.Scaling, _calibrator.Calibrator
+):
     """Temperature scaling: divides the logits of a classifier by one number.
 
     The temperature T is that of the least negative log-likelihood of held-out examples,

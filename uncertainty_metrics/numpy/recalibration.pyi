@@ -60,7 +60,9 @@ def inverse_temperature(rows: Rows, start: float | None = None) -> float:
 def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
     """Returns the error for an inverse temperature of 0 or inf."""
     ...
-class TemperatureScaling(_scaling.Scaling, _calibrator.Calibrator):
+class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
+    _scaling.Scaling, _calibrator.Calibrator
+):
     """Temperature scaling: divides the logits of a classifier by one number.
 
     The temperature T is that of the least negative log-likelihood of held-out examples,

@@ -116,7 +116,7 @@ class TemperatureScaling(declared.TemperatureScaling):
             scaled,
             lambda: declared.TemperatureScaling.transform(
                 self,
-                **{name: plain(given)},  # type: ignore[arg-type]
+                **{name: plain(given)},
             ),
         )
         return xp.cast(scaled, dtype)
