@@ -125,6 +125,18 @@ def _plain(name: str, label: str, *modes: str, **of_contender) -> tuple[Contende
     )
 
 
+def _fitted(name: str) -> Contender:
+    """The fit of a calibrator."""
+    return Contender(
+        OURS,
+        f"**{name}.fit; {NUMPY}**",
+        "ours.calibrator",
+        {"name": name},
+        baseline=True,
+        mode=NUMPY,
+    )
+
+
 def _ece_value(examples: int, classes: int) -> Case:
     return Case(
         f"ece-value-{examples}x{classes}",
@@ -936,6 +948,42 @@ _INTERVALS = (
         (10000, 100),
         "logits",
         path="Temperature scaling, 10000 x 100",
+    ),
+    Case(
+        "temperature-50000x100",
+        "Temperature scaling: fit to 50000 x 100",
+        (
+            _baseline("torch LBFGS by hand", "temperature"),
+            Contender(
+                OURS,
+                f"**TemperatureScaling.fit; {NUMPY}**",
+                "ours.temperature",
+                {"mode": NUMPY},
+                baseline=True,
+                mode=NUMPY,
+            ),
+        ),
+        (50000, 100),
+        "logits",
+    ),
+    Case(
+        "vector-50000x100",
+        "Vector scaling: fit to 50000 x 100",
+        (
+            _baseline("torch LBFGS by hand", "vector", ridge=10.0),
+            _fitted("VectorScaling"),
+        ),
+        (50000, 100),
+        "logits",
+        tolerance=1e-3,  # In float32.
+        path="Vector scaling, 50000 x 100",
+    ),
+    Case(
+        "platt-100000",
+        "Platt scaling: fit to 10^5",
+        (_baseline("scikit-learn LogisticRegression", "platt"), _fitted("PlattScaling")),
+        (100000, 2),
+        path="Platt scaling, 10^5",
     ),
 )
 

@@ -267,6 +267,21 @@ def temperature(data: Logits, mode: str) -> Timed:
     return Timed(call=compute, value=compute)
 
 
+def calibrator(data: Logits | Predictions, name: str) -> Timed:
+    """Fit of a calibrator; its likelihood is what must agree."""
+
+    def compute():
+        return getattr(um_np, name)().fit(**data._asdict())
+
+    def value():
+        given = {**data._asdict()}
+        labels = given.pop("labels")
+        mended = {form: compute().transform(**{form: a}) for form, a in given.items()}
+        return um_np.negative_log_likelihood(labels, **mended)
+
+    return Timed(call=compute, value=value)
+
+
 def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
     """`update_state` of a Keras metric with one batch."""
     metric = getattr(um, name)(**options)

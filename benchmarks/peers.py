@@ -664,6 +664,51 @@ def temperature(data: Logits) -> Timed:
     return _one_shot(compute)
 
 
+def vector(data: Logits, ridge: float) -> Timed:
+    """Vector scaling as `VectorScaling` defines it, with PyTorch's LBFGS."""
+    labels, logits = _tensors(data)
+    within = logits - logits.mean(dim=1, keepdim=True)
+    scale = within.square().mean()
+
+    def compute():
+        a, b = (torch.ones(logits.shape[1]) / 2), torch.zeros(logits.shape[1])
+        for parameters in (a, b):
+            parameters.requires_grad_()
+        optimizer = torch.optim.LBFGS(
+            [a, b], max_iter=200, line_search_fn="strong_wolfe"
+        )
+
+        def loss():
+            optimizer.zero_grad()
+            value = torch.nn.functional.cross_entropy(logits * a + b, labels)
+            penalty = scale * (a - a.mean()).square().sum() + b.square().sum()
+            value = value + ridge / 2 / len(labels) * penalty
+            value.backward()
+            return value
+
+        optimizer.step(loss)
+        with torch.no_grad():
+            return torch.nn.functional.cross_entropy(logits * a + b, labels)
+
+    return _one_shot(compute)
+
+
+def platt(data: Predictions) -> Timed:
+    """Logistic regression of scikit-learn on log-odds, without a penalty."""
+    from sklearn.linear_model import LogisticRegression
+
+    labels, p = data.labels, data.probabilities[:, 1].astype(np.float64)
+    p = p.clip(2.0**-24, 1 - 2.0**-24)
+    odds = np.log(p / (1 - p))[:, None]
+
+    def compute():
+        fitted = LogisticRegression(C=np.inf).fit(odds, labels)
+        q = fitted.predict_proba(odds)
+        return -np.log(q[np.arange(len(labels)), labels])
+
+    return _one_shot(compute)
+
+
 def former_binned(data: Predictions, name: str, **options: Any) -> Timed:
     """A binned calibration error of the package of 2020."""
     path = "uncertainty_metrics/numpy/general_calibration_error.py"

@@ -191,9 +191,11 @@ def _logistic(
 
     def at(point: np.ndarray) -> _newton.Local:
         z = point @ rows
-        q = special.expit(z)
-        value = -float(shares @ special.log_expit(-z) + hits @ z)
-        hessian = (rows * (shares * q * special.expit(-z))) @ rows.T
+        small = np.exp(-np.abs(z))  # SciPy's functions take several times as long.
+        whole = 1 + small
+        q = np.where(z >= 0, 1.0, small) / whole
+        value = float(shares @ (np.maximum(z, 0) + np.log1p(small)) - hits @ z)
+        hessian = (rows * (shares * small / whole**2)) @ rows.T
         return _newton.Local(value, rows @ (shares * q - hits), hessian=hessian)
 
     start = np.zeros(len(rows))
