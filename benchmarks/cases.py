@@ -981,7 +981,10 @@ _INTERVALS = (
     Case(
         "platt-100000",
         "Platt scaling: fit to 10^5",
-        (_baseline("scikit-learn LogisticRegression", "platt"), _fitted("PlattScaling")),
+        (
+            _baseline("scikit-learn LogisticRegression", "platt"),
+            _fitted("PlattScaling"),
+        ),
         (100000, 2),
         path="Platt scaling, 10^5",
     ),

@@ -6,12 +6,13 @@ import abc
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics.numpy import (
     _binning,
     _calibrator,
+    _cell_scores,
     _inputs,
     _newton,
     _score_cells,
@@ -330,9 +331,7 @@ class IsotonicCalibration(_OneAgainstRest):
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
     ) -> dict[str, np.ndarray]:
         cells = _score_cells.pooled(scores, outcomes, weights)
-        rates = cells.outcome_sums / cells.weights
-        values = optimize.isotonic_regression(rates, weights=cells.weights).x
-        values = np.clip(values, 0.0, 1.0)
+        values = _cell_scores.isotonic(cells)
         changes = np.diff(values) != 0
         ends = np.concatenate([[True], changes]) | np.concatenate([changes, [True]])
         knots = np.stack([cells.scores, values])[:, ends]
