@@ -1,0 +1,332 @@
+"""The fits of calibrators, against independent solvers."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+
+import uncertainty_metrics.numpy as um
+from tests.calibrators import (
+    CLASSES,
+    LEAST,
+    each_of_rest,
+    network,
+    weighted,
+)
+
+
+def likelihood(logits, labels, weights):
+    """Sum of the negative log-likelihoods."""
+    logs = special.log_softmax(logits, axis=1)
+    return -weights @ logs[np.arange(len(labels)), labels]
+
+
+def deviation(z, weights):
+    within = z - z.mean(axis=1, keepdims=True)
+    return np.sqrt(np.average(np.mean(within**2, axis=1), weights=weights))
+
+
+def descended(function, size):
+    """The minimum by BFGS, and where it is."""
+    found = optimize.minimize(
+        function, np.zeros(size), method="BFGS", options={"gtol": 1e-7}
+    )
+    return found.fun, found.x
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("form", ["logits", "probabilities"])
+def test_vector_scaling_is_the_minimum(classes, form, rng):
+    labels, logits, weights = weighted(rng, n=300, classes=classes)
+    given = logits
+    if form == "probabilities":
+        given = special.softmax(logits, axis=1)
+        given[:9, 0] = 0.0
+        logits = np.log(np.maximum(given, LEAST))
+    spread = deviation(logits, weights)
+
+    def objective(x):
+        a, b = x.reshape(2, -1)
+        penalty = spread**2 * np.sum((a - a.mean()) ** 2) + b @ b
+        return likelihood(logits * a + b, labels, weights) + 3.0 / 2 * penalty
+
+    least, x = descended(objective, 2 * classes)
+    scaling = um.VectorScaling(ridge=3.0)
+    scaling.fit(labels, **{form: given}, sample_weight=weights)
+    found = np.concatenate([scaling.scales, scaling.biases])
+    np.testing.assert_allclose(found, x, atol=1e-4)
+    assert objective(found) <= least + 1e-9 * abs(least)
+    assert 0 <= scaling.optimality_gap < 1e-10
+    slopes = optimize.approx_fprime(found, objective, 1e-6)
+    np.testing.assert_allclose(slopes / weights.sum(), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("regularization", ["ridge", "odir"])
+def test_matrix_scaling_is_the_minimum(classes, regularization, rng):
+    labels, logits, weights = weighted(rng, n=200, classes=classes)
+    spread = deviation(logits, weights)
+
+    def objective(x):
+        a, b = x[:-classes].reshape(classes, classes), x[-classes:]
+        free = np.diag(a) if regularization == "odir" else np.mean(np.diag(a))
+        penalty = classes * spread**2 * np.sum((a - np.eye(classes) * free) ** 2)
+        value = likelihood(logits @ a.T + b, labels, weights)
+        return value + 2.0 / 2 * (penalty + b @ b)
+
+    least, x = descended(objective, classes * (classes + 1))
+    scaling = um.MatrixScaling(ridge=2.0, regularization=regularization)
+    scaling.fit(labels, logits, sample_weight=weights)
+    found = np.concatenate([scaling.matrix.reshape(-1), scaling.biases])
+    np.testing.assert_allclose(found, x, atol=1e-4)
+    assert objective(found) <= least + 1e-9 * abs(least)
+    assert 0 <= scaling.optimality_gap < 1e-10
+
+
+def test_many_examples_are_the_same_problem(rng):
+    labels, logits = network(rng, n=9000, classes=3)  # Some of them are fitted first.
+    for scaling in (um.VectorScaling(), um.MatrixScaling()):
+        scaling.fit(labels, logits)
+        mapped = scaling.transform(logits)
+        slopes = special.softmax(mapped, axis=1) - np.eye(3)[labels]
+        # At the minimum the slope of the likelihood is that of the penalty.
+        np.testing.assert_allclose(slopes.sum(axis=0), -10 * scaling.biases, atol=1e-5)
+
+
+def test_a_large_ridge_is_temperature_scaling(rng):
+    labels, logits = network(rng)
+    temperature = um.TemperatureScaling().fit(labels, logits).temperature
+    scaling = um.VectorScaling(ridge=1e9).fit(labels, logits)
+    np.testing.assert_allclose(scaling.scales, 1 / temperature, rtol=1e-5)
+    small = np.full(600, 1e-12)
+    scaling.fit(labels, logits, sample_weight=small)
+    np.testing.assert_allclose(scaling.scales, 1 / temperature, rtol=1e-5)
+    scaling = um.MatrixScaling(ridge=1e9).fit(labels, logits)
+    np.testing.assert_allclose(scaling.matrix, np.eye(4) / temperature, atol=1e-5)
+
+
+def test_maps_without_ridge_are_those_of_scikit_learn(rng):
+    linear = pytest.importorskip("sklearn.linear_model")
+    labels, logits, weights = weighted(rng)
+    peer = linear.LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    peer.fit(logits, labels, weights)
+    expected = special.log_softmax(peer.decision_function(logits), axis=1)
+    scaling = um.MatrixScaling(ridge=0).fit(labels, logits, sample_weight=weights)
+    found = special.log_softmax(scaling.transform(logits), axis=1)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+    binary = labels > 1
+    margins = logits[:, 3] - logits[:, 0]
+    peer.fit(margins[:, None], binary, weights)
+    scaling = um.PlattScaling().fit(binary, margins, sample_weight=weights)
+    np.testing.assert_allclose(scaling.a, peer.coef_[0], rtol=1e-5)
+    np.testing.assert_allclose(scaling.c, peer.intercept_, atol=1e-5)
+
+
+def one_against_rest(labels, p, weights, solve):
+    """The maps of all classes, and their probabilities, divided by their sum."""
+    columns = [1] if p.shape[1] == 2 else range(p.shape[1])
+    maps = [solve(p[:, k], labels == k, weights) for k in columns]
+    q = np.stack([one(p[:, k]) for k, one in zip(columns, maps, strict=True)], axis=1)
+    if len(columns) == 1:
+        return np.concatenate([1 - q, q], axis=1)
+    nothing = q.sum(axis=1) == 0
+    q[nothing] = p[nothing]
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def _logistic(features, bounds):
+    def solve(p, outcomes, weights):
+        rows = features(p)
+
+        def objective(x):
+            z = x[:-1] @ rows + x[-1]
+            value = weights @ (np.logaddexp(0, z) - outcomes * z)
+            slopes = weights * (special.expit(z) - outcomes)
+            return value, np.append(rows @ slopes, slopes.sum())
+
+        x = optimize.minimize(
+            objective,
+            np.zeros(len(rows) + 1),
+            jac=True,
+            bounds=[*[bounds] * len(rows), (None, None)],
+            method="L-BFGS-B",
+            options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000},
+        ).x
+        return lambda p: special.expit(x[:-1] @ features(p) + x[-1])
+
+    return solve
+
+
+def _odds(p):
+    return special.logit(np.clip(p, LEAST, 1 - LEAST))[None]
+
+
+def _logs(p):
+    p = np.clip(p, LEAST, 1 - LEAST)
+    return np.stack([np.log(p), -np.log(1 - p)])
+
+
+def _isotonic(p, outcomes, weights):
+    peer = pytest.importorskip("sklearn.isotonic").IsotonicRegression(
+        out_of_bounds="clip"
+    )
+    return peer.fit(p, outcomes, weights).predict
+
+
+def _binned(p, outcomes, weights):
+    edges = np.linspace(0, 1, 16)
+
+    def found(score):
+        for low, high in itertools.pairwise(edges):
+            if (low < score <= high) or score == low == 0:
+                held = ((p > low) & (p <= high)) | ((low == 0) & (p == 0))
+                mass = weights[held].sum()
+                return (weights * outcomes)[held].sum() / mass if mass else score
+        raise AssertionError(score)
+
+    return lambda p: np.array([found(score) for score in p])
+
+
+SOLVERS = {
+    "platt": _logistic(_odds, (None, None)),
+    "beta": _logistic(_logs, (0, None)),
+    "isotonic": _isotonic,
+    "histogram": _binned,
+}
+
+
+@each_of_rest
+@pytest.mark.parametrize("classes", [2, 4])
+def test_equals_another_solver(name, classes, rng):
+    labels, logits, weights = weighted(rng, n=400, classes=classes)
+    p = special.softmax(logits, axis=1).round(2)  # Some are equal, some 0.
+    p[:, -1] = (1 - p[:, :-1].sum(axis=1)).clip(0, 1).round(2)
+    expected = one_against_rest(labels, p, weights, SOLVERS[name])
+    scaling = CLASSES[name]().fit(labels, probabilities=p, sample_weight=weights)
+    found = scaling.transform(probabilities=p)
+    smooth = name in ("platt", "beta")
+    np.testing.assert_allclose(found, expected, atol=1e-4 if smooth else 1e-12)
+    assert 0 <= scaling.optimality_gap < 1e-10
+    if smooth:  # No worse than the other in its own objective.
+        kept = weights > 0
+        ours, theirs = (
+            sum(
+                -weights[kept] @ special.xlogy(labels == k, q[:, k])[kept]
+                for k in range(classes)
+            )
+            for q in (found, expected)
+        )
+        assert abs(ours - theirs) < 1e-4 * theirs
+
+
+def test_isotonic_interpolates_between_knots(rng):
+    isotonic = pytest.importorskip("sklearn.isotonic")
+    p = rng.uniform(size=200)
+    labels = rng.uniform(size=200) < p
+    scaling = um.IsotonicCalibration().fit(labels, probabilities=p)
+    new = np.concatenate([[0.0, 1.0], rng.uniform(size=500)])
+    peer = isotonic.IsotonicRegression(out_of_bounds="clip").fit(p, labels)
+    found = scaling.transform(probabilities=new)
+    np.testing.assert_allclose(found, peer.predict(new), atol=1e-12)
+    (knots,) = scaling.knots
+    assert np.all(np.diff(knots) >= 0)
+    np.testing.assert_allclose(np.interp(new, *knots), found, atol=1e-12)
+
+
+@pytest.mark.parametrize("bend", ["low", "high", "reversed", "none"])
+def test_bounds_of_beta_calibration(bend, rng):
+    p = rng.uniform(0.02, 0.98, size=3000)
+    z = {
+        "low": 3 * np.log(p) + 0.8 * np.log(1 - p) + 2,
+        "high": -0.8 * np.log(p) - 3 * np.log(1 - p) - 2,
+        "reversed": -special.logit(p),
+        "none": 0.6 * np.log(p) - 1.5 * np.log(1 - p) + 0.3,
+    }[bend]
+    labels = rng.uniform(size=3000) < special.expit(z)
+    map = um.BetaCalibration().fit(labels, probabilities=p)
+    factors = np.array([map.a[0], map.b[0]])
+    zero = {"low": [1], "high": [0], "reversed": [0, 1], "none": []}[bend]
+    assert np.flatnonzero(factors == 0).tolist() == zero
+    # Karush, Kuhn and Tucker: no slope of what is free, none upwards at a bound.
+    q = map.transform(probabilities=p)
+    rows = np.stack([np.log(p), -np.log(1 - p), np.ones(3000)])
+    slopes = rows @ (q - labels) / 3000
+    assert np.all(slopes[zero] >= -1e-9)
+    np.testing.assert_allclose(np.delete(slopes, zero), 0, atol=1e-9)
+
+
+def mixed(x, logits):
+    """The logarithms of an ensemble's forecasts: x has log(1 / T) and the weights."""
+    logs = special.log_softmax(np.exp(x[0]) * logits, axis=-1)
+    return special.logsumexp(logs, axis=1, b=x[1:, None])
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_ensemble_temperature_scaling_is_the_minimum(classes, rng):
+    n, members = 500, 3
+    common = rng.normal(size=[n, 1, classes])
+    logits = 2 * common + 2 * rng.normal(size=[n, members, classes])
+    labels = np.argmax(common[:, 0] + rng.gumbel(size=[n, classes]), axis=1)
+    logits[:, 2] = rng.normal(size=[n, classes])  # Knows nothing.
+    weights = rng.integers(0, 3, n)
+
+    def objective(x):
+        return likelihood(mixed(x, logits), labels, weights) / weights.sum()
+
+    least = min(
+        optimize.minimize(
+            objective,
+            [start, *[1 / members] * members],
+            method="SLSQP",
+            bounds=[(-5, 5), *[(0, 1)] * members],
+            constraints={"type": "eq", "fun": lambda x: x[1:].sum() - 1},
+            options={"ftol": 1e-12},
+        ).fun
+        for start in (-2, -1, 0, 1)
+    )
+    scaling = um.EnsembleTemperatureScaling()
+    scaling.fit(labels, logits, sample_weight=weights)
+    found = objective(np.array([-np.log(scaling.temperature), *scaling.weights]))
+    assert found <= least + 1e-8
+    assert scaling.optimality_gap < 1e-10
+    assert np.all(scaling.weights >= 0)
+    np.testing.assert_allclose(scaling.weights.sum(), 1, rtol=1e-12)
+    x = np.array([-np.log(scaling.temperature), *scaling.weights])
+    expected = special.log_softmax(mixed(x, logits), axis=1)
+    p = scaling.transform(probabilities=special.softmax(logits, axis=-1))
+    np.testing.assert_allclose(p, np.exp(expected), rtol=1e-9)
+    found = scaling.transform(logits)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_ensembles_of_other_forms(rng):
+    n = 300
+    common = rng.normal(size=n)
+    margins = common[:, None] + rng.normal(size=[n, 3])
+    labels = rng.uniform(size=n) < special.expit(common)
+    pairs = np.stack([np.zeros_like(margins), margins], axis=-1)
+    expected = um.EnsembleTemperatureScaling().fit(labels, pairs)
+    last = um.EnsembleTemperatureScaling(ensemble_axis=0)
+    last.fit(labels[:, None], probabilities=special.expit(margins.T)[..., None])
+    np.testing.assert_allclose(last.temperature, expected.temperature, rtol=1e-8)
+    np.testing.assert_allclose(last.weights, expected.weights, atol=1e-8)
+    result = last.transform(margins.T[..., None])
+    assert result.shape == (n, 1)
+    difference = np.diff(expected.transform(pairs), axis=-1)
+    np.testing.assert_allclose(result, difference, atol=1e-7)
+    images = np.float32(pairs).reshape(3, 100, 3, 2)
+    again = um.EnsembleTemperatureScaling(ensemble_axis=2)
+    again.fit(labels.reshape(3, 100), images)
+    np.testing.assert_allclose(again.temperature, expected.temperature, rtol=1e-4)
+    assert again.transform(images).shape == (3, 100, 2)
+    assert again.transform(images).dtype == np.float32
+    # Members that are the same share a weight.
+    twice = um.EnsembleTemperatureScaling().fit(labels, np.repeat(pairs, 2, axis=1))
+    np.testing.assert_allclose(twice.temperature, expected.temperature, rtol=1e-8)
+    np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-6)
+    with pytest.raises(ValueError, match="of 3 members"):
+        expected.transform(np.repeat(pairs, 2, axis=1))
+    with pytest.raises(ValueError, match="of rank 3 or more"):
+        expected.fit(labels, pairs[:, 0])
