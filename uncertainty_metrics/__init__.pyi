@@ -257,6 +257,11 @@ from .visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,
     uncertainty_histogram as uncertainty_histogram,
 )
+from .visualization.decisions import (
+    decision_curve_diagram as decision_curve_diagram,
+    murphy_diagram as murphy_diagram,
+)
+from .visualization.posterior import posterior_diagram as posterior_diagram
 from .visualization.reliability import (
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,

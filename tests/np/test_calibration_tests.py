@@ -319,62 +319,31 @@ def test_band_holds_a_calibrated_model(scheme, scores, weighted, rng):
     assert held / total > 0.78 - SIGMAS * np.sqrt(2 * 0.8 * 0.2 / total)
 
 
-def test_bars_of_one_bin_are_binomial_quantiles(rng):
-    right = rng.permutation(np.arange(300) < 200)
-    scores = np.full(300, 0.8)
-    weights = np.full(300, 2.0)
-    binomial = stats.binom(300, 2 / 3)
-    for weight, draws in ((None, 20000), (weights, 4000)):
-        examples = _inputs.examples(right.astype(int), scores, sample_weight=weight)
-        spec = spec_of(num_bins=4)
-        lower, upper = _bin_draws.bin_intervals(
-            examples, spec, 0.9, draws, seed_of(rng)
-        )
-        noise = SIGMAS * np.sqrt(0.05 * 0.95 / draws)
-        for end, level in ((lower[0, 3], 0.05), (upper[0, 3], 0.95)):
-            low, high = binomial.ppf([level - noise, level + noise]) / 300
-            assert low - 1e-12 <= end <= high + 1e-12
-        assert np.all(np.isnan(lower[0, :3]))
-
-
 @every_scheme
 @every_score
-def test_bars_agree_with_resampled_examples(scheme, scores, rng):
-    labels, probabilities = calibrated(rng, 400)
+def test_sizes_of_bins_are_those_of_equal_weights(scheme, scores, rng):
+    # Of m weights w and n weights 2 w: (m + 2 n)^2 / (m + 4 n), whatever w is.
+    labels, probabilities = calibrated(rng, 90)
     spec = spec_of(scheme, scores, num_bins=3)
-
-    def bars(weight):
-        examples, _ = binned(spec, labels, probabilities, weight)
-        return _bin_draws.bin_intervals(examples, spec, 0.8, 600, seed_of(rng))
-
+    for scale in (1e-200, 1.0, 1e200):
+        weights = scale * rng.choice([1.0, 2.0], 90)
+        examples, statistics = binned(spec, labels, probabilities, weights)
+        sizes = _bin_draws.effective_sizes(examples, spec, statistics)
+        entries = _bin_draws._entries(examples, spec, statistics)
+        for cell, size in enumerate(sizes.ravel()):
+            held = weights[np.nonzero(entries.cells == cell)[0]] / scale
+            once, twice = np.sum(held < 1.5), np.sum(held > 1.5)
+            expected = (once + 2 * twice) ** 2 / max(once + 4 * twice, 1)
+            assert size == pytest.approx(expected, rel=1e-9)
     examples, statistics = binned(spec, labels, probabilities)
-    accuracies, counts = statistics.accuracies, statistics.counts
-    # The standard error of a ratio, from what each example adds to it.
-    entries = _bin_draws._entries(examples, spec, statistics)
-    residuals = entries.outcomes - accuracies.ravel()[entries.cells]
-    shares = np.zeros((400, counts.size))
-    np.add.at(shares, (np.arange(400)[:, None], entries.cells), residuals)
-    deviations = np.sqrt(np.sum(shares**2, axis=0)).reshape(counts.shape)
-    deviations /= np.maximum(counts, 1)
-    # A quantile of 600 draws is off by a tenth of a deviation at most, in 5 sigmas
-    # by 0.35; bins of few examples are coarse.
-    many = counts > 25
-    assert np.any(many)
-    for one, other in zip(bars(None), bars(2.0), strict=True):
-        step = 1 / np.maximum(counts, 1)
-        difference = np.abs(one - other)
-        assert np.all((difference <= 0.5 * deviations + step)[many])
-    lower, upper = bars(None)
-    assert np.all((lower <= accuracies)[many] & (accuracies <= upper)[many])
-    # 80% of a normal lie within 1.28 deviations of its mean.
-    width = (upper - lower)[many] / deviations[many]
-    assert np.all((width > 1.7) & (width < 3.6))
+    sizes = _bin_draws.effective_sizes(examples, spec, statistics)
+    np.testing.assert_array_equal(sizes, statistics.counts)
 
 
 def test_interval_leaves_out_what_the_level_says(rng):
     draws = rng.permutation(np.arange(1001.0))[:, None] * np.ones(2)
     draws[:, 1] = np.nan
-    lower, upper = _bin_draws._interval(draws, 0.95)
+    lower, upper = _bin_draws.interval(draws, 0.95)
     assert lower[0] == 25
     assert upper[0] == 975
     assert np.isnan(lower[1])

@@ -33,7 +33,7 @@ def texts(ax):
 
 def test_two_posteriors(ax, rng):
     samples = {"a": rng.normal(0.05, 0.01, 3000), "b": rng.normal(0.06, 0.01, 2000)}
-    assert posterior.draw_posteriors(samples, title="Two", ax=ax) is ax
+    assert posterior.posterior_diagram(samples, title="Two", ax=ax) is ax
     assert ax.get_title() == "Two"
     first, second = patches(ax)
     np.testing.assert_array_equal(first[1], second[1])  # Common bins.
@@ -56,9 +56,20 @@ def test_two_posteriors(ax, rng):
         assert label == expected
 
 
+def test_one_posterior_needs_no_name(ax, rng):
+    draws = rng.gamma(9.0, 0.01, 400)
+    um.posterior_diagram(draws, ax=ax)
+    ((density, edges),) = patches(ax)
+    expected = np.histogram(draws, edges, density=True)[0]
+    np.testing.assert_allclose(density, expected)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    label = f"{np.mean(draws):.3g}, 95% in [{low:.3g}, {high:.3g}]"
+    assert texts(ax) == ("", [label])
+
+
 def test_means_and_intervals_are_marked(ax, rng):
     samples = {name: rng.gamma(9.0, 0.01, 400) for name in "abc"}
-    posterior.draw_posteriors(samples, ax=ax)
+    posterior.posterior_diagram(samples, ax=ax)
     lines = [np.asarray(line.get_xdata(), float) for line in ax.lines]
     for draws in samples.values():
         for expected in (
@@ -87,7 +98,7 @@ def test_means_and_intervals_are_marked(ax, rng):
     ],
 )
 def test_corners_are_drawn(samples, ax):
-    posterior.draw_posteriors(samples, ax=ax)
+    posterior.posterior_diagram(samples, ax=ax)
     ax.get_figure().canvas.draw()
     for density, edges in patches(ax):
         assert np.sum(density * np.diff(edges)) == pytest.approx(1)
@@ -99,16 +110,16 @@ def test_same_draws_overlap_and_apart_ones_do_not(rng):
     draws = rng.normal(0.1, 0.01, 200)
     for other, expected in ((draws, "1.000"), (draws + 0.5, "0.000")):
         ax = mpl_figure.Figure().subplots()
-        posterior.draw_posteriors({"a": draws, "b": other}, ax=ax)
+        posterior.posterior_diagram({"a": draws, "b": other}, ax=ax)
         assert texts(ax)[0].endswith(f"Overlap = {expected}")
 
 
 def test_bad_arguments_raise(ax):
-    for bad in ([0.1, 0.2], {}, None):
-        with pytest.raises(ValueError, match="`samples` must be a dict"):
-            posterior.draw_posteriors(bad, ax=ax)
+    for bad in ({}, [], [[0.1]], [np.nan], None):
+        with pytest.raises(ValueError, match="`samples` must be"):
+            posterior.posterior_diagram(bad, ax=ax)
     for bad in ([], [np.nan], [[0.1]], 0.1):
         with pytest.raises(ValueError, match=r"`samples\['b'\]` must be"):
-            posterior.draw_posteriors({"a": [0.1], "b": bad}, ax=ax)
+            posterior.posterior_diagram({"a": [0.1], "b": bad}, ax=ax)
     with pytest.raises(ValueError, match="`ax` must be matplotlib Axes"):
-        posterior.draw_posteriors({"a": [0.1]}, ax="axes")
+        posterior.posterior_diagram({"a": [0.1]}, ax="axes")

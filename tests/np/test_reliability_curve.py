@@ -123,30 +123,70 @@ def test_statistics_of_two_shards_give_the_curve_of_the_whole():
     assert curve.error == pytest.approx(um.ece(labels, probabilities), rel=1e-12)
 
 
-def test_intervals_are_those_of_binomial_counts():
-    # In each bin, of the accuracy observed and of the mean confidence.
-    labels, p = coin_flips(gap=0.15)
+def test_bars_are_wilsons_intervals():
+    labels, p = coin_flips(60)
+    # Bins of which all, or none, are right.
+    labels, p = np.append(labels, [1] * 7 + [0] * 4), np.append(p, [0.45] * 7 + [0.03])
+    p = np.append(p, [0.03] * 3)
     curve = um.reliability_curve(
-        labels, p, num_bins=10, error_bars=0.9, consistency_band=0.8
+        labels, p, num_bins=10, error_bars=0.9, y_axis="frequency"
     )
-    held = curve.counts[0] > 0
-    n = curve.counts[0][held]
-    for intervals, level, rates in (
-        (curve.error_bars, 0.9, curve.accuracies),
-        (curve.consistency_band, 0.8, curve.confidences),
+    level, lower, upper = curve.error_bars
+    assert level == 0.9
+    rates = []
+    for n, rate, low, high in zip(
+        curve.counts[0], curve.accuracies[0], lower[0], upper[0], strict=True
     ):
-        assert intervals.level == level
-        assert intervals.lower.shape == intervals.upper.shape == (1, 10)
-        for ends, tail in (
-            (intervals.lower, (1 - level) / 2),
-            (intervals.upper, (1 + level) / 2),
-        ):
-            assert np.all(np.isnan(ends[0]) == ~held)
-            rate = rates[0][held]
-            expected = stats.binom.ppf(tail, n, rate) / n
-            # The noise of a quantile of 1000 draws is a tenth of the deviation.
-            deviation = np.sqrt(rate * (1 - rate) / n)
-            assert np.all(np.abs(ends[0][held] - expected) < 0.4 * deviation + 1 / n)
+        if n == 0:
+            assert np.isnan([low, high]).all()
+            continue
+        hits = round(n * rate)
+        test = stats.binomtest(hits, int(n))
+        expected = test.proportion_ci(confidence_level=0.9, method="wilson")
+        np.testing.assert_allclose([low, high], expected, atol=1e-12)
+        assert low <= rate <= high
+        assert high - low > 0.01
+        rates.append(rate)
+    assert {0.0, 1.0} <= set(rates)
+
+
+def test_bars_of_weights_do_not_depend_on_their_scale():
+    labels, p = coin_flips(300)
+    expected = um.reliability_curve(labels, p, error_bars=0.95).error_bars
+    for weight in (1e-3, 5.0):
+        bars = um.reliability_curve(
+            labels, p, error_bars=0.95, sample_weight=weight
+        ).error_bars
+        np.testing.assert_allclose(bars.lower, expected.lower)
+        np.testing.assert_allclose(bars.upper, expected.upper)
+
+
+def test_the_positive_class_is_that_of_ece():
+    labels, p = coin_flips(300, gap=0.1)
+    p = np.append(p, 1 - p)
+    labels = np.append(labels, 1 - labels)
+    curve = um.reliability_curve(labels, p, positive_class=True)
+    assert curve.error == um.ece(labels, p, positive_class=True)
+    assert curve.y_axis == "frequency"
+    assert curve.edges.shape == (1, 16)
+    with pytest.raises(ValueError, match="`positive_class` must be False"):
+        um.reliability_curve(*multiclass(), positive_class=True)
+
+
+def test_the_band_is_of_binomial_quantiles():
+    labels, p = coin_flips(gap=0.15)
+    curve = um.reliability_curve(labels, p, num_bins=10, consistency_band=0.8)
+    held = curve.counts[0] > 0
+    n, rate = curve.counts[0][held], curve.confidences[0][held]
+    level, lower, upper = curve.consistency_band
+    assert level == 0.8
+    assert lower.shape == upper.shape == (1, 10)
+    for ends, tail in ((lower, 0.1), (upper, 0.9)):
+        assert np.all(np.isnan(ends[0]) == ~held)
+        expected = stats.binom.ppf(tail, n, rate) / n
+        # The noise of a quantile of 1000 draws is a tenth of the deviation.
+        deviation = np.sqrt(rate * (1 - rate) / n)
+        assert np.all(np.abs(ends[0][held] - expected) < 0.4 * deviation + 1 / n)
 
 
 def test_intervals_have_the_bins_of_the_curve():

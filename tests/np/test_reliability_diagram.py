@@ -28,6 +28,11 @@ def rectangles(container):
     ).reshape(-1, 4)
 
 
+def by_place(bars):
+    """Rectangles from left to right: faded ones are drawn last."""
+    return bars[np.argsort(bars[:, 0])]
+
+
 def corner_text(ax):
     (legend,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
     return legend.get_texts()[0].get_text()
@@ -45,23 +50,25 @@ def test_bars_are_the_data(ax):
 
     bars, over, under = ax.containers
     expected = np.stack([left, 0 * left, right - left, accuracy], axis=-1)
-    np.testing.assert_allclose(rectangles(bars), expected)
+    np.testing.assert_allclose(by_place(rectangles(bars)), expected)
     below = accuracy < confidence
     for container, which in ((over, below), (under, ~below)):
         low = np.minimum(accuracy, confidence)[which]
         gap = np.abs(accuracy - confidence)[which]
         expected = np.stack([left[which], low, (right - left)[which], gap], axis=-1)
-        np.testing.assert_allclose(rectangles(container), expected)
-    diagonal, means = ax.lines
+        np.testing.assert_allclose(by_place(rectangles(container)), expected)
+    diagonal, means, few, _ = ax.lines
     np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
-    np.testing.assert_array_equal(means.get_xdata(), confidence)
-    np.testing.assert_array_equal(means.get_ydata(), accuracy)
+    for drawn, which in ((means, curve.counts >= 5), (few, curve.counts < 5)):
+        which = which[0][held]
+        np.testing.assert_array_equal(drawn.get_xdata(), confidence[which])
+        np.testing.assert_array_equal(drawn.get_ydata(), accuracy[which])
 
     (strip,) = ax.child_axes
     expected = np.stack(
         [left, 0 * left, right - left, curve.proportions[0][held]], axis=-1
     )
-    np.testing.assert_allclose(rectangles(strip.containers[0]), expected)
+    np.testing.assert_allclose(by_place(rectangles(strip.containers[0])), expected)
     assert corner_text(ax) == f"ECE = {um.ece(labels, probabilities, num_bins=10):.3f}"
 
 
@@ -131,7 +138,7 @@ def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
         else:
             score, outcome = probabilities[:, k], labels == k
         own = um.bin_statistics(outcome.astype(int), score, positive_class=True)
-        heights = rectangles(panel.containers[0])[:, 3]
+        heights = by_place(rectangles(panel.containers[0]))[:, 3]
         np.testing.assert_allclose(heights, own.accuracies[own.counts > 0])
         error = um.ece(outcome.astype(int), score, positive_class=True)
         name, annotation = panel.get_title().split("\n")
@@ -287,7 +294,7 @@ def test_bars_and_band_are_the_data(class_conditional):
     for group, panel in enumerate(np.atleast_1d(panels)):
         held = curve.counts[group] > 0
         lower, upper = (ends[group][held] for ends in curve.consistency_band[1:])
-        *_, fill, outline = panel.containers
+        fill, outline = panel.containers[-2:]
         expected = np.stack(
             [
                 curve.edges[group, :-1][held],
@@ -313,6 +320,57 @@ def test_bars_and_band_are_the_data(class_conditional):
         assert {"90% error bars", "95% band if calibrated"} < set(labels_shown)
 
 
+def entries(ax):
+    """The legend's entries, from label to handle."""
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def lines_of(ax):
+    """The lines of models, without the diagonal and the legend's own."""
+    return [line for line in ax.lines[1:] if len(line.get_xdata())]
+
+
+def test_bins_of_few_examples_are_faded(ax):
+    # Three bins: four examples that are overconfident; of six, and of four, that are
+    # underconfident.
+    p = [0.55] * 4 + [0.75] * 6 + [0.85] * 4
+    labels = [1, 0, 0, 0] + [1] * 6 + [1] * 4
+    um.reliability_diagram(labels, p, num_bins=10, ax=ax)
+    bars, over, under = ax.containers
+    # The faded ones come last, so that the legend shows none of them.
+    np.testing.assert_allclose(rectangles(bars)[:, 0], [0.7, 0.5, 0.8])
+    colors = np.array([bar.get_facecolor()[:3] for bar in bars])
+    full, *faded = colors
+    for color in faded:
+        np.testing.assert_allclose(1 - color, 0.35 * (1 - full))
+    assert rectangles(over)[:, 0] == pytest.approx([0.5])
+    np.testing.assert_allclose(rectangles(under)[:, 0], [0.7, 0.8])
+    _, means, few, _ = ax.lines
+    np.testing.assert_allclose(means.get_xydata(), [[0.75, 1]])
+    np.testing.assert_allclose(few.get_xydata(), [[0.55, 0.25], [0.85, 1]])
+    assert few.get_markerfacecolor() == "white"
+    shown = entries(ax)
+    assert "Fewer than 5 examples" in shown
+    assert shown["Accuracy"][0].get_facecolor()[:3] == tuple(full)
+
+
+def test_the_accuracy_of_an_underconfident_bin_looks_like_accuracy(ax):
+    um.reliability_diagram([1] * 6 + [0] * 6, [0.6] * 6 + [0.9] * 6, ax=ax)
+    shown = entries(ax)
+    under, over = shown["Underconfident"][0], shown["Overconfident"][0]
+    # A bar is as high as what has its colour.
+    assert under.get_facecolor() == shown["Accuracy"][0].get_facecolor()
+    assert over.get_facecolor() != shown["Accuracy"][0].get_facecolor()
+    assert under.get_hatch() != over.get_hatch()
+
+
+def test_sizes_of_weights_fade_bins(ax):
+    weights = [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]  # Hardly more than one example.
+    um.reliability_diagram([1] * 10, [0.7] * 10, sample_weight=weights, ax=ax)
+    assert "Fewer than 5 examples" in entries(ax)
+
+
 def test_models_by_name(ax):
     labels, p = coin_flips()
     models = {"$a": p, "b$": p**2}
@@ -322,32 +380,43 @@ def test_models_by_name(ax):
     assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
         *("Two", "Confidence", "Accuracy"),
     )
-    diagonal, *lines = ax.lines
-    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+    lines = lines_of(ax)
     (strip,) = ax.child_axes
     assert len({drawn.get_color() for drawn in lines}) == 2
     assert len({drawn.get_marker() for drawn in lines}) == 2
-    found = []
+    assert len({drawn._dash_pattern[1] is None for drawn in lines}) == 2
+    assert not any(patch.get_hatch() for patch in ax.patches)
+    found, curves = [], []
+    shares = [patch for patch in strip.patches if not patch.get_fill()]
+    band, *bars = ax.collections
     for i, (name, drawn) in enumerate(zip(models, lines, strict=True)):
         curve = um.reliability_curve(labels, models[name], **options)
         held = curve.counts[0] > 0
         np.testing.assert_array_equal(drawn.get_xdata(), curve.confidences[0][held])
         np.testing.assert_array_equal(drawn.get_ydata(), curve.accuracies[0][held])
         found.append(f"{name}: ECE = {curve.error:.3f}".replace("$", r"\$"))
-        shares = strip.patches[i].get_data()
-        np.testing.assert_array_equal(shares.values, curve.proportions[0])
-        np.testing.assert_array_equal(shares.edges, curve.edges[0])
-        band, bars = ax.collections[2 * i : 2 * i + 2]
-        lower, upper = (ends[0][held] for ends in curve.consistency_band[1:])
-        (polygon,) = band.get_paths()
-        assert {*lower, *upper} == set(polygon.vertices[:, 1])
-        ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+        np.testing.assert_array_equal(shares[i].get_data().values, curve.proportions[0])
+        np.testing.assert_array_equal(shares[i].get_data().edges, curve.edges[0])
+        ends = [segment[:, 1].tolist() for segment in bars[i].get_segments()]
         assert ends == np.stack([x[0][held] for x in curve.error_bars[1:]], -1).tolist()
-    shown = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert shown == [
-        *("Perfect calibration", *found),
-        *("90% band if calibrated", "90% error bars"),
+        curves.append(curve)
+    # One band: at each score the widest of the models that have scores on both sides.
+    drawn_points = {tuple(point) for point in band.get_paths()[0].vertices.round(9)}
+    expected_points = set()
+    bands = [
+        [part[0][c.counts[0] > 0] for part in (c.confidences, *c.consistency_band[1:])]
+        for c in curves
     ]
+    for x in np.concatenate([scores for scores, *_ in bands]):
+        around = [b for b in bands if b[0][0] <= x <= b[0][-1]]
+        lower = min(np.interp(x, scores, low) for scores, low, _ in around)
+        upper = max(np.interp(x, scores, high) for scores, _, high in around)
+        expected_points |= {(x.round(9), lower.round(9)), (x.round(9), upper.round(9))}
+    assert drawn_points == expected_points
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    expected = {"Perfect calibration", *found, "90% band if calibrated (widest)"}
+    assert set(shown) == expected | {"90% error bars"}
     ax.get_figure().draw_without_rendering()
 
 
@@ -359,23 +428,87 @@ def test_models_of_different_data():
         {"logits": {"a": np.log(p / (1 - p)), "b": np.log(other / (1 - other))}},
     ):
         ax = um.reliability_diagram({"a": labels, "b": other_labels}, **given)
-        _, first, second = ax.lines
-        expected = um.reliability_curve(labels, p)
-        np.testing.assert_allclose(
-            first.get_ydata(), expected.accuracies[expected.counts > 0]
-        )
-        expected = um.reliability_curve(other_labels, other)
-        np.testing.assert_allclose(
-            second.get_ydata(), expected.accuracies[expected.counts > 0]
-        )
+        expected = [
+            curve.accuracies[held]
+            for curve in (
+                um.reliability_curve(labels, p),
+                um.reliability_curve(other_labels, other),
+            )
+            for held in (curve.sizes >= 5, (curve.sizes > 0) & (curve.sizes < 5))
+            if np.any(held)
+        ]
+        for line, heights in zip(lines_of(ax), expected, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), heights)
     assert len(ax.get_figure().legends) == 1  # Below the Axes of a new figure.
+
+
+def test_a_second_call_adds_a_model():
+    labels, p = coin_flips(400)
+    options = {"num_bins": 8, "consistency_band": 0.9, "error_bars": 0.9}
+    for ax in (None, mpl_figure.Figure().subplots()):
+        own = ax is None
+        ax = um.reliability_diagram(labels, p, title="First", ax=ax, **options)
+        figure = ax.get_figure()
+        assert len(ax.containers) == 5
+        for given in (p**2, {"cubed": p**3}):
+            assert um.reliability_diagram(labels, given, ax=ax, **options) is ax
+        together = mpl_figure.Figure().subplots()
+        models = {"Model 1": p, "Model 2": p**2, "cubed": p**3}
+        um.reliability_diagram(labels, models, ax=together, **options)
+        assert ax.get_title() == "First"
+        assert ax.containers == []
+        assert len(ax.child_axes) == 1
+        for kind in ("lines", "collections", "patches", "texts"):
+            assert len(getattr(ax, kind)) == len(getattr(together, kind))
+        for line, expected in zip(ax.lines, together.lines, strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), expected.get_xydata())
+            assert line.get_color() == expected.get_color()
+        legends = figure.legends if own else [ax.get_legend()]
+        assert [
+            [text.get_text() for text in legend.get_texts()] for legend in legends
+        ] == [[text.get_text() for text in together.get_legend().get_texts()]]
+        assert len(
+            [a for a in ax.get_children() if isinstance(a, type(legends[0]))]
+        ) == (0 if own else 1)
+        figure.draw_without_rendering()
+
+
+def test_a_second_call_keeps_what_is_not_its_own(ax):
+    labels, p = coin_flips(100)
+    (line,) = ax.plot([0, 1], [1, 0])
+    um.reliability_diagram(labels, p, ax=ax)
+    text = ax.text(0.1, 0.1, "note")
+    um.reliability_diagram(labels, {"": p**2}, ax=ax)
+    um.reliability_diagram(labels, {"Model 1": p**3}, method="isotonic", ax=ax)
+    assert line in ax.lines
+    assert text in ax.texts
+    names = [label.partition(":")[0] for label in entries(ax)]
+    assert {"Model 1", "Model 2", "Model 1 (2)"} <= set(names)
+    with pytest.raises(ValueError, match="`y_axis` must be 'accuracy', as what `ax`"):
+        um.reliability_diagram(labels, p, y_axis="frequency", ax=ax)
+    ax.clear()
+    um.reliability_diagram(labels, p, ax=ax)
+    assert len(ax.containers) == 3
+    ax.get_figure().draw_without_rendering()
+
+
+def test_text_is_where_no_data_are(ax):
+    rng = np.random.default_rng(0)
+    p = rng.random(3000)
+    for shape, corner in ((lambda p: p**0.25, 4), (lambda p: p**4, 2)):
+        ax = mpl_figure.Figure().subplots()
+        labels = (rng.random(3000) < shape(p)).astype(int)
+        um.reliability_diagram(labels, p, positive_class=True, ax=ax)
+        (box,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
+        assert box._loc == corner  # 4 is the lower right, 2 the upper left.
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_single_bin_of_a_model_is_seen():
     options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}
     ax = um.reliability_diagram([0, 1], {"a": [0.2, 0.7]}, **options)
-    assert len(ax.lines[1].get_xdata()) == 1
+    (mean,) = lines_of(ax)
+    assert len(mean.get_xdata()) == 1
     assert ax.collections[0].get_linewidth()[0] > 0
     ax.get_figure().draw_without_rendering()
 

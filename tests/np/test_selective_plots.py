@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import figure as mpl_figure
+from scipy import stats
 from sklearn import metrics as sklearn_metrics
 
 from uncertainty_metrics.numpy import selective
@@ -322,6 +323,79 @@ def test_risk_coverage_lines_are_the_data(rng, ax, rounded):
     assert x[-1] == 1
     area = selective.area_under_risk_coverage_curve(**data)
     assert legend(ax) == [f"AURC = {area:.3g}", "Random order", "Perfect order"]
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_the_confidence_band_is_wilsons(rng, ax, rounded):
+    confidences, correct = rng.random(60), rng.integers(2, size=60)
+    if rounded:
+        confidences = confidences.round(1)
+    data = {"confidences": confidences, "correct": correct}
+    plots.risk_coverage_diagram(**data, confidence_band=0.9, ax=ax)
+    band = ax.collections[0].get_paths()[0]
+    curve = selective.risk_coverage_curve(**data)
+    for threshold, coverage in zip(curve.thresholds, curve.coverages, strict=True):
+        kept = correct[confidences >= threshold]
+        test = stats.binomtest(int(np.sum(kept == 0)), len(kept))
+        expected = test.proportion_ci(confidence_level=0.9, method="wilson")
+        # At its right end a step meets the next one.
+        at = band.vertices[np.isclose(band.vertices[:, 0], coverage)][:, 1]
+        for end in expected:
+            assert np.min(np.abs(at - end)) < 1e-12
+    assert "90% confidence band" in legend(ax)
+
+
+def test_the_band_of_weights_is_of_effective_examples(rng):
+    confidences, correct = rng.random(40), rng.integers(2, size=40)
+    weights = rng.choice([1.0, 3.0], 40)
+    data = {"confidences": confidences, "correct": correct}
+    risks = plots._risks(**data, level=0.9, thresholds=None, sample_weight=weights)
+    scaled = plots._risks(
+        **data, level=0.9, thresholds=None, sample_weight=1e-3 * weights
+    )
+    np.testing.assert_allclose(scaled.band, risks.band)
+    for k in range(40):
+        kept = np.argsort(-confidences)[: k + 1]
+        n = weights[kept].sum() ** 2 / np.sum(weights[kept] ** 2)
+        risk, z = (
+            np.average(1 - correct[kept], weights=weights[kept]),
+            1.6448536269514722,
+        )
+        for end in (risks.band[0][k], risks.band[1][k]):
+            # Where the score test of the risk is at its level.
+            assert abs(end - risk) == pytest.approx(
+                z * np.sqrt(max(end * (1 - end), 0) / n), abs=1e-7
+            )
+
+
+def test_thresholds_are_marked(rng, ax):
+    labels, logits = classifier(rng)
+    p = np.float32(softmax(logits).round(2))
+    thresholds = [0.5, 0.9, 0.95, 2.0]
+    plots.risk_coverage_diagram(labels, p, thresholds=thresholds, ax=ax)
+    marks = drawn(ax)[1]
+    expected = plots.accuracy_confidence_curve(labels, p, thresholds=thresholds)
+    coverages, risks = marks.get_data()
+    np.testing.assert_allclose(coverages, expected.shares[:3])
+    np.testing.assert_allclose(risks, 1 - expected.accuracies[:3])
+    assert [text.get_text() for text in ax.texts] == ["0.5", "0.9", "0.95"]
+    # On the curve.
+    x, y = drawn(ax)[0].get_data()
+    for point in zip(coverages, risks, strict=True):
+        assert point in set(zip(x, y, strict=True))
+    for bad in ([], 0.5, [np.nan]):
+        with pytest.raises(ValueError, match="`thresholds` must be"):
+            plots.risk_coverage_diagram(labels, p, thresholds=bad)
+
+
+def test_bands_and_marks_of_models(rng, ax):
+    labels, logits = classifier(rng)
+    models = {"a": logits, "b": 2 * logits}
+    given = {"thresholds": {"a": [0.5], "b": [0.9, 0.5]}, "confidence_band": 0.95}
+    plots.risk_coverage_diagram(labels, logits=models, **given, ax=ax)
+    assert len(ax.collections) == 3  # One of them for the legend.
+    assert [text.get_text() for text in ax.texts] == ["0.5", "0.9", "0.5"]
+    ax.get_figure().draw_without_rendering()
 
 
 def test_accuracy_lines_are_the_data(rng, ax):

@@ -183,6 +183,9 @@ from .visualization import (
     risk_coverage_diagram as risk_coverage_diagram,
     ensemble_calibration_diagram as ensemble_calibration_diagram,
     uncertainty_histogram as uncertainty_histogram,
+    decision_curve_diagram as decision_curve_diagram,
+    murphy_diagram as murphy_diagram,
+    posterior_diagram as posterior_diagram,
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,
 )

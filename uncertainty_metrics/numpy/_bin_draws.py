@@ -1,4 +1,4 @@
-"""Resamples of the outcomes in bins: of a calibrated model, and of the bootstrap."""
+"""Outcomes in bins that a calibrated model would have, drawn from its forecasts."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _accuracies(outcome_sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.where(some, outcome_sums / np.where(some, counts, 1.0), np.nan)
 
 
-def _interval(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def interval(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns the ends of the central intervals of draws [B, ...] that are not NaN."""
     ordered = np.sort(draws, axis=0)  # NaN comes last.
     last = np.maximum(np.sum(~np.isnan(draws), axis=0) - 1, 0)[None]
@@ -196,67 +196,21 @@ def consistency_band(
     rng = _inputs.generator(seed)
     statistics = _binning.bin_statistics(examples, spec)
     sums = calibrated_sums(examples, spec, statistics, num_resamples, rng)
-    return _interval(_accuracies(np.stack(list(sums)), statistics.counts), level)
+    return interval(_accuracies(np.stack(list(sums)), statistics.counts), level)
 
 
-def _multinomial_accuracies(
-    statistics: BinStatistics, n: int, num_resamples: int, rng: np.random.Generator
+def effective_sizes(
+    examples: _inputs.Examples, spec: CalibrationSpec, statistics: BinStatistics
 ) -> np.ndarray:
-    """Draws [B, groups, bins]; each example has one score of weight 1 in a group."""
-    hits = statistics.outcome_sums
-    misses = statistics.counts - hits
-    rest = n - statistics.counts.sum(axis=1, keepdims=True)
-    shares = np.concatenate([hits, misses, rest], axis=1) / n
-    times = rng.multinomial(n, shares, (num_resamples, len(shares)))
-    hits, misses, _ = np.split(times, [hits.shape[1], 2 * hits.shape[1]], axis=2)
-    return _accuracies(hits, hits + misses)
-
-
-def _row_accuracies(
-    entries: _Entries,
-    weights: np.ndarray | None,
-    num_resamples: int,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Draws [B, cells] of resampled examples with whatever scores and weights."""
-    n, width = entries.cells.shape
-    cells = entries.cells.reshape(-1)
-    hits = np.flatnonzero(entries.outcomes)
-    draws = np.empty((num_resamples, entries.num_cells))
-    for draw in draws:  # All at once would take too much memory.
-        times = np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64)
-        if weights is not None:
-            times *= weights
-        times = np.repeat(times, width)
-        counts = np.bincount(cells, times, entries.num_cells + 1)
-        sums = np.bincount(cells[hits], times[hits], entries.num_cells + 1)
-        draw[:] = _accuracies(sums, counts)[:-1]
-    return draws
-
-
-def bin_intervals(
-    examples: _inputs.Examples,
-    spec: CalibrationSpec,
-    level: float,
-    num_resamples: int,
-    seed: Any,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bootstrap intervals of the accuracies: examples are drawn with replacement.
-
-    Central intervals of each bin, whose edges stay as they are. Where all outcomes of
-    a bin are the same the bootstrap cannot tell, and the interval is that point.
-
-    Returns:
-      Lower and upper ends, float64 [groups, bins]; NaN in empty bins.
+    """Returns the number of examples in each bin, [groups, bins]; of weights the
+    effective one, (sum w)^2 / sum w^2, which does not depend on their scale.
     """
-    rng = _inputs.generator(seed)
-    statistics = _binning.bin_statistics(examples, spec)
-    pooled = not (spec.positive_class or spec.max_prob or spec.class_conditional)
-    if examples.weights is None and not pooled:
-        n = len(examples.labels)
-        draws = _multinomial_accuracies(statistics, n, num_resamples, rng)
-    else:
-        entries = _entries(examples, spec, statistics)
-        draws = _row_accuracies(entries, examples.weights, num_resamples, rng)
-        draws = draws.reshape(-1, *statistics.counts.shape)
-    return _interval(draws, level)
+    counts = statistics.counts
+    if examples.weights is None:
+        return counts
+    entries = _entries(examples, spec, statistics)
+    largest = examples.weights.max()  # Squares neither overflow nor vanish.
+    squares = np.repeat((examples.weights / largest) ** 2, entries.cells.shape[1])
+    squares = np.bincount(entries.cells.reshape(-1), squares, entries.num_cells + 1)
+    squares = squares[:-1].reshape(counts.shape)
+    return (counts / largest) ** 2 / np.where(squares > 0, squares, 1.0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,6 +141,29 @@ class GeneralCalibrationError:
         if statistics is None:
             return 0.0
         return _binning.calibration_error(statistics, self.spec.norm)
+
+    def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: matplotlib Axes to draw in; where every class is a group of its own, an
+            array of as many as there are panels. By default a new pyplot figure, which
+            is not shown.
+          classes: where every class is a group of its own, those to draw; all of them
+            by default, where there are at most 20.
+
+        Returns:
+          The Axes, or an array of them.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: there is no batch yet, or an argument is not as described.
+        """
+        from uncertainty_metrics.visualization import reliability
+
+        statistics, value = self.bin_statistics, self.result()
+        options = {"classes": classes, "ax": ax}
+        return reliability.plot_metric(statistics, self.spec, value, **options)
 
     def _per_bin(self, name: str) -> np.ndarray | None:
         statistics = self.bin_statistics

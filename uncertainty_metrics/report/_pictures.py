@@ -113,11 +113,9 @@ def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
 
 
 def _draw_posteriors(models: dict[str, Predictions], num_bins: int) -> Any:
-    from uncertainty_metrics.visualization import posterior
-
     draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
     title = f"Posterior of the ECE, {num_bins} bins"
-    return _drawn(6.4, 4.4, posterior.draw_posteriors, draws, title=title)
+    return _drawn(6.4, 4.4, um.posterior_diagram, draws, title=title)
 
 
 def _draw_ensemble(predictions: Predictions, num_bins: int) -> Any:

@@ -43,17 +43,22 @@ class _LowerPart:
         return self._ax.get_subplotspec()
 
 
-def strip(ax: Any, largest: float) -> Any:
-    """Returns Axes above `ax`, for a histogram of shares up to `largest`."""
+def strip(ax: Any, largest: float, name: str = "Share") -> Any:
+    """Returns Axes above `ax`, for a histogram of shares, or of what `name` says, up to
+    `largest`.
+    """
     ax.set_axes_locator(_LowerPart(ax))
     histogram = ax.inset_axes([0, 1 + _STRIP_PAD, 1, _STRIP_SIZE], sharex=ax)
     histogram.tick_params(labelbottom=False)
     histogram.spines[["top", "right"]].set_visible(False)
     if largest > 0:  # The one tick says how high the highest bar is.
-        percent = 100 * largest
-        label = f"{percent:.0f}%" if percent >= 10 else f"{percent:.2g}%"
+        label = f"{largest:.2g}" if name != "Share" else _percent(100 * largest)
         histogram.set_yticks([largest], [label], fontsize="small")
         histogram.set_ylim(0, largest)
     else:
         histogram.set_yticks([])
     return histogram
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f}%" if value >= 10 else f"{value:.2g}%"

@@ -9,8 +9,18 @@ from typing import Any
 from uncertainty_metrics import _checks
 from uncertainty_metrics.visualization import _axes
 
-_COLORS = ("#4477aa", "#cc3311", "#228833", "#aa3377", "#ccbb44", "#66ccee")
+# Dark and light in turn, so that neighbours differ in grey and to every eye.
+_COLORS = ("#004488", "#cc5566", "#c9a227", "#117733", "#66aadd", "#882255")
 _MARKERS = "os^Dv"
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (6, 1.5)),
+    (0, (3, 1.2, 1, 1.2)),
+    (0, (2, 1)),
+    (0, (8, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (1, 0.8)),
+    (0, (5, 1, 2, 1)),
+)
 # Of where chance leaves calibrated models: behind bars, and as an outline before them.
 BAND_FILL, BAND_EDGE = "#f7ead0", "#ddaa33"
 
@@ -23,6 +33,11 @@ def color(i: int) -> str:
 def marker(i: int) -> str:
     """Returns the marker of the i-th model; it still differs where colors repeat."""
     return _MARKERS[i % len(_MARKERS)]
+
+
+def line(i: int) -> dict[str, Any]:
+    """Returns the style of the line of the i-th model, which has many points."""
+    return {"color": color(i), "linestyle": _DASHES[i % len(_DASHES)]}
 
 
 def level(name: str, value: Any) -> float | None:

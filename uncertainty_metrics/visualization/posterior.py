@@ -12,20 +12,18 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _arguments, bayesian_calibration
 from uncertainty_metrics.visualization import _series
 
-__all__ = ["draw_posteriors"]
+__all__ = ["posterior_diagram"]
 
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 # Fewer bins than the first show no shape, and more than the last are not told apart.
 _MIN_BINS, _MAX_BINS = 10, 400
 
 
-def _checked(samples: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
-    if not isinstance(samples, Mapping) or not samples:
-        raise _checks.error(
-            "samples",
-            "a dict from the name of each model to its draws",
-            repr(samples) if isinstance(samples, Mapping) else type(samples).__name__,
-        )
+def _checked(samples: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
+    if not isinstance(samples, Mapping):
+        return {"": bayesian_calibration.checked_samples("samples", samples)}
+    if not samples:
+        raise _checks.error("samples", "of at least one model", "{}")
     return {
         str(name): bayesian_calibration.checked_samples(f"samples[{name!r}]", draws)
         for name, draws in samples.items()
@@ -46,10 +44,13 @@ def _common_edges(samples: list[np.ndarray]) -> np.ndarray:
 
 
 @_arguments.plot
-def draw_posteriors(
-    samples: Mapping[str, ArrayLike], *, title: str | None = None, ax: Any = None
+def posterior_diagram(
+    samples: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    title: str | None = None,
+    ax: Any = None,
 ) -> Any:
-    """Draws the posterior densities of the calibration errors of some models.
+    """Posterior densities of the calibration errors of one or some models.
 
     Each model is a filled histogram, all on the same bins, with its mean (line) and its
     central 95% interval (bar below the axis). For two models the overlap is hatched and
@@ -62,15 +63,14 @@ def draw_posteriors(
     smaller than it is.
 
     Args:
-      samples: from the name of each model to its draws, finite, shape [S], such as
-        `bayesian_expected_calibration_error` returns them. The numbers of draws may
-        differ.
+      samples: draws, finite, shape [S], such as `bayesian_expected_calibration_error`
+        returns them; or a mapping from the names of some models to theirs, whose
+        numbers may differ.
 
     Example:
       >>> from matplotlib.figure import Figure
-      >>> from uncertainty_metrics.visualization import posterior
       >>> samples = {"small": [0.01, 0.02, 0.03], "large": [0.03, 0.04, 0.05]}
-      >>> ax = posterior.draw_posteriors(samples, ax=Figure().subplots())
+      >>> ax = um.posterior_diagram(samples, ax=Figure().subplots())
       >>> ax.get_legend().get_title().get_text().splitlines()[0]
       'P(small < large) = 0.944'
     """
@@ -108,7 +108,7 @@ def _draw_model(
     """Draws a density, its mean and, at `height`, its central 95% interval."""
     mean = np.mean(draws)
     low, high = np.quantile(draws, [0.025, 0.975])
-    label = f"{_series.plain(name)}: {mean:.3g}, 95% in [{low:.3g}, {high:.3g}]"
+    label = _series.label(name, f"{mean:.3g}, 95% in [{low:.3g}, {high:.3g}]")
     ax.stairs(density, edges, fill=True, color=color, alpha=0.35, label=label)
     ax.stairs(density, edges, color=color)
     ax.plot([mean, mean], [0, np.interp(mean, *_steps(edges, density))], color=color)

@@ -8,27 +8,43 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _optional, _spec
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, YAxis
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    BinningScheme,
+    CalibrationSpec,
+    YAxis,
+)
+from uncertainty_metrics._statistics import BinStatistics
 from uncertainty_metrics.numpy import _arguments
-from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.visualization import (
+    _axes,
+    _series,
+    score_curves,
+)
+from uncertainty_metrics.visualization import (
+    _reliability_panel as _panel,
+)
+from uncertainty_metrics.visualization._reliability_panel import Curve
 from uncertainty_metrics.visualization.reliability_curves import (
     BinIntervals,
     ReliabilityCurve,
     curve_from_statistics,
     reliability_curve,
 )
+from uncertainty_metrics.visualization.score_curves import ScoreCurve
 
 __all__ = [
     "MAX_PANELS",
     "BinIntervals",
     "ReliabilityCurve",
+    "ReliabilityMethod",
     "curve_from_statistics",
     "draw_reliability",
     "reliability_curve",
@@ -39,26 +55,8 @@ __all__ = [
 MAX_PANELS = 20
 _MAX_COLUMNS = 5
 
-# y_axis -> the labels of the two axes.
-_AXIS_LABELS = {
-    "accuracy": ("Confidence", "Accuracy"),
-    "frequency": ("Predicted probability", "Observed relative frequency"),
-}
-
-# y_axis -> what a gap below the diagonal, and one above it, say.
-_GAP_LABELS = {
-    "accuracy": ("Overconfident", "Underconfident"),
-    "frequency": ("Overestimated", "Underestimated"),
-}
-
-# A bar is as high as its blue part: the gap above its confidence belongs to it, the
-# gap below its confidence is missing from it.
-_BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
-_OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
-_UNDER = {"color": "#c3d8ec", "edgecolor": "#2a4d73", "hatch": r"\\\\"}
-_STRIP = {"color": "0.7", "edgecolor": "0.4"}
-_BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
-_DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
+ReliabilityMethod = Literal["bins", "isotonic", "smooth"]
+METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
 @_arguments.plot_as_in(reliability_curve)
@@ -78,8 +76,10 @@ def reliability_diagram(
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
     error_bars: float | None = None,
-    consistency_band: float | None = None,
+    consistency_band: float | Literal[False] | None = None,
     seed: Any = 0,
+    positive_class: bool = False,
+    method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
     title: str | None = None,
@@ -87,23 +87,47 @@ def reliability_diagram(
 ) -> Any:
     """Reliability diagram: how often predictions of each confidence are right.
 
-    Each non-empty bin is a bar of its accuracy; the hatched bar is the gap between that
-    and its mean confidence, and the dot is where the two meet: on the diagonal if the
-    bin is calibrated, below it if it is overconfident. The strip on top is the share of
-    the scores in each bin. The ECE is the mean of the gaps, weighted by those shares.
-    Of several models the means of the bins are drawn, a line for each.
+    Each non-empty bin is a bar of its accuracy. The hatched part is the gap between it
+    and the mean confidence: on top of the bar what it lacks, within the bar what it has
+    too much. The dot is where the two meet: on the diagonal if the bin is calibrated,
+    below it if it is overconfident. The strip on top is the share of the scores in each
+    bin. The ECE is the mean of the gaps, weighted by those shares. Bins of fewer than 5
+    examples are faded.
 
-    Few examples in a bin make a gap by chance. The error bars say how well the data
-    determine each accuracy; a dot outside the consistency band is a gap that chance
-    alone would rarely give a calibrated model. Both hold bin by bin: a band of level
-    0.95 leaves out about one of 20 bins of a calibrated model.
+    Of several models the means of the bins are drawn, a line for each. A call with
+    Axes that show a reliability diagram already adds its models to that.
+
+    Two methods need no bins. "isotonic" draws the non-decreasing function of the score
+    that fits the outcomes best; its number is the miscalibration (MCB), what the Brier
+    score of the outcomes would gain by it. "smooth" draws the mean outcome around each
+    score, by the Gaussian kernel of the smooth calibration error (smECE), which is its
+    number and its bandwidth (at least 1/128), and on top the density of the scores by
+    that kernel. What is a mean of fewer than about 5 examples is faded, or left out of
+    smooth curves of several models.
+
+    Few examples make a gap by chance. The error bars say how well the data determine
+    each accuracy; a dot, or a line, outside the consistency band is a gap that chance
+    alone would rarely give a calibrated model. Both hold bin by bin, or score by score:
+    a band of level 0.95 leaves out about one of 20 bins of a calibrated model. Of
+    several models one band is drawn: at each score the widest, of those with 5 or more
+    examples there.
 
     Args:
+      num_bins: number of bins; for "isotonic", of the histogram on top.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass), of method "bins".
       class_conditional: whether to draw one panel per class: for "accuracy" of the
         examples decided as that class, for "frequency" of that class's probability.
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
+      positive_class: for two classes, score P(class 1) against `label == 1`, as in
+        `ece`; y_axis is "frequency" then.
+      method: "bins", "isotonic" or "smooth".
+      error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
+        as 0.95; None for none.
+      consistency_band: level in (0, 1) of the intervals where a calibrated model would
+        have its accuracies: labels are redrawn from the forecasts 200 to 1000 times.
+        None is 0.95 for "isotonic" and no band for the others; False is no band.
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -129,20 +153,33 @@ def reliability_diagram(
       DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
       Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Guo et al. (2017), On Calibration of Modern Neural Networks.
+      Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
+      Probabilistic Classifiers. Blasiok and Nakkiran (2023), Smooth ECE: Principled
+      Reliability Diagrams via Kernel Smoothing.
     """
+    _checks.one_of("method", method, METHODS)
     arguments = _series.arguments_of(reliability_curve, locals())
     data = _spec.data_of(arguments)
     options = {name: arguments[name] for name in arguments if name not in data}
-    curve_of = functools.partial(reliability_curve, **options)
-    curves = _series.each_model(curve_of, **data)
-    if list(curves) != [""]:
-        if class_conditional:
-            raise _checks.error("class_conditional", "False for several models", True)
-        _check_no_grid(classes, class_names)
-        return _draw_models(curves, title, ax)
-    return draw_reliability(
-        curves[""], classes=classes, class_names=class_names, title=title, ax=ax
-    )
+    curves = _series.each_model(functools.partial(_computed, method, options), **data)
+    if list(curves) == [""]:
+        return _draw(curves[""], classes, class_names, title, None, ax)
+    if class_conditional:
+        raise _checks.error("class_conditional", "False for several models", True)
+    _check_no_grid(classes, class_names)
+    return _draw_models(curves, title, None, ax)
+
+
+def _computed(
+    method: ReliabilityMethod, options: dict[str, Any], **data: Any
+) -> Curve | list[ScoreCurve]:
+    """Returns what is drawn of a model; of several groups without bins a list."""
+    if method != "bins":
+        curves = score_curves.score_curves(method, options | data)
+        return curves if len(curves) > 1 else curves[0]
+    if options["consistency_band"] is False:
+        options = options | {"consistency_band": None}
+    return reliability_curve(**options, **data)
 
 
 @_arguments.plot
@@ -178,32 +215,96 @@ def draw_reliability(
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
       [0.0, 1.0, 1.0, 1.0]
     """
-    if curve.num_groups > 1:
+    return _draw(curve, classes, class_names, title, annotation, ax)
+
+
+def plot_metric(
+    statistics: BinStatistics | None,
+    spec: CalibrationSpec,
+    value: float,
+    name: str | None = None,
+    classes: Sequence[int] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draws what a streaming calibration error has seen.
+
+    Args:
+      statistics: those of NumPy arrays; None where there is no state yet.
+      spec: its options.
+      value: its result.
+      name: what the result is called; by default as its options say.
+      classes: for several groups, those to draw.
+      ax: where to draw.
+    """
+    if statistics is None:
+        raise ValueError("There is nothing to plot before the first batch.")
+    if np.any(np.isnan(statistics.counts)):
+        raise ValueError("There is nothing to plot, as a batch was not valid.")
+    y_axis: YAxis = "accuracy" if spec.uses_decision else "frequency"
+    curve = curve_from_statistics(statistics, y_axis=y_axis)
+    text = f"{name or _short_name(spec)} = {value:.3f}"
+    if curve.num_groups == 1:
+        return draw_reliability(curve, classes=classes, annotation=text, ax=ax)
+    title = text if ax is None else None
+    return draw_reliability(curve, classes=classes, title=title, ax=ax)
+
+
+def _short_name(spec: CalibrationSpec) -> str:
+    """Returns what the error of some options is called in a diagram."""
+    if spec.positive_class or not spec.class_conditional:
+        return {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[spec.norm]
+    if spec.max_prob or spec.norm != "l1":
+        return "Calibration error"
+    if spec.binning_scheme == "even":
+        return "SCE"
+    return "TACE" if spec.threshold > 0 else "ACE"
+
+
+def _draw(
+    curve: Curve | list[ScoreCurve],
+    classes: Sequence[int] | None,
+    class_names: Sequence[str] | None,
+    title: str | None,
+    annotation: str | None,
+    ax: Any,
+) -> Any:
+    """Draws a model: a grid of panels if it has more than one group."""
+    if isinstance(curve, list) or (
+        isinstance(curve, ReliabilityCurve) and curve.num_groups > 1
+    ):
         if annotation is not None:
             raise _checks.error("annotation", "None for several groups", annotation)
         return _draw_grid(curve, classes, class_names, title, ax)
     _check_no_grid(classes, class_names)
+    return _draw_models({"": curve}, title, annotation, ax)
+
+
+def _draw_models(
+    curves: Mapping[str, Curve], title: str | None, annotation: str | None, ax: Any
+) -> Any:
+    """Draws models in one diagram, after those that the Axes show already."""
     ax, own = _series.axes(ax, 5, 6.4)
-    strip = _draw_group(ax, curve, 0)
-    strip.set_ylabel("Share", fontsize="small")
-    _label(ax, curve)
+    drawn = _panel.earlier(ax)
+    if drawn is not None:
+        shown, given = (next(iter(c.values())).y_axis for c in (drawn.curves, curves))
+        if shown != given:
+            raise _checks.error("y_axis", f"{shown!r}, as what `ax` shows", given)
+        curves, own = _panel.joined(drawn.curves, curves), drawn.own
+        _panel.erase(ax, drawn)
+    single = curves[""] if list(curves) == [""] else None
+    with _panel.remembered(ax, dict(curves), own):
+        if isinstance(single, ReliabilityCurve):
+            _panel.draw_bars(ax, single, 0)
+        else:
+            _panel.draw_lines(ax, curves)
+        if single is not None:
+            text = _panel.annotation(single) if annotation is None else annotation
+            _panel.draw_corner(ax, single, text)
+        if own or single is None:
+            _panel.add_legend(ax, own, columns=1 if single is None else 2)
+    _panel.label_axes(ax, next(iter(curves.values())))
     if title is not None:
         ax.set_title(title)
-    # Not `ax.legend`, so that a legend added later does not replace it.
-    legend = _optional.require("matplotlib.legend")
-    lines = _optional.require("matplotlib.lines")
-    corner = legend.Legend(
-        ax,
-        [lines.Line2D([], [], linestyle="none")],
-        [_annotation(curve, 0) if annotation is None else annotation],
-        loc="best",
-        framealpha=0.9,
-        handlelength=0,  # Only text.
-        handletextpad=0,
-    )
-    ax.add_artist(corner)
-    if own:
-        _legend(ax.get_figure(), [ax], columns=2)
     return ax
 
 
@@ -216,19 +317,20 @@ def _check_no_grid(
 
 
 def _draw_grid(
-    curve: ReliabilityCurve,
+    curve: ReliabilityCurve | list[ScoreCurve],
     classes: Sequence[int] | None,
     class_names: Sequence[str] | None,
     title: str | None,
     ax: Any,
 ) -> np.ndarray:
     """Draws one panel per class."""
-    classes = _selected(classes, curve.num_groups)
+    groups = len(curve) if isinstance(curve, list) else curve.num_groups
+    classes = _selected(classes, groups)
     if class_names is None:
-        class_names = [f"Class {k}" for k in range(curve.num_groups)]
-    elif isinstance(class_names, str) or len(class_names) != curve.num_groups:
+        class_names = [f"Class {k}" for k in range(groups)]
+    elif isinstance(class_names, str) or len(class_names) != groups:
         raise _checks.error(
-            "class_names", f"{curve.num_groups} names, one per class", class_names
+            "class_names", f"{groups} names, one per class", class_names
         )
     own = ax is None
     if own:
@@ -249,13 +351,19 @@ def _draw_grid(
             _axes.check(panel)
 
     for k, panel in zip(classes, panels.flat, strict=True):
-        _draw_group(panel, curve, k)
-        annotation = _annotation(curve, k)
-        size = curve.counts[k].sum()
-        if curve.y_axis == "accuracy" and size > 0:  # Groups of different sizes.
+        of_class = curve[k] if isinstance(curve, list) else curve
+        if isinstance(of_class, ScoreCurve):
+            strip = _panel.draw_lines(panel, {"": of_class})
+            size = of_class.size
+        else:
+            strip = _panel.draw_bars(panel, of_class, k)
+            size = of_class.counts[k].sum()
+        strip.set_ylabel("")
+        annotation = _panel.annotation(of_class, k)
+        if of_class.y_axis == "accuracy" and size > 0:  # Groups of different sizes.
             annotation += f", n = {size:.6g}"
         panel.set_title(f"{class_names[k]}\n{annotation}", fontsize="medium")
-        _label(panel, curve)
+        _panel.label_axes(panel, of_class)
     if own:
         figure = panels[0].get_figure()
         columns = panels[0].get_gridspec().ncols
@@ -268,7 +376,8 @@ def _draw_grid(
                 panel.tick_params(labelbottom=False)
         if title is not None:
             figure.suptitle(title)
-        _legend(figure, panels, columns=5 if columns > 3 else max(columns, 2))
+        columns = 5 if columns > 3 else max(columns, 2)
+        _panel.add_legend(panels[0], own, columns, panels)
     return panels
 
 
@@ -307,145 +416,3 @@ def _panels(number: int) -> np.ndarray:
     for i in range(number):
         panels[i] = figure.add_subplot(rows, columns, i + 1)
     return panels
-
-
-def _label(ax: Any, curve: ReliabilityCurve) -> None:
-    x_label, y_label = _AXIS_LABELS[curve.y_axis]
-    ax.set(xlabel=x_label, ylabel=y_label)
-
-
-def _legend(figure: Any, panels: Iterable[Any], columns: int) -> None:
-    """Adds one legend for all panels, below them."""
-    handles: dict[str, Any] = {}
-    for panel in panels:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(
-        list(handles.values()),
-        list(handles),
-        loc="outside lower center",
-        ncols=columns,
-        fontsize="small",
-    )
-
-
-def _annotation(curve: ReliabilityCurve, group: int) -> str:
-    if not np.any(curve.counts[group] > 0):
-        return "no examples"
-    return f"ECE = {curve.errors[group]:.3f}"
-
-
-def _draw_group(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
-    """Draws the bars of a group and its histogram; returns the Axes of the latter."""
-    held = curve.counts[group] > 0
-    left = curve.edges[group, :-1][held]
-    width = np.diff(curve.edges[group])[held]
-    confidence = curve.confidences[group][held]
-    accuracy = curve.accuracies[group][held]
-
-    def bar(
-        held: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
-    ) -> None:
-        # Outlines keep adaptive bins in sight that are narrower than a pixel.
-        ax.bar(
-            left[held],
-            (top - bottom)[held],
-            width[held],
-            bottom=bottom[held],
-            align="edge",
-            linewidth=0.6,
-            label=label if np.any(held) else None,
-            **style,
-        )
-
-    over_label, under_label = _GAP_LABELS[curve.y_axis]
-    bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
-    bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
-    bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
-    bars, band = curve.error_bars, curve.consistency_band
-    if band is not None:
-        lower, upper = _bounds(band, group, held)
-        place = {"bottom": lower, "align": "edge", **_BAND}
-        place |= {"height": upper - lower, "width": width}
-        fill = {"color": _series.BAND_FILL, "zorder": 0.5, "label": _band_label(band)}
-        ax.bar(left, **place, **fill)
-        ax.bar(left, **place, fill=False)
-    ax.plot([0, 1], [0, 1], **_DIAGONAL)
-    if bars is not None:
-        lower, upper = _bounds(bars, group, held)
-        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
-    ax.plot(
-        confidence,
-        accuracy,
-        "o",
-        color="black",
-        markersize=3,
-        clip_on=_clips(confidence),
-        label="Mean of a bin",
-    )
-    _set_limits(ax)
-
-    shares = curve.proportions[group]
-    strip = _axes.strip(ax, np.max(shares))
-    strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
-    return strip
-
-
-def _clips(points: np.ndarray) -> bool:
-    """Says if a line is to be clipped: layouts make room for one that is not, and one
-    without points would be in the corner of the figure.
-    """
-    return len(points) == 0
-
-
-def _set_limits(ax: Any) -> None:
-    ticks = np.linspace(0, 1, 6)
-    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
-
-
-def _bounds(
-    intervals: BinIntervals, group: int, held: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    return intervals.lower[group][held], intervals.upper[group][held]
-
-
-def _bar_label(intervals: BinIntervals) -> str:
-    return f"{100 * intervals.level:.4g}% error bars"
-
-
-def _band_label(intervals: BinIntervals) -> str:
-    return _series.band_label(intervals.level)
-
-
-def _draw_models(
-    curves: dict[str, ReliabilityCurve], title: str | None, ax: Any
-) -> Any:
-    """Draws the means of the bins of each model, with its shares above."""
-    ax, own = _series.axes(ax, 5, 6.4)
-    strip = _axes.strip(ax, max(np.max(curve.proportions) for curve in curves.values()))
-    strip.set_ylabel("Share", fontsize="small")
-    ax.plot([0, 1], [0, 1], **_DIAGONAL)
-    for i, (name, curve) in enumerate(curves.items()):
-        held = curve.counts[0] > 0
-        x, color = curve.confidences[0][held], _series.color(i)
-        label = _series.label(name, _annotation(curve, 0))
-        style = {"color": color, "marker": _series.marker(i), "markersize": 4}
-        style |= {"label": label, "clip_on": _clips(x)}
-        ax.plot(x, curve.accuracies[0][held], **style)
-        bars, band = curve.error_bars, curve.consistency_band
-        if band is not None:
-            # The outline keeps a single bin in sight.
-            bounds = _bounds(band, 0, held)
-            ax.fill_between(x, *bounds, color=color, alpha=0.15)
-        if bars is not None:
-            ax.vlines(x, *_bounds(bars, 0, held), color=color)
-        strip.stairs(curve.proportions[0], curve.edges[0], color=color)
-    # Entries of the legend, for all models.
-    if band is not None:
-        ax.fill_between([], [], color="0.3", alpha=0.15, label=_band_label(band))
-    if bars is not None:
-        ax.vlines([], [], [], color="0.3", label=_bar_label(bars))
-    _set_limits(ax)
-    _label(ax, curve)
-    _series.finish(ax, own, title)
-    return ax

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,11 @@ from uncertainty_metrics._spec import (
     DEFAULT_NUM_BINS,
     PRESETS,
     BinningScheme,
+    CalibrationSpec,
     YAxis,
 )
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning
+from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs, _wilson
 from uncertainty_metrics.visualization import _series
 
 __all__ = [
@@ -63,7 +64,9 @@ class ReliabilityCurve:
       errors: l1 calibration error of each group, `sum_b proportions |gaps|`, shape
         [groups]; 0 for a group without scores.
       error: their mean, which is the calibration error of the whole.
-      error_bars: `BinIntervals` of the accuracies, by the bootstrap; None if not asked.
+      sizes: number of examples in each bin, shape [groups, bins]: with weights the
+        effective one, `(sum w)^2 / sum w^2`.
+      error_bars: `BinIntervals` of the accuracies; None if not asked.
       consistency_band: `BinIntervals` of the accuracies that a calibrated model would
         show with the same scores; None if not asked.
     """
@@ -77,6 +80,7 @@ class ReliabilityCurve:
     proportions: np.ndarray
     errors: np.ndarray
     error: float
+    sizes: np.ndarray
     error_bars: BinIntervals | None = None
     consistency_band: BinIntervals | None = None
 
@@ -97,7 +101,7 @@ def curve_from_statistics(
         "the label is this class". It only names the axes.
 
     Returns:
-      A `ReliabilityCurve`, float64.
+      A `ReliabilityCurve`, float64, whose `sizes` are the counts.
 
     Raises:
       ValueError: `y_axis` is not one of the two.
@@ -139,6 +143,7 @@ def curve_from_statistics(
         proportions=proportions,
         errors=np.nansum(proportions * np.abs(gaps), axis=1),
         error=_binning.calibration_error(statistics, "l1"),
+        sizes=counts,
     )
 
 
@@ -161,6 +166,7 @@ def reliability_curve(
     error_bars: float | None = None,
     consistency_band: float | None = None,
     seed: Any = 0,
+    positive_class: bool = False,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -170,19 +176,20 @@ def reliability_curve(
       y_axis       class_conditional  score, outcome                        error
       "accuracy"   False              p of the decision, decision is right  ece
       "accuracy"   True               the same, by decided class            gce
-      "frequency"  False, K = 2       p_1, label == 1                       ece (*)
+      "frequency"  False, K = 2 (**)  p_1, label == 1                       ece (*)
       "frequency"  False, K > 2       p_k, label == k, all pairs pooled     gce
       "frequency"  True               p_k, label == k, by class k           sce
 
-    (*) with `positive_class=True`.
+    (*) with `positive_class=True`. (**) which is what `positive_class` chooses, too.
 
     Args:
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
-      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
-        0.95; None for none.
+      error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95,
+        which have a length where all outcomes of a bin are the same, too; None for
+        none. They are those of `sizes` independent outcomes.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
         have its accuracies: the labels are redrawn from the forecasts. None for none.
-      seed: of the resamples of both, all that `np.random.default_rng` takes.
+      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -200,29 +207,45 @@ def reliability_curve(
       Learning. Broecker and Smith (2007), Increasing the Reliability of Reliability
       Diagrams.
     """
-    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
+    examples, spec, y_axis = read(locals())
     error_bars = _series.level("error_bars", error_bars)
     consistency_band = _series.level("consistency_band", consistency_band)
+    statistics = _binning.bin_statistics(examples, spec)
+    curve = dataclasses.replace(
+        curve_from_statistics(statistics, y_axis=y_axis),
+        sizes=_bin_draws.effective_sizes(examples, spec, statistics),
+    )
+    bars = band = None
+    if error_bars is not None:
+        sizes = np.where(curve.sizes > 0, curve.sizes, 1.0)
+        ends = _wilson.interval(curve.accuracies, sizes, error_bars)
+        bars = BinIntervals(error_bars, *ends)
+    if consistency_band is not None:
+        draws = num_resamples(len(examples.labels))
+        ends = _bin_draws.consistency_band(
+            examples, spec, consistency_band, draws, seed
+        )
+        band = BinIntervals(consistency_band, *ends)
+    return dataclasses.replace(curve, error_bars=bars, consistency_band=band)
+
+
+def read(
+    arguments: Mapping[str, Any],
+) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
+    """Returns examples and options of what a reliability diagram was passed."""
+    y_axis: YAxis = arguments["y_axis"]
+    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
     preset = PRESETS["expected_calibration_error"]
     preset = dataclasses.replace(preset, max_prob=y_axis == "accuracy")
-    examples, spec = _binning.read(preset, locals())
-    if y_axis == "frequency" and not class_conditional and examples.num_classes == 2:
+    examples, spec = _binning.read(preset, arguments)
+    pooled = y_axis == "frequency" and not spec.class_conditional
+    if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.
         spec = dataclasses.replace(spec, positive_class=True)
-    statistics = _binning.bin_statistics(examples, spec)
+    return examples, spec, "frequency" if spec.positive_class else y_axis
 
-    size = _MAX_RESAMPLED // len(examples.labels)
-    size = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))
 
-    def intervals(
-        function: Callable[..., tuple[np.ndarray, np.ndarray]], level: float | None
-    ) -> BinIntervals | None:
-        if level is None:
-            return None
-        return BinIntervals(level, *function(examples, spec, level, size, seed))
-
-    return dataclasses.replace(
-        curve_from_statistics(statistics, y_axis=y_axis),
-        error_bars=intervals(_bin_draws.bin_intervals, error_bars),
-        consistency_band=intervals(_bin_draws.consistency_band, consistency_band),
-    )
+def num_resamples(num_examples: int) -> int:
+    """Returns how often labels are redrawn."""
+    size = _MAX_RESAMPLED // num_examples
+    return max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, selective
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, _wilson, selective
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
@@ -125,22 +125,36 @@ def accuracy_confidence_curve(
     coverages, risks, distinct = selective.risk_coverage_curve(**arguments)
     if thresholds is None:
         thresholds = _PERCENT if confidences is None else distinct[::-1]
+    thresholds, kept = _reached(thresholds, distinct, arguments)
+    return AccuracyConfidenceCurve(
+        thresholds,
+        np.append(np.nan, 1 - risks)[kept],
+        np.append(0.0, coverages)[kept],
+    )
+
+
+def _reached(
+    thresholds: ArrayLike, distinct: np.ndarray, given: Mapping[str, Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns checked thresholds [T], and how many confidences reach each of them.
+
+    Args:
+      thresholds: those that were passed.
+      distinct: the confidences, descending.
+      given: the arguments that they come from.
+    """
     thresholds = _inputs.finite("thresholds", thresholds)
     if thresholds.ndim != 1 or thresholds.size == 0:
         raise _checks.error(
             "thresholds", "of shape [T], T >= 1", f"shape {list(thresholds.shape)}"
         )
     compared = thresholds
-    if logits is None:  # So that 0.9 in float32 reaches the threshold 0.9.
-        scores = np.asarray(probabilities if confidences is None else confidences)
-        if _inputs.is_floating(scores):
-            compared = thresholds.astype(scores.dtype).astype(np.float64)
-    kept = np.searchsorted(-distinct, -compared, side="right")
-    return AccuracyConfidenceCurve(
-        thresholds,
-        np.append(np.nan, 1 - risks)[kept],
-        np.append(0.0, coverages)[kept],
-    )
+    if given["logits"] is None:  # So that 0.9 in float32 reaches the threshold 0.9.
+        names = ("probabilities", "confidences")
+        scores = next(given[name] for name in names if given[name] is not None)
+        if _inputs.is_floating(np.asarray(scores)):
+            compared = thresholds.astype(np.asarray(scores).dtype).astype(np.float64)
+    return thresholds, np.searchsorted(-distinct, -compared, side="right")
 
 
 def _unlabelled(
@@ -263,6 +277,8 @@ def risk_coverage_diagram(
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
+    confidence_band: float | None = None,
+    thresholds: ArrayLike | Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -274,6 +290,13 @@ def risk_coverage_diagram(
     single model, a dashed line is the risk of the perfect order of the same decisions.
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
+
+    Args:
+      confidence_band: level in (0, 1) of Wilson's interval of the risk at each
+        threshold, such as 0.95; with weights w of the effective number of examples,
+        (sum w)^2 / sum w^2. It holds coverage by coverage. None for none.
+      thresholds: confidences, finite, shape [T], that are marked on the curves: what is
+        at least as confident is decided.
 
     Example:
       >>> from matplotlib.figure import Figure
@@ -287,39 +310,96 @@ def risk_coverage_diagram(
       Classification. Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty
       Estimation for Deep Neural Classifiers.
     """
+    level = _series.level("confidence_band", confidence_band)
     arguments = _series.arguments_of(selective.risk_coverage_curve, locals())
-    curves = _series.each_model(_risks_and_area, **arguments)
+    curves = _series.each_model(_risks, level=level, thresholds=thresholds, **arguments)
     ax, own = _series.axes(ax, 6, 4.5)
-    for i, (name, (curve, area)) in enumerate(curves.items()):
-        ax.plot(
-            np.append(0.0, curve.coverages),
-            np.append(curve.risks[0], curve.risks),
-            drawstyle="steps-pre",
-            color=_series.color(i),
-            label=_series.label(name, f"AURC = {area:.3g}"),
-        )
-    _draw_random(ax, [curve.risks[-1] for curve, _ in curves.values()])
+    for i, (name, risks) in enumerate(curves.items()):
+        color = _series.color(i)
+        x, y = (np.append(start, ends) for start, ends in risks.steps)
+        label = _series.label(name, f"AURC = {risks.area:.3g}")
+        ax.plot(x, y, drawstyle="steps-pre", label=label, **_series.line(i))
+        if risks.band is not None:
+            ends = (np.append(end[0], end) for end in risks.band)
+            style = {"color": color, "alpha": 0.15, "linewidth": 0}
+            ax.fill_between(x, *ends, step="pre", **style)
+        _mark(ax, risks, color, _series.marker(i))
+    if level is not None:
+        label = f"{100 * level:.4g}% confidence band"
+        ax.fill_between([], [], color="0.3", alpha=0.15, linewidth=0, label=label)
+    everything = [risks.curve.risks[-1] for risks in curves.values()]
+    _draw_random(ax, everything)
     if len(curves) == 1:
-        right = 1 - curve.risks[-1]  # From this coverage on there are errors.
+        right = 1 - everything[0]  # From this coverage on there are errors.
         coverages = np.union1d(np.linspace(0.005, 1, 200), right or 1.0)
-        risks = np.maximum(1 - right / coverages, 0)
-        ax.plot(coverages, risks, label="Perfect order", **_BEST)
+        best = np.maximum(1 - right / coverages, 0)
+        ax.plot(coverages, best, label="Perfect order", **_BEST)
     ax.set(xlabel="Coverage", ylabel="Risk", xlim=(0, 1))
-    _fit(
-        ax,
-        [(curve.coverages, curve.risks) for curve, _ in curves.values()],
-        least=0.0,
-        above=_MARGIN if own else _LEGEND_ROOM,
-    )
+    heights = [
+        (risks.curve.coverages, end)
+        for risks in curves.values()
+        for end in (risks.curve.risks, *(risks.band or ()))
+    ]
+    _fit(ax, heights, least=0.0, above=_MARGIN if own else _LEGEND_ROOM)
     _series.finish(ax, own, title)
     return ax
 
 
-def _risks_and_area(**arguments: Any) -> tuple[RiskCoverageCurve, float]:
-    return (
-        selective.risk_coverage_curve(**arguments),
-        selective.area_under_risk_coverage_curve(**arguments),
-    )
+class _Risks(NamedTuple):
+    """What is drawn of a model; `marks` are thresholds, coverages and risks."""
+
+    curve: RiskCoverageCurve
+    area: float
+    band: tuple[np.ndarray, np.ndarray] | None
+    marks: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+    @property
+    def steps(self) -> tuple[tuple[float, np.ndarray], ...]:
+        """Where each axis starts, and goes on."""
+        return (0.0, self.curve.coverages), (self.curve.risks[0], self.curve.risks)
+
+
+def _risks(
+    *, level: float | None, thresholds: ArrayLike | None, **arguments: Any
+) -> _Risks:
+    curve = selective.risk_coverage_curve(**arguments)
+    band = marks = None
+    if level is not None:
+        sizes = _decided(*selective.ranked(**{**_NO_ARGUMENTS, **arguments})[::2])
+        band = _wilson.interval(curve.risks, sizes, level)
+    if thresholds is not None:
+        thresholds, kept = _reached(thresholds, curve.thresholds, arguments)
+        some = kept > 0
+        last = kept[some] - 1
+        marks = thresholds[some], curve.coverages[last], curve.risks[last]
+    area = selective.area_under_risk_coverage_curve(**arguments)
+    return _Risks(curve, area, band, marks)
+
+
+def _decided(scores: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Returns the effective number of examples of each distinct score or more."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    if weights is None:
+        return last + 1.0
+    weights = weights[order] / weights.max()
+    return np.cumsum(weights)[last] ** 2 / np.cumsum(weights**2)[last]
+
+
+def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
+    """Marks thresholds on a curve, with their values beside them."""
+    if risks.marks is None:
+        return
+    thresholds, *points = risks.marks
+    style = {"color": color, "linestyle": "none", "markersize": 5}
+    ax.plot(*points, marker=marker, zorder=3, clip_on=len(thresholds) == 0, **style)
+    for threshold, *point in zip(thresholds, *points, strict=True):
+        # To the left, where the curve is lower, if there is room.
+        left = point[0] > 0.1
+        place = {"ha": "right" if left else "left", "textcoords": "offset points"}
+        place["xytext"] = (-4 if left else 4, 4)
+        text = f"{threshold:.4g}"
+        ax.annotate(text, point, fontsize="small", color=color, **place)
 
 
 def _draw_random(ax: Any, heights: list[float]) -> None:

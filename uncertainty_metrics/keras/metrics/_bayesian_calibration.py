@@ -13,7 +13,7 @@ from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
 from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
-from uncertainty_metrics.ops import _posterior, xp
+from uncertainty_metrics.ops import _posterior, to_numpy, xp
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,6 +68,25 @@ class PosteriorMetric(CalibrationMetric):
         mean = _posterior.mean(statistics, valid, self._prior)
         some = xp.reduce_any(statistics.counts > 0) | ~valid
         return xp.where(some, mean, xp.zeros_like(mean))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the posterior density, of the draws behind `quantiles`.
+
+        Args:
+          ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
+            shown.
+
+        Returns:
+          The Axes.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: a batch was not valid; or `ax` is not as described.
+        """
+        from uncertainty_metrics.visualization import posterior
+
+        draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
+        return posterior.posterior_diagram(draws, ax=ax)
 
     @_base.widened
     def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import (
@@ -29,10 +30,6 @@ from uncertainty_metrics.ops import (
     xp,
 )
 from uncertainty_metrics.ops._binning import BinStatistics
-
-if TYPE_CHECKING:
-    import matplotlib.axes
-
 
 Task = Literal["binary", "multiclass"]
 # The arguments that calibration errors share.
@@ -99,6 +96,8 @@ class CalibrationMetric(Sketched, ClassMetric):
     _batch_sums = staticmethod(_batch_sums)
     # Whether a last cell of the state counts the examples, which weights do not tell.
     _totals = False
+    # What diagrams call the result, where the options do not say it.
+    _short_name: str | None = None
     spec: CalibrationSpec
     num_classes: int | None
     sketch_bits: int | None
@@ -240,6 +239,38 @@ class CalibrationMetric(Sketched, ClassMetric):
         """Weighted sum of the scores in each bin; None before the first batch."""
         return self._per_bin("score_sums")
 
+    def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: matplotlib Axes to draw in; where every class is a group of its own, an
+            array of as many as there are panels. By default a new pyplot figure, which
+            is not shown.
+          classes: where every class is a group of its own, those to draw; all of them
+            by default, where there are at most 20.
+
+        Returns:
+          The Axes, or an array of them.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: there is no batch yet where the number of classes must be known,
+            or one was not valid; or an argument is not as described.
+        """
+        from uncertainty_metrics.visualization import reliability
+
+        statistics = self.bin_statistics
+        if statistics is not None:
+            arrays: dict[str, Any] = {
+                name: to_numpy(getattr(statistics, name))
+                for name in ("edges", "counts", "score_sums", "outcome_sums")
+            }
+            statistics = dataclasses.replace(statistics, **arrays)
+        value = float(self.result())
+        return reliability.plot_metric(
+            statistics, self.spec, value, self._short_name, classes, ax
+        )
+
 
 class TaskMetric(CalibrationMetric):
     """A calibration error of the decision's probability, of a task."""
@@ -268,27 +299,12 @@ class TaskMetric(CalibrationMetric):
         if self.validate_args:
             super()._reject(rows, options)
 
-    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
-        """Draws the reliability diagram of all batches so far.
-
-        Args:
-          ax: where to draw; by default a new figure.
-
-        Returns:
-          The Axes.
-        """
-        from uncertainty_metrics.visualization import reliability
-
-        curve = reliability.curve_from_statistics(self._all_statistics())
-        name = {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[self.spec.norm]
-        annotation = f"{name} = {float(self.result()):.3f}"
-        return reliability.draw_reliability(curve, annotation=annotation, ax=ax)
-
 
 class DebiasedMetric(CalibrationMetric):
     """A calibration error in the l2 norm less its bias."""
 
     _totals = True
+    _short_name = "Debiased error"
     squared: bool
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:

@@ -1,0 +1,423 @@
+"""Draws reliability diagrams in Axes: bars of one model, or lines of any number."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.visualization.reliability_curves import (
+    BinIntervals,
+    ReliabilityCurve,
+)
+from uncertainty_metrics.visualization.score_curves import ScoreBand, ScoreCurve
+
+Curve: TypeAlias = ReliabilityCurve | ScoreCurve
+
+# Means of fewer examples are faded.
+FEW = 5
+_FADED = 0.35
+
+# y_axis -> the labels of the two axes.
+_AXIS_LABELS = {
+    "accuracy": ("Confidence", "Accuracy"),
+    "frequency": ("Predicted probability", "Observed relative frequency"),
+}
+
+# y_axis -> what a gap below the diagonal, and one above it, say.
+_GAP_LABELS = {
+    "accuracy": ("Overconfident", "Underconfident"),
+    "frequency": ("Overestimated", "Underestimated"),
+}
+
+# A bar is as high as its blue part. What is hatched of it is above its confidence; what
+# is red, and no part of it, is what its accuracy lacks.
+_BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
+_OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
+_UNDER = {"color": "#4477aa", "edgecolor": "#c3d8ec", "hatch": r"\\\\"}
+_STRIP = {"color": "0.7", "edgecolor": "0.4"}
+_BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
+# Of lines: light, for any colour of theirs.
+_LINE_BAND = {"facecolor": "0.9", "edgecolor": "0.75", "linewidth": 1, "zorder": 0.5}
+_THIN = {"linewidth": 1, "alpha": 0.7}
+_DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
+_METHOD_LABELS = {"isotonic": "Isotonic regression", "smooth": "Smoothed"}
+_HOLLOW = {"linestyle": "none", "markerfacecolor": "white", "alpha": 0.7}
+
+
+def label_axes(ax: Any, curve: Curve) -> None:
+    x_label, y_label = _AXIS_LABELS[curve.y_axis]
+    ax.set(xlabel=x_label, ylabel=y_label)
+
+
+def annotation(curve: Curve, group: int = 0) -> str:
+    """Returns what the diagram says of a group in words."""
+    if isinstance(curve, ScoreCurve):
+        if len(curve.scores) == 0:
+            return "no examples"
+        if curve.method == "smooth":
+            return f"smECE = {curve.error:.3f}"
+        return f"MCB = {curve.error:.4f}"
+    if not np.any(curve.counts[group] > 0):
+        return "no examples"
+    return f"ECE = {curve.errors[group]:.3f}"
+
+
+def draw_corner(ax: Any, curve: Curve, text: str) -> None:
+    """Adds a box of text in the corner where nothing happens."""
+    # Not `ax.legend`, so that a legend added later does not replace it.
+    legend = _optional.require("matplotlib.legend")
+    lines = _optional.require("matplotlib.lines")
+    corner = legend.Legend(
+        ax,
+        [lines.Line2D([], [], linestyle="none")],
+        [text],
+        loc="lower right" if _in_the_way(curve) else "upper left",
+        framealpha=0.9,
+        handlelength=0,  # Only text.
+        handletextpad=0,
+    )
+    ax.add_artist(corner)
+
+
+def _in_the_way(curve: Curve) -> bool:
+    """Says if more of a curve of one group is in the upper left than in the lower
+    right.
+    """
+    if isinstance(curve, ScoreCurve):
+        x, tops, bottoms = curve.scores, curve.frequencies, curve.frequencies
+    else:
+        x, tops, bottoms = curve.confidences, curve.accuracies, curve.accuracies
+        if curve.error_bars is not None:
+            bottoms, tops = curve.error_bars[1:]
+    # Comparisons with NaN, of what is not drawn, are false.
+    left, right = (x < 0.6) & (tops > 0.85), (x > 0.4) & (bottoms < 0.15)
+    return bool(np.sum(left) > np.sum(right))
+
+
+def _clips(points: np.ndarray) -> bool:
+    """Says if a line is to be clipped: layouts make room for one that is not, and one
+    without points would be in the corner of the figure.
+    """
+    return len(points) == 0
+
+
+def _set_limits(ax: Any) -> None:
+    ticks = np.linspace(0, 1, 6)
+    ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, yticks=ticks)
+
+
+def _bounds(
+    intervals: BinIntervals,
+    group: int,
+    held: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    return intervals.lower[group][held], intervals.upper[group][held]
+
+
+def _bar_label(intervals: BinIntervals) -> str:
+    return f"{100 * intervals.level:.4g}% error bars"
+
+
+# Bars of one group.
+
+
+def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
+    """Draws the bars of a group and its histogram; returns the Axes of the latter."""
+    held = np.flatnonzero(curve.counts[group] > 0)
+    # Faded bars last, as legends show the first.
+    held = held[np.argsort(curve.sizes[group][held] < FEW, kind="stable")]
+    left = curve.edges[group, :-1][held]
+    width = np.diff(curve.edges[group])[held]
+    confidence = curve.confidences[group][held]
+    accuracy = curve.accuracies[group][held]
+    few = curve.sizes[group][held] < FEW
+
+    def bar(
+        held: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
+    ) -> None:
+        # Outlines keep adaptive bins in sight that are narrower than a pixel.
+        drawn = ax.bar(
+            left[held],
+            (top - bottom)[held],
+            width[held],
+            bottom=bottom[held],
+            align="edge",
+            linewidth=0.6,
+            label=label if np.any(held) else None,
+            **style,
+        )
+        for patch, faded in zip(drawn, few[held], strict=True):
+            if faded:
+                patch.set_facecolor(_lighter(patch.get_facecolor()))
+                patch.set_edgecolor(_lighter(patch.get_edgecolor()))
+
+    over_label, under_label = _GAP_LABELS[curve.y_axis]
+    bar(accuracy >= 0, 0 * accuracy, accuracy, _AXIS_LABELS[curve.y_axis][1], _BAR)
+    bar(accuracy < confidence, accuracy, confidence, over_label, _OVER)
+    bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
+    bars, band = curve.error_bars, curve.consistency_band
+    if band is not None:
+        lower, upper = _bounds(band, group, held)
+        place = {"bottom": lower, "align": "edge", **_BAND}
+        place |= {"height": upper - lower, "width": width}
+        label = _series.band_label(band.level)
+        ax.bar(left, **place, color=_series.BAND_FILL, zorder=0.5, label=label)
+        ax.bar(left, **place, fill=False)
+    ax.plot([0, 1], [0, 1], **_DIAGONAL)
+    if bars is not None:
+        lower, upper = _bounds(bars, group, held)
+        ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
+    means = (confidence, accuracy)
+    _draw_means(ax, means, few, {"color": "black", "marker": "o"}, "Mean of a bin")
+    if np.any(few):
+        _name_few(ax, {"markersize": 3, **_HOLLOW})
+    _set_limits(ax)
+
+    shares = curve.proportions[group]
+    strip = _axes.strip(ax, np.max(shares))
+    strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
+    strip.set_ylabel("Share", fontsize="small")
+    return strip
+
+
+def _lighter(color: Sequence[float]) -> list[float]:
+    """Fades a colour without letting through what is below it."""
+    return [1 - _FADED * (1 - part) for part in color[:3]]
+
+
+def _draw_means(
+    ax: Any,
+    means: tuple[np.ndarray, np.ndarray],
+    few: np.ndarray,
+    style: Mapping[str, Any],
+    label: str,
+    size: float = 3,
+) -> None:
+    """Draws the points of bins; those of few examples hollow, off the line."""
+    x, y = means
+    style = {"linestyle": "none", "markersize": size, **style}
+    clips = _clips(x[~few])
+    ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
+    if np.any(few):
+        ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
+
+
+def _name_few(ax: Any, style: Mapping[str, Any]) -> None:
+    """Adds an entry to the legend."""
+    label = f"Fewer than {FEW} examples"
+    ax.plot([], [], label=label, **{"color": "0.3", "marker": "o", **style})
+
+
+# Lines, of any number of models.
+
+
+def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
+    """Draws a line for each model, by its name; returns the Axes of their densities."""
+    ax.plot([0, 1], [0, 1], **_DIAGONAL)
+    _draw_band(ax, curves)
+    few = {}  # How it looks, of what is drawn.
+    bars = None
+    for i, (name, curve) in enumerate(curves.items()):
+        if isinstance(curve, ScoreCurve):
+            text = annotation(curve) if name else _METHOD_LABELS[curve.method]
+            if _draw_score_line(ax, i, curve, _series.label(name, text), bool(name)):
+                few = {"marker": "", "alpha": _FADED}
+            continue
+        if _draw_bin_line(ax, i, curve, _series.label(name, annotation(curve))):
+            few = {"markersize": 4, **_HOLLOW}
+        bars = curve.error_bars or bars
+    if bars is not None:
+        ax.vlines([], [], [], color="0.3", label=_bar_label(bars), **_THIN)
+    if few:
+        _name_few(ax, few)
+    _set_limits(ax)
+    return _draw_strip(ax, curves)
+
+
+def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, label: str) -> bool:
+    """Draws the means of bins; returns whether some are of few examples."""
+    held = curve.counts[0] > 0
+    x, y = curve.confidences[0][held], curve.accuracies[0][held]
+    few = curve.sizes[0][held] < FEW
+    style = _series.line(i) | {"marker": _series.marker(i)}
+    _draw_means(ax, (x, y), few, style, label, size=4)
+    if curve.error_bars is not None:
+        bounds = _bounds(curve.error_bars, 0, held)
+        ax.vlines(x, *bounds, color=_series.color(i), **_THIN)
+    return bool(np.any(few))
+
+
+def _draw_score_line(
+    ax: Any, i: int, curve: ScoreCurve, label: str, marked: bool
+) -> bool:
+    """Draws a curve without bins; returns whether some of it is of few examples."""
+    x, y = curve.scores, curve.frequencies
+    few = curve.sizes < FEW
+    style = _series.line(i) | {"clip_on": _clips(x)}
+    marks = {}
+    if marked:  # Which tells lines apart in grey, too.
+        marks = {"marker": _series.marker(i), "markersize": 4}
+        marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
+    ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
+    # Smoothed noise of several models would hide what they say.
+    faded = bool(np.any(few)) and not (marked and curve.method == "smooth")
+    if faded:
+        ax.plot(x, y, **style, alpha=_FADED)
+    return faded
+
+
+def _bands(curves: Mapping[str, Curve]) -> list[ScoreBand]:
+    """Returns the bands of the models that have one, score by score."""
+    bands = []
+    for curve in curves.values():
+        if isinstance(curve, ScoreCurve):
+            band = curve.band
+        elif curve.consistency_band is not None:
+            level, lower, upper = curve.consistency_band
+            band = ScoreBand(
+                level, curve.confidences[0], lower[0], upper[0], curve.sizes[0]
+            ).of(curve.counts[0] > 0)
+        else:
+            band = None
+        if band is not None and len(band.scores):
+            bands.append(band)
+    if len(bands) < 2:
+        return bands
+    # Where a model has next to no examples it says nothing of the others.
+    enough = [band.of(band.sizes >= FEW) for band in bands]
+    return [band for band in enough if len(band.scores)] or bands
+
+
+def widest(bands: Sequence[ScoreBand]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns scores, and the least and largest end of all bands at each: beyond it is
+    what chance would rarely give any of the models.
+    """
+    scores = np.unique(np.concatenate([band.scores for band in bands]))
+    ends = np.full((2, len(bands), len(scores)), np.nan)
+    for k, band in enumerate(bands):
+        for end, values in zip(ends, (band.lower, band.upper), strict=True):
+            # Straight from point to point, and nothing beyond them.
+            end[k] = np.interp(scores, band.scores, values, left=np.nan, right=np.nan)
+    return scores, np.nanmin(ends[0], axis=0), np.nanmax(ends[1], axis=0)
+
+
+def _draw_band(ax: Any, curves: Mapping[str, Curve]) -> None:
+    bands = _bands(curves)
+    if not bands:
+        return
+    levels = {band.level for band in bands}
+    label = _series.band_label(max(levels))
+    if len(curves) > 1:
+        label += " (widest)"
+    # The outline keeps a single bin in sight.
+    ax.fill_between(*widest(bands), label=label, **_LINE_BAND)
+
+
+def _draw_strip(ax: Any, curves: Mapping[str, Curve]) -> Any:
+    """Draws how the scores are distributed: shares in bins, or densities."""
+    binned = all(isinstance(curve, ReliabilityCurve) for curve in curves.values())
+    drawn = []
+    for curve in curves.values():
+        if isinstance(curve, ScoreCurve):
+            drawn.append((curve.densities, curve.density_scores))
+        else:
+            width = 1.0 if binned else np.diff(curve.edges[0])
+            drawn.append((curve.proportions[0] / width, curve.edges[0]))
+    largest = max(np.max(heights) for heights, _ in drawn)
+    name = "Share" if binned else "Density"
+    strip = _axes.strip(ax, largest, name)
+    strip.set_ylabel(name, fontsize="small")
+    for i, (heights, scores) in enumerate(drawn):
+        style = _series.line(i) | {"linewidth": 1.2}
+        fill = {"color": _series.color(i), "alpha": 0.25 / len(drawn), "linewidth": 0}
+        if len(heights) == len(scores):
+            strip.plot(scores, heights, **style)
+            strip.fill_between(scores, heights, **fill)
+        else:
+            strip.stairs(heights, scores, **style)
+            strip.stairs(heights, scores, fill=True, **fill)
+    return strip
+
+
+# Several calls, one diagram.
+
+# The attribute of Axes with what was drawn there.
+_DRAWN = "_uncertainty_metrics_reliability"
+
+
+@dataclasses.dataclass
+class Drawn:
+    """A reliability diagram in Axes.
+
+    Attributes:
+      curves: the models by name.
+      own: whether the figure is ours.
+      artists: what was drawn.
+    """
+
+    curves: dict[str, Curve]
+    own: bool
+    artists: list[Any]
+
+
+def earlier(ax: Any) -> Drawn | None:
+    """Returns what an earlier call drew in Axes that still show it."""
+    drawn = getattr(ax, _DRAWN, None)
+    shown = drawn is not None and any(a in ax.child_axes for a in drawn.artists)
+    return drawn if shown else None
+
+
+def erase(ax: Any, drawn: Drawn) -> None:
+    """Removes what an earlier call drew."""
+    for artist in drawn.artists:
+        artist.remove()
+    delattr(ax, _DRAWN)
+
+
+@contextlib.contextmanager
+def remembered(ax: Any, curves: dict[str, Curve], own: bool) -> Iterator[None]:
+    """Remembers what is drawn in Axes, so that a later call can add a model."""
+
+    def artists() -> list[Any]:
+        containers = [bar for container in ax.containers for bar in container]
+        bars = set(map(id, containers))
+        children = [a for a in ax.get_children() if id(a) not in bars]
+        legends = ax.get_figure().legends if own else []
+        return [*ax.containers, *children, *legends]
+
+    before = set(map(id, artists()))
+    yield
+    new = [artist for artist in artists() if id(artist) not in before]
+    setattr(ax, _DRAWN, Drawn(curves, own, new))
+
+
+def joined(old: Mapping[str, Curve], new: Mapping[str, Curve]) -> dict[str, Curve]:
+    """Returns models of two calls, each with a name of its own."""
+    curves: dict[str, Curve] = {}
+    for name, curve in [*old.items(), *new.items()]:
+        unique = name = name or f"Model {len(curves) + 1}"
+        number = 2
+        while unique in curves:
+            unique, number = f"{name} ({number})", number + 1
+        curves[unique] = curve
+    return curves
+
+
+def add_legend(ax: Any, own: bool, columns: int = 1, panels: Any = None) -> None:
+    """Adds a legend, of each entry once: below Axes of a new figure, else inside."""
+    handles: dict[str, Any] = {}
+    for panel in [ax] if panels is None else panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    listed = (list(handles.values()), list(handles))
+    if own:
+        place = {"loc": "outside lower center", "ncols": columns}
+        ax.get_figure().legend(*listed, **place, fontsize="small")
+    else:
+        ax.legend(*listed, fontsize="small")

@@ -1,0 +1,198 @@
+"""Plots of what probabilities are worth to whoever decides by a threshold on them.
+
+Of two classes, by P(class 1). `probabilities`, `logits` and the other arrays may each
+be a mapping from the names of some models to theirs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import PRESETS
+from uncertainty_metrics.numpy import (
+    _arguments,
+    _binning,
+    _cell_scores,
+    _inputs,
+    _score_cells,
+)
+from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.visualization import _series
+
+__all__ = ["decision_curve_diagram", "murphy_diagram"]
+
+_PERCENT = np.arange(100) / 100
+_SPEC = dataclasses.replace(PRESETS["expected_calibration_error"], positive_class=True)
+_THETAS = np.linspace(0, 1, 501)
+_NO_MODEL = {"color": "0.3", "linestyle": ":", "linewidth": 1.5}
+_NOBODY = {"color": "0.3", "linewidth": 0.8, "label": "Treat none"}
+# Room above the highest curve and below 0, as shares of the height.
+_MARGIN, _BELOW = 0.05, 0.15
+
+
+class _Scored(NamedTuple):
+    """Pooled scores P(class 1) of a model, and the type that they were passed in."""
+
+    cells: Cells
+    dtype: np.dtype
+
+
+def _scored(**arguments: Any) -> _Scored:
+    examples, spec = _binning.read(_SPEC, arguments)
+    (cells,) = _score_cells.of_examples(examples, spec)
+    return _Scored(cells, examples.probabilities.dtype)
+
+
+@_arguments.plot
+def decision_curve_diagram(
+    labels: ArrayLike | Mapping[str, ArrayLike],
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    probs: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    thresholds: ArrayLike | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ignore_index: int | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Decision curves: the net benefit of treating where P(class 1) is large enough.
+
+    Who treats from probability t on takes one case of class 1 to be worth t / (1 - t)
+    needless treatments. With all examples counted, the net benefit at that threshold is
+
+      TP / n - FP / n * t / (1 - t)
+
+    The dotted line is that of treating everyone, the thin one that of treating no one.
+    What a model is worth at a threshold is its height above the better of these.
+
+    Args:
+      thresholds: in [0, 1), shape [T]; by default 0, 0.01, ..., 0.99. They are compared
+        in the precision of the probabilities.
+
+    Example:
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.decision_curve_diagram(
+      ...     [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], ax=Figure().subplots()
+      ... )
+      >>> ax.get_xlabel(), ax.get_ylabel()
+      ('Threshold probability', 'Net benefit')
+
+    References:
+      Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
+      Prediction Models.
+    """
+    models = _models(locals())
+    points = _PERCENT if thresholds is None else _checked(thresholds)
+    ax, own = _series.axes(ax, 6, 4.5)
+    highest = 0.0
+    everyone = {}  # By the share of class 1, mostly common to the models.
+    for i, (name, (cells, dtype)) in enumerate(models.items()):
+        benefit, all_treated, _ = _cell_scores.net_benefit(cells, points, dtype)
+        label = _series.label(name, "" if name else "Treat by the model")
+        ax.plot(points, benefit, label=label, marker=_marker(points), **_series.line(i))
+        share = _share(cells)
+        everyone.setdefault(round(share, 9), all_treated)
+        highest = max(highest, share, np.max(benefit))
+    _draw_common(ax, points, everyone.values(), "Treat all")
+    ax.axhline(0, **_NOBODY)
+    ax.set(xlabel="Threshold probability", ylabel="Net benefit", xlim=(0, 1))
+    # Further below is who treats everyone where few should be.
+    ax.set_ylim(-_BELOW * (highest or 1.0), (1 + _MARGIN) * (highest or 1.0))
+    _series.finish(ax, own, title)
+    return ax
+
+
+@_arguments.plot
+def murphy_diagram(
+    labels: ArrayLike | Mapping[str, ArrayLike],
+    probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    *,
+    logits: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    probs: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    ignore_index: int | None = None,
+    title: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Murphy diagram: the loss of deciding by P(class 1), for every price of an error.
+
+    Where a needless treatment costs theta and a case that is missed 1 - theta, treating
+    where p > theta is right for calibrated p. The height at theta is the mean loss,
+
+      theta 1[p > theta, y = 0] + (1 - theta) 1[p <= theta, y = 1]
+
+    A model whose curve is nowhere above another's is as good by every proper score. The
+    area below a curve is half the mean of (y - p)^2. The dotted line is a forecast of
+    the share of class 1 for all.
+
+    Example:
+      >>> from matplotlib.figure import Figure
+      >>> ax = um.murphy_diagram(
+      ...     [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], ax=Figure().subplots()
+      ... )
+      >>> ax.get_legend().get_texts()[0].get_text()
+      'Area = 0.0875'
+
+    References:
+      Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
+      Scoring Functions, Choquet Representations and Forecast Rankings.
+    """
+    models = _models(locals())
+    ax, own = _series.axes(ax, 6, 4.5)
+    constant = {}
+    for i, (name, (cells, dtype)) in enumerate(models.items()):
+        parts = _cell_scores.corp(cells, "brier")
+        score = parts.miscalibration - parts.discrimination + parts.uncertainty
+        label = _series.label(name, f"Area = {score / 2:.4f}")
+        losses = _cell_scores.murphy(cells, _THETAS, dtype)
+        ax.plot(_THETAS, losses, label=label, **_series.line(i))
+        share = _share(cells)
+        same = np.minimum(_THETAS * (1 - share), (1 - _THETAS) * share)
+        constant.setdefault(round(share, 9), same)
+    _draw_common(ax, _THETAS, constant.values(), "Share of class 1")
+    ax.set(xlabel="Cost of a needless treatment", ylabel="Mean loss", xlim=(0, 1))
+    ax.set_ylim(0, ax.get_ylim()[1])
+    _series.finish(ax, own, title)
+    return ax
+
+
+def _models(given: Mapping[str, Any]) -> dict[str, _Scored]:
+    """Returns the scores of each model, of the arguments of a diagram."""
+    return _series.each_model(_scored, **_spec.data_of(given))
+
+
+def _checked(thresholds: ArrayLike) -> np.ndarray:
+    points = _inputs.finite("thresholds", thresholds)
+    if points.ndim != 1 or points.size == 0:
+        raise _checks.error(
+            "thresholds", "of shape [T], T >= 1", f"shape {list(points.shape)}"
+        )
+    bad = (points < 0) | (points >= 1)
+    if np.any(bad):
+        raise _checks.error("thresholds", "in [0, 1)", _inputs.first(bad, points))
+    return points
+
+
+def _share(cells: Cells) -> float:
+    """Returns the share of class 1."""
+    return float(cells.outcome_sums.sum() / cells.weights.sum())
+
+
+def _marker(points: np.ndarray) -> str:
+    """Returns the marker of a line: none, unless it is a point."""
+    return "o" if len(points) == 1 else ""
+
+
+def _draw_common(
+    ax: Any, points: np.ndarray, curves: Iterable[np.ndarray], label: str
+) -> None:
+    """Draws what needs no model."""
+    for i, curve in enumerate(curves):
+        ax.plot(points, curve, label="_" if i else label, **_NO_MODEL)

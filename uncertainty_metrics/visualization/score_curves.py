@@ -1,0 +1,291 @@
+"""The data of reliability diagrams without bins: isotonic regression, and smoothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import CalibrationSpec, YAxis
+from uncertainty_metrics.numpy import (
+    _bin_draws,
+    _binning,
+    _cell_scores,
+    _inputs,
+    _score_cells,
+)
+from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.visualization import _series, reliability_curves
+
+__all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
+
+ScoreMethod = Literal["isotonic", "smooth"]
+
+# Of what is drawn where there is no such choice for the user.
+DEFAULT_LEVEL = 0.95
+# Scores are pooled to so many of equal mass before labels are redrawn: blocks of
+# isotonic regression hold far more of the examples.
+_POOLED = 1000
+# Points of a smooth curve, and the least bandwidth: no reader sees less.
+_POINTS = 301
+_MIN_BANDWIDTH = 1 / 128
+# How far from a score examples say how well isotonic regression knows it.
+_NEAR = 0.05
+
+
+class ScoreBand(NamedTuple):
+    """Where a calibrated model has its frequencies, score by score.
+
+    Attributes:
+      level: probability that the intervals are made for, in (0, 1).
+      scores: ascending, shape [P].
+      lower: lower ends, in [0, 1], shape [P].
+      upper: upper ends, in [0, 1], shape [P].
+      sizes: about how many examples tell, shape [P]: in the bin, in the smoothing
+        kernel, or for "isotonic" within 0.05 of the score.
+    """
+
+    level: float
+    scores: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    sizes: np.ndarray
+
+    def of(self, chosen: np.ndarray) -> ScoreBand:
+        """Returns the band at some of the scores."""
+        return ScoreBand(self.level, *(part[chosen] for part in self[1:]))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ScoreCurve:
+    """The numbers of a reliability diagram without bins, of one group of scores.
+
+    Attributes:
+      method: "isotonic" or "smooth".
+      y_axis: "accuracy" or "frequency", what `frequencies` are.
+      scores: where the curve has its points, ascending, shape [P]; P is 0 for a group
+        without scores.
+      frequencies: how often the outcome is true there, in [0, 1], shape [P].
+      sizes: about how many examples each of them is a mean of, shape [P].
+      density_scores: where the density of the scores is given: for "smooth" points
+        [D], for "isotonic" the edges of even bins [D + 1].
+      densities: density of the scores, shape [D].
+      error: of "isotonic" the miscalibration (of the CORP decomposition of the Brier
+        score of a binary outcome), of "smooth" the smooth calibration error.
+      size: the number of examples, with weights the effective one.
+      band: a `ScoreBand`; None if not asked.
+    """
+
+    method: ScoreMethod
+    y_axis: YAxis
+    scores: np.ndarray
+    frequencies: np.ndarray
+    sizes: np.ndarray
+    density_scores: np.ndarray
+    densities: np.ndarray
+    error: float
+    size: float
+    band: ScoreBand | None = None
+
+
+def _bandwidth(error: float) -> float:
+    return max(error, _MIN_BANDWIDTH)
+
+
+def _kernel(points: np.ndarray, scores: np.ndarray, bandwidth: float) -> np.ndarray:
+    """Returns the Gaussian kernel [P, J], reflected at 0 and 1, up to a factor."""
+    total = np.zeros((len(points), len(scores)))
+    far = int(np.ceil(0.5 + 3 * bandwidth))  # Six bandwidths beyond the images at 0, 1.
+    for shift in range(-2 * far, 2 * far + 1, 2):
+        for image in (shift + scores, shift - scores):
+            total += np.exp(-(((points[:, None] - image) / bandwidth) ** 2) / 2)
+    return total
+
+
+def _corners(values: np.ndarray) -> np.ndarray:
+    """Returns where runs of equal values [J] start and end."""
+    start = np.diff(values, prepend=-1.0) != 0
+    return start | np.append(start[1:], True)
+
+
+def curve_from_cells(
+    cells: Cells,
+    method: ScoreMethod,
+    *,
+    y_axis: YAxis = "accuracy",
+    num_bins: int = 50,
+    size: float | None = None,
+) -> ScoreCurve:
+    """The data of a reliability diagram without bins, from pooled scores.
+
+    "isotonic" is the non-decreasing function of the score that fits the outcomes best
+    (pool-adjacent-violators), whose points are joined by lines. "smooth" is the mean
+    outcome around each score: with the Gaussian kernel of the smooth calibration error
+    s, reflected at 0 and 1, of bandwidth max(s, 1/128),
+
+      frequency(t) = t + sum_i w_i (y_i - p_i) K_s(t, p_i) / sum_i w_i K_s(t, p_i)
+
+    Args:
+      cells: pooled scores, exact or of a sketch.
+      method: "isotonic" or "smooth".
+      y_axis: "accuracy" or "frequency"; it only names the axes.
+      num_bins: number of even bins of the density of the scores, for "isotonic".
+      size: number of examples, the total weight by default.
+
+    Returns:
+      A `ScoreCurve` without a band.
+    """
+    size = float(cells.weights.sum() if size is None else size)
+    edges = np.linspace(0.0, 1.0, num_bins + 1)
+    if len(cells.weights) == 0:
+        nothing = np.zeros(0)
+        densities = np.zeros(num_bins)
+        return ScoreCurve(method, y_axis, *3 * [nothing], edges, densities, 0.0, 0.0)
+    if method == "isotonic":
+        fitted = _cell_scores.isotonic(cells)
+        corners = _corners(fitted)
+        runs = np.cumsum(np.diff(fitted, prepend=-1.0) != 0) - 1
+        masses = np.bincount(runs, cells.weights)[runs]
+        densities, _ = np.histogram(
+            cells.scores, edges, density=True, weights=cells.weights
+        )
+        return ScoreCurve(
+            method,
+            y_axis,
+            cells.scores[corners],
+            fitted[corners],
+            (size / cells.weights.sum() * masses)[corners],
+            edges,
+            densities,
+            _cell_scores.corp(cells, "brier").miscalibration,
+            size,
+        )
+    error = _cell_scores.smooth_error(cells)
+    bandwidth = _bandwidth(error)
+    points = np.linspace(cells.scores[0], cells.scores[-1], _POINTS)
+    density = _cell_scores.smooth_density(cells, bandwidth, points)
+    some = density > 1e-6  # Elsewhere, between the scores, is nothing but rounding.
+    points, density = points[some], density[some]
+    means = _cell_scores.smooth_residuals(cells, bandwidth, points) / density
+    ends = np.clip(points[[0, -1]] + bandwidth * np.array([-4, 4]), 0.0, 1.0)
+    around = np.linspace(*ends, _POINTS)
+    return ScoreCurve(
+        method,
+        y_axis,
+        points,
+        np.clip(points + means, 0.0, 1.0),
+        # The integral of the square of a Gaussian is 1 / (2 sqrt(pi) bandwidth).
+        size * density * 2 * np.sqrt(np.pi) * bandwidth,
+        around,
+        np.maximum(_cell_scores.smooth_density(cells, bandwidth, around), 0.0),
+        error,
+        size,
+    )
+
+
+def _size(cells: Cells, weights: np.ndarray | None) -> float:
+    """Returns the effective number of scores of a group."""
+    total = float(cells.weights.sum())
+    if weights is None or total == 0:
+        return total
+    relative = weights / weights.max()
+    return float(relative.sum() ** 2 / (relative @ relative))
+
+
+def _bands(
+    examples: _inputs.Examples,
+    spec: CalibrationSpec,
+    curves: list[ScoreCurve],
+    level: float,
+    seed: Any,
+) -> list[ScoreBand]:
+    """Returns the band of each group: labels are drawn from the forecasts."""
+    rng = _inputs.generator(seed)
+    fine = dataclasses.replace(
+        spec,
+        binning_scheme="adaptive",
+        datapoints_per_bin=None,
+        num_bins=min(_POOLED, len(examples.labels)),
+    )
+    statistics = _binning.bin_statistics(examples, fine)
+    draws = reliability_curves.num_resamples(len(examples.labels))
+    drawn = np.stack(
+        list(_bin_draws.calibrated_sums(examples, fine, statistics, draws, rng))
+    )
+    bands = []
+    for group, curve in enumerate(curves):
+        held = statistics.counts[group] > 0
+        of_group = Cells(
+            statistics.counts[group][held],
+            statistics.score_sums[group][held],
+            np.zeros(np.sum(held)),
+        )
+        bands.append(_band(of_group, curve, drawn[:, group, held], level))
+    return bands
+
+
+def _band(
+    cells: Cells, curve: ScoreCurve, drawn: np.ndarray, level: float
+) -> ScoreBand:
+    """Returns the band of a group, of outcome sums [draws, J] of its cells."""
+    if curve.method == "isotonic":
+        points = cells.scores
+        sums = np.append(0.0, np.cumsum(cells.weights))
+        first, last = (
+            np.searchsorted(points, points + step, side)
+            for step, side in ((-_NEAR, "left"), (_NEAR, "right"))
+        )
+        sizes = curve.size * (sums[last] - sums[first]) / max(sums[-1], 1e-300)
+    else:
+        points, sizes = curve.scores, curve.sizes
+    if curve.method == "isotonic":
+        values = np.empty((len(drawn), len(points)))
+        for value, outcomes in zip(values, drawn, strict=True):  # Each is a fit.
+            one = dataclasses.replace(cells, outcome_sums=outcomes)
+            value[:] = _cell_scores.isotonic(one)
+    else:
+        kernel = _kernel(points, cells.scores, _bandwidth(curve.error))
+        means = (drawn - cells.score_sums) @ kernel.T / (kernel @ cells.weights)
+        values = np.clip(points + means, 0.0, 1.0)
+    return ScoreBand(level, points, *_bin_draws.interval(values, level), sizes)
+
+
+def score_curves(method: ScoreMethod, arguments: Mapping[str, Any]) -> list[ScoreCurve]:
+    """Returns the curve of each group, of the arguments of `reliability_diagram`."""
+    for name, expected in (
+        ("binning_scheme", "even"),
+        ("datapoints_per_bin", None),
+        ("error_bars", None),
+    ):
+        if arguments[name] != expected:
+            raise _checks.error(
+                name, f'{expected!r} unless method="bins"', repr(arguments[name])
+            )
+    examples, spec, y_axis = reliability_curves.read(arguments)
+    level = arguments["consistency_band"]
+    if level is not False:
+        level = _series.level("consistency_band", level)
+        if level is None and method == "isotonic":
+            level = DEFAULT_LEVEL
+    curves = []
+    for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
+        cells = _score_cells.pooled(scores, outcomes, weights)
+        curves.append(
+            curve_from_cells(
+                cells,
+                method,
+                y_axis=y_axis,
+                num_bins=spec.num_bins,
+                size=_size(cells, weights),
+            )
+        )
+    if not level:
+        return curves
+    bands = _bands(examples, spec, curves, level, arguments["seed"])
+    return [
+        dataclasses.replace(curve, band=band)
+        for curve, band in zip(curves, bands, strict=True)
+    ]
