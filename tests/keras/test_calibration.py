@@ -109,6 +109,13 @@ def test_unvalidated_arguments_give_nan():
     assert np.isnan(metric.result())
 
 
+def drawn_dots(ax):
+    """The points of bins, those of few examples too."""
+    shown = [line for line in ax.lines if line.get_marker() == "o"]
+    points = np.concatenate([line.get_xydata() for line in shown])
+    return points[np.argsort(points[:, 0])]
+
+
 @pytest.mark.tensors
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_plot_draws_the_state(adaptive, rng):
@@ -122,13 +129,84 @@ def test_plot_draws_the_state(adaptive, rng):
     ax = figure.Figure().subplots()
     assert metric.plot(ax) is ax
     held = metric.counts.numpy() > 0
-    accuracies = metric.accuracies.numpy()[held]
-    confidences = metric.confidences.numpy()[held]
-    (dots,) = (line for line in ax.lines if line.get_marker() not in (None, "None", ""))
-    np.testing.assert_allclose(dots.get_xdata(), confidences)
-    np.testing.assert_allclose(dots.get_ydata(), accuracies)
+    for values, column in ((metric.confidences, 0), (metric.accuracies, 1)):
+        np.testing.assert_allclose(drawn_dots(ax)[:, column], values.numpy()[held])
     texts = [text.get_text() for text in ax.findobj(lambda a: hasattr(a, "get_text"))]
     assert f"MCE = {float(metric.result()):.3f}" in texts
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize(
+    ("metric", "word"),
+    [
+        (lambda: um.ExpectedCalibrationError(num_bins=5), "ECE"),
+        (lambda: um.MaximumCalibrationError(num_bins=5), "MCE"),
+        (lambda: um.RootMeanSquaredCalibrationError(num_bins=5), "RMSCE"),
+        (lambda: um.DebiasedCalibrationError(num_bins=5), "Debiased error"),
+        (lambda: um.GeneralCalibrationError("even", False, False, "l1", 5), "ECE"),
+        (
+            lambda: um_np.GeneralCalibrationError("even", True, False, "max", 5),
+            "MCE",
+        ),
+    ],
+)
+def test_every_calibration_metric_is_drawn(metric, word, rng):
+    from matplotlib import figure
+
+    data = catalogue.lattice(rng)
+    metric = metric()
+    for part in (slice(20), slice(20, None)):
+        metric.update_state(data.labels[part], data.predictions[part])
+    ax = figure.Figure().subplots()
+    assert metric.plot(ax) is ax
+    held = np.asarray(metric.counts) > 0
+    for values, column in ((metric.confidences, 0), (metric.accuracies, 1)):
+        np.testing.assert_allclose(drawn_dots(ax)[:, column], np.asarray(values)[held])
+    texts = [text.get_text() for text in ax.findobj(lambda a: hasattr(a, "get_text"))]
+    assert f"{word} = {float(metric.result()):.3f}" in texts
+    by_decision = getattr(metric, "spec", metric).max_prob
+    assert ax.get_xlabel() == "Confidence" if by_decision else "Predicted probability"
+
+
+@pytest.mark.tensors
+@pytest.mark.parametrize("module", [um, um_np])
+def test_classes_are_panels(module, rng):
+    import matplotlib.pyplot as plt
+
+    data = catalogue.lattice(rng)
+    metric = module.GeneralCalibrationError("even", False, True, "l1", num_bins=5)
+    with pytest.raises(ValueError, match="before the first batch"):
+        metric.plot()
+    metric.update_state(data.labels, data.predictions)
+    panels = metric.plot(classes=[2, 0])
+    title = panels[0].get_figure().get_suptitle()
+    assert title == f"SCE = {float(metric.result()):.3f}"
+    for k, panel in zip((2, 0), panels, strict=True):
+        held = np.asarray(metric.counts)[k] > 0
+        expected = np.asarray(metric.accuracies)[k][held]
+        np.testing.assert_allclose(drawn_dots(panel)[:, 1], expected)
+    plt.close("all")
+
+
+@pytest.mark.tensors
+def test_posteriors_are_drawn(rng):
+    from matplotlib import figure
+
+    data = catalogue.lattice(rng)
+    metric = um.BayesianExpectedCalibrationError(num_bins=5, num_ece_samples=200)
+    metric.update_state(data.labels, data.predictions)
+    ax = metric.plot(figure.Figure().subplots())
+    low, high = np.asarray(metric.quantiles([0.025, 0.975]))
+    (text,) = ax.get_legend().get_texts()
+    assert text.get_text().endswith(f"95% in [{low:.3g}, {high:.3g}]")
+
+
+@pytest.mark.tensors
+def test_a_batch_that_was_not_valid_is_not_drawn():
+    metric = um.CalibrationError("binary", validate_args=False)
+    metric.update_state([0, 7], [0.2, 0.3])
+    with pytest.raises(ValueError, match="a batch was not valid"):
+        metric.plot()
 
 
 @pytest.mark.tensors

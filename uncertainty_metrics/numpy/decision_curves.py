@@ -58,7 +58,7 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
     return array
 
 
-def _cells(arguments: Mapping[str, Any]) -> tuple[_score_cells.Cells, np.dtype]:
+def cells_of(arguments: Mapping[str, Any]) -> tuple[_score_cells.Cells, np.dtype]:
     """Returns the cells of P(class 1), and the type of the forecasts."""
     examples, spec = _binning.read(_PRESET, arguments)
     (cells,) = _score_cells.of_examples(examples, spec)
@@ -106,7 +106,7 @@ def net_benefit(
       Prediction Models.
     """
     points = checked_thresholds(thresholds, one=False)
-    cells, dtype = _cells(locals())
+    cells, dtype = cells_of(locals())
     return NetBenefit(*_cell_scores.net_benefit(cells, points, dtype))
 
 
@@ -149,5 +149,5 @@ def murphy_curve(
       Scoring Functions, Choquet Representations and Forecast Rankings.
     """
     points = checked_thresholds(thresholds, one=True)
-    cells, dtype = _cells(locals())
+    cells, dtype = cells_of(locals())
     return _cell_scores.murphy(cells, points, dtype)

@@ -37,6 +37,9 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
       ValueError: there is none, or one is not in [0, 1), or in [0, 1] if `one`.
     """
     ...
+def cells_of(arguments: Mapping[str, Any]) -> tuple[_score_cells.Cells, np.dtype]:
+    """Returns the cells of P(class 1), and the type of the forecasts."""
+    ...
 @overload
 def net_benefit(
     labels: ArrayLike,

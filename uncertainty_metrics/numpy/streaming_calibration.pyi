@@ -1,6 +1,8 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import copy
+from collections.abc import Sequence
+from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _spec
@@ -116,6 +118,25 @@ class GeneralCalibrationError:
 
     def result(self) -> float:
         """Returns the error of all batches so far, in [0, 1]; 0.0 before the first."""
+        ...
+
+    def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: matplotlib Axes to draw in; where every class is a group of its own, an
+            array of as many as there are panels. By default a new pyplot figure, which
+            is not shown.
+          classes: where every class is a group of its own, those to draw; all of them
+            by default, where there are at most 20.
+
+        Returns:
+          The Axes, or an array of them.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: there is no batch yet, or an argument is not as described.
+        """
         ...
 
     def _per_bin(self, name: str) -> np.ndarray | None:

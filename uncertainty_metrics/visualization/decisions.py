@@ -6,47 +6,25 @@ be a mapping from the names of some models to theirs.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._spec import PRESETS
-from uncertainty_metrics.numpy import (
-    _arguments,
-    _binning,
-    _cell_scores,
-    _inputs,
-    _score_cells,
-)
+from uncertainty_metrics import _spec
+from uncertainty_metrics.numpy import _arguments, _cell_scores, decision_curves
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["decision_curve_diagram", "murphy_diagram"]
 
 _PERCENT = np.arange(100) / 100
-_SPEC = dataclasses.replace(PRESETS["expected_calibration_error"], positive_class=True)
 _THETAS = np.linspace(0, 1, 501)
 _NO_MODEL = {"color": "0.3", "linestyle": ":", "linewidth": 1.5}
 _NOBODY = {"color": "0.3", "linewidth": 0.8, "label": "Treat none"}
 # Room above the highest curve and below 0, as shares of the height.
 _MARGIN, _BELOW = 0.05, 0.15
-
-
-class _Scored(NamedTuple):
-    """Pooled scores P(class 1) of a model, and the type that they were passed in."""
-
-    cells: Cells
-    dtype: np.dtype
-
-
-def _scored(**arguments: Any) -> _Scored:
-    examples, spec = _binning.read(_SPEC, arguments)
-    (cells,) = _score_cells.of_examples(examples, spec)
-    return _Scored(cells, examples.probabilities.dtype)
 
 
 @_arguments.plot
@@ -64,17 +42,12 @@ def decision_curve_diagram(
 ) -> Any:
     """Decision curves: the net benefit of treating where P(class 1) is large enough.
 
-    Who treats from probability t on takes one case of class 1 to be worth t / (1 - t)
-    needless treatments. With all examples counted, the net benefit at that threshold is
-
-      TP / n - FP / n * t / (1 - t)
-
+    The lines are those of `net_benefit`, TP / n - FP / n * t / (1 - t) at threshold t.
     The dotted line is that of treating everyone, the thin one that of treating no one.
     What a model is worth at a threshold is its height above the better of these.
 
     Args:
-      thresholds: in [0, 1), shape [T]; by default 0, 0.01, ..., 0.99. They are compared
-        in the precision of the probabilities.
+      thresholds: as in `net_benefit`; by default 0, 0.01, ..., 0.99.
 
     Example:
       >>> from matplotlib.figure import Figure
@@ -89,7 +62,8 @@ def decision_curve_diagram(
       Prediction Models.
     """
     models = _models(locals())
-    points = _PERCENT if thresholds is None else _checked(thresholds)
+    points = _PERCENT if thresholds is None else thresholds
+    points = decision_curves.checked_thresholds(points, one=False)
     ax, own = _series.axes(ax, 6, 4.5)
     highest = 0.0
     everyone = {}  # By the share of class 1, mostly common to the models.
@@ -123,14 +97,11 @@ def murphy_diagram(
 ) -> Any:
     """Murphy diagram: the loss of deciding by P(class 1), for every price of an error.
 
-    Where a needless treatment costs theta and a case that is missed 1 - theta, treating
-    where p > theta is right for calibrated p. The height at theta is the mean loss,
-
-      theta 1[p > theta, y = 0] + (1 - theta) 1[p <= theta, y = 1]
-
-    A model whose curve is nowhere above another's is as good by every proper score. The
-    area below a curve is half the mean of (y - p)^2. The dotted line is a forecast of
-    the share of class 1 for all.
+    The lines are those of `murphy_curve`: where a needless treatment costs theta and a
+    case that is missed 1 - theta, treating where p > theta loses on average the height
+    at theta. A model whose curve is nowhere above another's is as good by every proper
+    score. The area below a curve is half the mean of (y - p)^2. The dotted line is a
+    forecast of the share of class 1 for all.
 
     Example:
       >>> from matplotlib.figure import Figure
@@ -163,21 +134,13 @@ def murphy_diagram(
     return ax
 
 
-def _models(given: Mapping[str, Any]) -> dict[str, _Scored]:
-    """Returns the scores of each model, of the arguments of a diagram."""
-    return _series.each_model(_scored, **_spec.data_of(given))
+def _models(given: Mapping[str, Any]) -> dict[str, tuple[Cells, np.dtype]]:
+    """Returns the pooled scores of each model, of the arguments of a diagram."""
 
+    def cells_of(**arguments: Any) -> tuple[Cells, np.dtype]:
+        return decision_curves.cells_of(arguments)
 
-def _checked(thresholds: ArrayLike) -> np.ndarray:
-    points = _inputs.finite("thresholds", thresholds)
-    if points.ndim != 1 or points.size == 0:
-        raise _checks.error(
-            "thresholds", "of shape [T], T >= 1", f"shape {list(points.shape)}"
-        )
-    bad = (points < 0) | (points >= 1)
-    if np.any(bad):
-        raise _checks.error("thresholds", "in [0, 1)", _inputs.first(bad, points))
-    return points
+    return _series.each_model(cells_of, **_spec.data_of(given))
 
 
 def _share(cells: Cells) -> float:

@@ -7,13 +7,16 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _arguments, bayesian_calibration
 from uncertainty_metrics.visualization import _series
-__all__ = ["draw_posteriors"]
+__all__ = ["posterior_diagram"]
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 _MIN_BINS, _MAX_BINS = 10, 400
-def draw_posteriors(
-    samples: Mapping[str, ArrayLike], *, title: str | None = None, ax: Any = None
+def posterior_diagram(
+    samples: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    title: str | None = None,
+    ax: Any = None,
 ) -> Any:
-    """Draws the posterior densities of the calibration errors of some models.
+    """Posterior densities of the calibration errors of one or some models.
 
     Each model is a filled histogram, all on the same bins, with its mean (line) and its
     central 95% interval (bar below the axis). For two models the overlap is hatched and
@@ -26,9 +29,9 @@ def draw_posteriors(
     smaller than it is.
 
     Args:
-      samples: from the name of each model to its draws, finite, shape [S], such as
-        `bayesian_expected_calibration_error` returns them. The numbers of draws may
-        differ.
+      samples: draws, finite, shape [S], such as `bayesian_expected_calibration_error`
+        returns them; or a mapping from the names of some models to theirs, whose
+        numbers may differ.
       title: title of the diagram.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
         not shown.
@@ -41,10 +44,10 @@ def draw_posteriors(
       ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
-      >>> from uncertainty_metrics.visualization import posterior
       >>> samples = {"small": [0.01, 0.02, 0.03], "large": [0.03, 0.04, 0.05]}
-      >>> ax = posterior.draw_posteriors(samples, ax=Figure().subplots())
+      >>> ax = um.posterior_diagram(samples, ax=Figure().subplots())
       >>> ax.get_legend().get_title().get_text().splitlines()[0]
       'P(small < large) = 0.944'
     """

@@ -23,6 +23,7 @@ from uncertainty_metrics._spec import (
 )
 from uncertainty_metrics._statistics import BinStatistics
 from uncertainty_metrics.numpy import _arguments
+from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.visualization import (
     _axes,
     _series,
@@ -218,35 +219,56 @@ def draw_reliability(
     return _draw(curve, classes, class_names, title, annotation, ax)
 
 
+# What shows the result of a function best, and what diagrams call it.
+_DIAGRAMS: dict[str, tuple[ReliabilityMethod, str]] = {
+    "debiased_calibration_error": ("bins", "Debiased error"),
+    "smooth_calibration_error": ("smooth", "smECE"),
+    "kolmogorov_smirnov_calibration_error": ("isotonic", "KS"),
+    "kuiper_calibration_error": ("isotonic", "Kuiper"),
+    "averaged_two_bin_calibration_error": ("isotonic", "ATB"),
+}
+
+
+def method_of(function: str | None) -> ReliabilityMethod:
+    """Returns the method of the diagram of a streaming metric, by its function."""
+    return _DIAGRAMS.get(function or "", ("bins", ""))[0]
+
+
 def plot_metric(
-    statistics: BinStatistics | None,
+    sums: BinStatistics | Cells | None,
     spec: CalibrationSpec,
     value: float,
-    name: str | None = None,
+    function: str | None = None,
     classes: Sequence[int] | None = None,
     ax: Any = None,
 ) -> Any:
     """Draws what a streaming calibration error has seen.
 
     Args:
-      statistics: those of NumPy arrays; None where there is no state yet.
-      spec: its options.
+      sums: statistics of NumPy arrays, or cells if `method_of` needs no bins; None
+        where there is no state yet.
+      spec: the options of the metric.
       value: its result.
-      name: what the result is called; by default as its options say.
+      function: the name of its function.
       classes: for several groups, those to draw.
       ax: where to draw.
     """
-    if statistics is None:
+    if sums is None:
         raise ValueError("There is nothing to plot before the first batch.")
-    if np.any(np.isnan(statistics.counts)):
-        raise ValueError("There is nothing to plot, as a batch was not valid.")
+    if np.isnan(value):
+        raise ValueError("There is nothing to plot: a batch was not valid.")
+    method, name = _DIAGRAMS.get(function or "", ("bins", _short_name(spec)))
+    text = f"{name} = {value:.3f}"
     y_axis: YAxis = "accuracy" if spec.uses_decision else "frequency"
-    curve = curve_from_statistics(statistics, y_axis=y_axis)
-    text = f"{name or _short_name(spec)} = {value:.3f}"
-    if curve.num_groups == 1:
-        return draw_reliability(curve, classes=classes, annotation=text, ax=ax)
-    title = text if ax is None else None
-    return draw_reliability(curve, classes=classes, title=title, ax=ax)
+    curve: Curve
+    if isinstance(sums, Cells):
+        curve = score_curves.curve_from_cells(sums, method, y_axis=y_axis)
+    else:
+        curve = curve_from_statistics(sums, y_axis=y_axis)
+    if isinstance(curve, ReliabilityCurve) and curve.num_groups > 1:
+        title = text if ax is None else None
+        return _draw(curve, classes, None, title, None, ax)
+    return _draw(curve, classes, None, None, text, ax)
 
 
 def _short_name(spec: CalibrationSpec) -> str:

@@ -2,24 +2,41 @@
 from typing import overload
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
-from uncertainty_metrics import _checks, _optional, _spec
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, YAxis
+from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics._spec import (
+    DEFAULT_NUM_BINS,
+    BinningScheme,
+    CalibrationSpec,
+    YAxis,
+)
+from uncertainty_metrics._statistics import BinStatistics
 from uncertainty_metrics.numpy import _arguments
-from uncertainty_metrics.visualization import _axes, _series
+from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.visualization import (
+    _axes,
+    _series,
+    score_curves,
+)
+from uncertainty_metrics.visualization import (
+    _reliability_panel as _panel,
+)
+from uncertainty_metrics.visualization._reliability_panel import Curve
 from uncertainty_metrics.visualization.reliability_curves import (
     BinIntervals,
     ReliabilityCurve,
     curve_from_statistics,
     reliability_curve,
 )
+from uncertainty_metrics.visualization.score_curves import ScoreCurve
 __all__ = [
     "MAX_PANELS",
     "BinIntervals",
     "ReliabilityCurve",
+    "ReliabilityMethod",
     "curve_from_statistics",
     "draw_reliability",
     "reliability_curve",
@@ -27,20 +44,8 @@ __all__ = [
 ]
 MAX_PANELS = 20
 _MAX_COLUMNS = 5
-_AXIS_LABELS = {
-    "accuracy": ("Confidence", "Accuracy"),
-    "frequency": ("Predicted probability", "Observed relative frequency"),
-}
-_GAP_LABELS = {
-    "accuracy": ("Overconfident", "Underconfident"),
-    "frequency": ("Overestimated", "Underestimated"),
-}
-_BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
-_OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
-_UNDER = {"color": "#c3d8ec", "edgecolor": "#2a4d73", "hatch": r"\\\\"}
-_STRIP = {"color": "0.7", "edgecolor": "0.4"}
-_BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
-_DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
+ReliabilityMethod = Literal["bins", "isotonic", "smooth"]
+METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -57,8 +62,10 @@ def reliability_diagram(
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
     error_bars: float | None = None,
-    consistency_band: float | None = None,
+    consistency_band: float | Literal[False] | None = None,
     seed: Any = 0,
+    positive_class: bool = False,
+    method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
     title: str | None = None,
@@ -66,23 +73,37 @@ def reliability_diagram(
 ) -> Any:
     """Reliability diagram: how often predictions of each confidence are right.
 
-    Each non-empty bin is a bar of its accuracy; the hatched bar is the gap between that
-    and its mean confidence, and the dot is where the two meet: on the diagonal if the
-    bin is calibrated, below it if it is overconfident. The strip on top is the share of
-    the scores in each bin. The ECE is the mean of the gaps, weighted by those shares.
-    Of several models the means of the bins are drawn, a line for each.
+    Each non-empty bin is a bar of its accuracy. The hatched part is the gap between it
+    and the mean confidence: on top of the bar what it lacks, within the bar what it has
+    too much. The dot is where the two meet: on the diagonal if the bin is calibrated,
+    below it if it is overconfident. The strip on top is the share of the scores in each
+    bin. The ECE is the mean of the gaps, weighted by those shares. Bins of fewer than 5
+    examples are faded.
 
-    Few examples in a bin make a gap by chance. The error bars say how well the data
-    determine each accuracy; a dot outside the consistency band is a gap that chance
-    alone would rarely give a calibrated model. Both hold bin by bin: a band of level
-    0.95 leaves out about one of 20 bins of a calibrated model.
+    Of several models the means of the bins are drawn, a line for each. A call with
+    Axes that show a reliability diagram already adds its models to that.
+
+    Two methods need no bins. "isotonic" draws the non-decreasing function of the score
+    that fits the outcomes best; its number is the miscalibration (MCB), what the Brier
+    score of the outcomes would gain by it. "smooth" draws the mean outcome around each
+    score, by the Gaussian kernel of the smooth calibration error (smECE), which is its
+    number and its bandwidth (at least 1/128), and on top the density of the scores by
+    that kernel. What is a mean of fewer than about 5 examples is faded, or left out of
+    smooth curves of several models.
+
+    Few examples make a gap by chance. The error bars say how well the data determine
+    each accuracy; a dot, or a line, outside the consistency band is a gap that chance
+    alone would rarely give a calibrated model. Both hold bin by bin, or score by score:
+    a band of level 0.95 leaves out about one of 20 bins of a calibrated model. Of
+    several models one band is drawn: at each score the widest, of those with 5 or more
+    examples there.
 
     Args:
       labels: integers in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; or a mapping from the
         names of some models to theirs, as any of the arrays may be.
-      num_bins: number of bins.
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
+      num_bins: number of bins; for "isotonic", of the histogram on top.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass), of method "bins".
       class_conditional: whether to draw one panel per class: for "accuracy" of the
         examples decided as that class, for "frequency" of that class's probability.
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
@@ -95,11 +116,15 @@ def reliability_diagram(
       labels_predicted: decision labels, shape of the labels; by default the argmax.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
-      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
-        0.95; None for none.
+      error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
+        as 0.95; None for none.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
-        have its accuracies: the labels are redrawn from the forecasts. None for none.
-      seed: of the resamples of both, all that `np.random.default_rng` takes.
+        have its accuracies: labels are redrawn from the forecasts 200 to 1000 times.
+        None is 0.95 for "isotonic" and no band for the others; False is no band.
+      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
+      positive_class: for two classes, score P(class 1) against `label == 1`, as in
+        `ece`; y_axis is "frequency" then.
+      method: "bins", "isotonic" or "smooth".
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -130,6 +155,9 @@ def reliability_diagram(
       DeGroot and Fienberg (1983), The Comparison and Evaluation of Forecasters.
       Broecker and Smith (2007), Increasing the Reliability of Reliability Diagrams.
       Guo et al. (2017), On Calibration of Modern Neural Networks.
+      Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
+      Probabilistic Classifiers. Blasiok and Nakkiran (2023), Smooth ECE: Principled
+      Reliability Diagrams via Kernel Smoothing.
     """
     ...
 def draw_reliability(
@@ -168,5 +196,35 @@ def draw_reliability(
       >>> ax = reliability.draw_reliability(curve, ax=Figure().subplots())
       >>> [float(bar.get_height()) for bar in ax.containers[0]]
       [0.0, 1.0, 1.0, 1.0]
+    """
+    ...
+_DIAGRAMS: dict[str, tuple[ReliabilityMethod, str]] = {
+    "debiased_calibration_error": ("bins", "Debiased error"),
+    "smooth_calibration_error": ("smooth", "smECE"),
+    "kolmogorov_smirnov_calibration_error": ("isotonic", "KS"),
+    "kuiper_calibration_error": ("isotonic", "Kuiper"),
+    "averaged_two_bin_calibration_error": ("isotonic", "ATB"),
+}
+def method_of(function: str | None) -> ReliabilityMethod:
+    """Returns the method of the diagram of a streaming metric, by its function."""
+    ...
+def plot_metric(
+    sums: BinStatistics | Cells | None,
+    spec: CalibrationSpec,
+    value: float,
+    function: str | None = None,
+    classes: Sequence[int] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draws what a streaming calibration error has seen.
+
+    Args:
+      sums: statistics of NumPy arrays, or cells if `method_of` needs no bins; None
+        where there is no state yet.
+      spec: the options of the metric.
+      value: its result.
+      function: the name of its function.
+      classes: for several groups, those to draw.
+      ax: where to draw.
     """
     ...

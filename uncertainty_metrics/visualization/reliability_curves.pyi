@@ -1,7 +1,7 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,10 +10,11 @@ from uncertainty_metrics._spec import (
     DEFAULT_NUM_BINS,
     PRESETS,
     BinningScheme,
+    CalibrationSpec,
     YAxis,
 )
 from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning
+from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs, _wilson
 from uncertainty_metrics.visualization import _series
 __all__ = [
     "BinIntervals",
@@ -52,7 +53,9 @@ class ReliabilityCurve:
       errors: l1 calibration error of each group, `sum_b proportions |gaps|`, shape
         [groups]; 0 for a group without scores.
       error: their mean, which is the calibration error of the whole.
-      error_bars: `BinIntervals` of the accuracies, by the bootstrap; None if not asked.
+      sizes: number of examples in each bin, shape [groups, bins]: with weights the
+        effective one, `(sum w)^2 / sum w^2`.
+      error_bars: `BinIntervals` of the accuracies; None if not asked.
       consistency_band: `BinIntervals` of the accuracies that a calibrated model would
         show with the same scores; None if not asked.
     """
@@ -66,6 +69,7 @@ class ReliabilityCurve:
     proportions: np.ndarray
     errors: np.ndarray
     error: float
+    sizes: np.ndarray
     error_bars: BinIntervals | None = None
     consistency_band: BinIntervals | None = None
 
@@ -84,7 +88,7 @@ def curve_from_statistics(
         "the label is this class". It only names the axes.
 
     Returns:
-      A `ReliabilityCurve`, float64.
+      A `ReliabilityCurve`, float64, whose `sizes` are the counts.
 
     Raises:
       ValueError: `y_axis` is not one of the two.
@@ -116,6 +120,7 @@ def reliability_curve(
     error_bars: float | None = None,
     consistency_band: float | None = None,
     seed: Any = 0,
+    positive_class: bool = False,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -125,11 +130,11 @@ def reliability_curve(
       y_axis       class_conditional  score, outcome                        error
       "accuracy"   False              p of the decision, decision is right  ece
       "accuracy"   True               the same, by decided class            gce
-      "frequency"  False, K = 2       p_1, label == 1                       ece (*)
+      "frequency"  False, K = 2 (**)  p_1, label == 1                       ece (*)
       "frequency"  False, K > 2       p_k, label == k, all pairs pooled     gce
       "frequency"  True               p_k, label == k, by class k           sce
 
-    (*) with `positive_class=True`.
+    (*) with `positive_class=True`. (**) which is what `positive_class` chooses, too.
 
     Args:
       labels: integers in [0, K), shape [...].
@@ -145,11 +150,13 @@ def reliability_curve(
       labels_predicted: decision labels, shape of the labels; by default the argmax.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
-      error_bars: level in (0, 1) of bootstrap intervals of the accuracies, such as
-        0.95; None for none.
+      error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95,
+        which have a length where all outcomes of a bin are the same, too; None for
+        none. They are those of `sizes` independent outcomes.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
         have its accuracies: the labels are redrawn from the forecasts. None for none.
-      seed: of the resamples of both, all that `np.random.default_rng` takes.
+      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
+      positive_class: for two classes, score P(class 1) against `label == 1`.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -171,4 +178,12 @@ def reliability_curve(
       Learning. Broecker and Smith (2007), Increasing the Reliability of Reliability
       Diagrams.
     """
+    ...
+def read(
+    arguments: Mapping[str, Any],
+) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
+    """Returns examples and options of what a reliability diagram was passed."""
+    ...
+def num_resamples(num_examples: int) -> int:
+    """Returns how often labels are redrawn."""
     ...

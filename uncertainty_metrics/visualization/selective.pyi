@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, selective
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, _wilson, selective
 from uncertainty_metrics.visualization import _axes, _series
 __all__ = [
     "AccuracyConfidenceCurve",
@@ -171,6 +171,8 @@ def risk_coverage_diagram(
     correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
     sample_weight: ArrayLike | Mapping[str, ArrayLike] | None = None,
     ignore_index: int | None = None,
+    confidence_band: float | None = None,
+    thresholds: ArrayLike | Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -192,6 +194,11 @@ def risk_coverage_diagram(
       correct: with `confidences`, 0 or 1, of the same shape.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      confidence_band: level in (0, 1) of Wilson's interval of the risk at each
+        threshold, such as 0.95; with weights w of the effective number of examples,
+        (sum w)^2 / sum w^2. It holds coverage by coverage. None for none.
+      thresholds: confidences, finite, shape [T], that are marked on the curves: what is
+        at least as confident is decided.
       title: title of the diagram.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
         not shown.
@@ -217,6 +224,18 @@ def risk_coverage_diagram(
       Estimation for Deep Neural Classifiers.
     """
     ...
+class _Risks(NamedTuple):
+    """What is drawn of a model; `marks` are thresholds, coverages and risks."""
+
+    curve: RiskCoverageCurve
+    area: float
+    band: tuple[np.ndarray, np.ndarray] | None
+    marks: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+
+    @property
+    def steps(self) -> tuple[tuple[float, np.ndarray], ...]:
+        """Where each axis starts, and goes on."""
+        ...
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,

@@ -96,8 +96,6 @@ class CalibrationMetric(Sketched, ClassMetric):
     _batch_sums = staticmethod(_batch_sums)
     # Whether a last cell of the state counts the examples, which weights do not tell.
     _totals = False
-    # What diagrams call the result, where the options do not say it.
-    _short_name: str | None = None
     spec: CalibrationSpec
     num_classes: int | None
     sketch_bits: int | None
@@ -259,17 +257,26 @@ class CalibrationMetric(Sketched, ClassMetric):
         """
         from uncertainty_metrics.visualization import reliability
 
-        statistics = self.bin_statistics
-        if statistics is not None:
-            arrays: dict[str, Any] = {
-                name: to_numpy(getattr(statistics, name))
-                for name in ("edges", "counts", "score_sums", "outcome_sums")
-            }
-            statistics = dataclasses.replace(statistics, **arrays)
+        method = reliability.method_of(self._function)
+        shown = self._on_host(method == "bins") if self._has_sums else None
         value = float(self.result())
+        options = {"classes": classes, "ax": ax}
         return reliability.plot_metric(
-            statistics, self.spec, value, self._short_name, classes, ax
+            shown, self.spec, value, self._function, **options
         )
+
+    @_base.widened
+    def _on_host(self, binned: bool) -> BinStatistics | Cells:
+        """Returns the statistics of bins, or the cells of one group, as arrays."""
+        if not binned:
+            totals = to_numpy(_sums.totals(self._read_sums()[0], xp.float64))
+            return Cells(*totals[:, totals[0] > 0])
+        statistics = self._all_statistics()
+        arrays: dict[str, Any] = {
+            name: to_numpy(getattr(statistics, name))
+            for name in ("edges", "counts", "score_sums", "outcome_sums")
+        }
+        return dataclasses.replace(statistics, **arrays)
 
 
 class TaskMetric(CalibrationMetric):
@@ -304,7 +311,6 @@ class DebiasedMetric(CalibrationMetric):
     """A calibration error in the l2 norm less its bias."""
 
     _totals = True
-    _short_name = "Debiased error"
     squared: bool
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:

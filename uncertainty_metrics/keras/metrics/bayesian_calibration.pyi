@@ -73,6 +73,25 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
         """Returns the posterior mean, in [0, 1]; 0.0 before the first batch."""
         ...
 
+    def plot(
+        self,
+        ax: Any = None,
+    ) -> Any:
+        """Draws the posterior density, of the draws behind `quantiles`.
+
+        Args:
+          ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
+            shown.
+
+        Returns:
+          The Axes.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: a batch was not valid; or `ax` is not as described.
+        """
+        ...
+
     def sample(
         self,
         n: int = 500,

@@ -171,6 +171,31 @@ class GeneralCalibrationError(CalibrationMetric):
         """Weighted sum of the scores in each bin; None before the first batch."""
         ...
 
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        classes: Sequence[int] | None = None,
+    ) -> Any:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: matplotlib Axes to draw in; where every class is a group of its own, an
+            array of as many as there are panels. By default a new pyplot figure, which
+            is not shown.
+          classes: where every class is a group of its own, those to draw; all of them
+            by default, where there are at most 20.
+
+        Returns:
+          The Axes, or an array of them.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: there is no batch yet where the number of classes must be known,
+            or one was not valid; or an argument is not as described.
+        """
+        ...
+
 class CalibrationError(TaskMetric, GeneralCalibrationError):
     """Calibration error of the decision's probability, with a diagram.
 
@@ -229,17 +254,3 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
     ) -> None: ...
-
-    def plot(
-        self,
-        ax: matplotlib.axes.Axes | None = None,
-    ) -> matplotlib.axes.Axes:
-        """Draws the reliability diagram of all batches so far.
-
-        Args:
-          ax: where to draw; by default a new figure.
-
-        Returns:
-          The Axes.
-        """
-        ...
