@@ -466,6 +466,7 @@ BAD_OPTIONS = {
     "alpha": ("in", (0, 1.0, 1.5, -1, math.nan, None, "5%")),
     "error_bars": _LEVEL,
     "consistency_band": _LEVEL,
+    "confidence_band": _LEVEL,
     "risk": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
     "coverage": (r"in \(0, 1\]", (0, -1, 1.01, math.nan, None, "half", [0.1, 0.2])),
     "fraction": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),

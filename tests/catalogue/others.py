@@ -208,11 +208,18 @@ def _two_results(rng, shape):
     return {"results": {model: [make(size=shape) for make in makes] for model in "ab"}}
 
 
+def _posteriors(rng, shape):
+    return {"samples": {model: rng.gamma(9.0, 0.01, shape) for model in "ab"}}
+
+
 PLOTS = (
     PlotRow("accuracy_confidence_diagram"),
     PlotRow("rejection_diagram", make=_rejected),
     PlotRow("risk_coverage_diagram"),
     PlotRow("reliability_diagram"),
+    PlotRow("decision_curve_diagram", make=_of_an_event),
+    PlotRow("murphy_diagram", make=_of_an_event),
+    PlotRow("posterior_diagram", make=_posteriors),
     PlotRow("ensemble_calibration_diagram"),
     PlotRow("uncertainty_histogram"),
     PlotRow("regression.plot_pit_histogram"),

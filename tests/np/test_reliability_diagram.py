@@ -1,6 +1,7 @@
 """Reliability diagrams: the drawing against the data."""
 
 import builtins
+import pickle
 import sys
 
 import matplotlib as mpl
@@ -501,6 +502,22 @@ def test_text_is_where_no_data_are(ax):
         um.reliability_diagram(labels, p, positive_class=True, ax=ax)
         (box,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
         assert box._loc == corner  # 4 is the lower right, 2 the upper left.
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+def test_a_long_legend_is_below_where_a_layout_makes_room(layout):
+    labels, p = coin_flips(300)
+    figure = mpl_figure.Figure(figsize=(3.5, 4), layout=layout)
+    ax = figure.subplots()
+    um.reliability_diagram(labels, {f"model {k}": p**k for k in range(1, 6)}, ax=ax)
+    figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    whole = ax.get_tightbbox()
+    assert legend.y1 <= ax.xaxis.get_label().get_window_extent().y0 + 2
+    assert min(legend.x0, legend.y0, whole.x0) >= -1
+    assert legend.x1 <= figure.bbox.x1 + 1
+    assert ax.get_window_extent().height > 100
+    pickle.loads(pickle.dumps(figure))
 
 
 @pytest.mark.filterwarnings("error")

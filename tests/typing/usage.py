@@ -89,6 +89,7 @@ um.ExpectedCalibrationError(
     15, None, None, True, ignore_index=-1, name=None, dtype=None, sparse_labels=None
 )
 um.CalibrationError("multiclass", num_classes=10).plot()
+um.StaticCalibrationError(num_classes=100).plot(classes=[3, 4])
 um.BrierScore(name=None, dtype="float64")
 um.AUROC(sketch_bits=None)
 assert_type(um.BrierLoss(), um.BrierLoss)
@@ -102,7 +103,10 @@ um.ReliabilityDiagramCallback("logs", every=2)
 # Diagrams, of one model and of some.
 models = {"a": probabilities, "b": probabilities}
 um.reliability_diagram(labels, models, error_bars=0.95, title=None, ax=None)
-um.risk_coverage_diagram({"a": labels, "b": labels}, models)
+um.reliability_diagram(labels, models, method="smooth", consistency_band=False)
+um.risk_coverage_diagram({"a": labels, "b": labels}, models, thresholds=[0.9])
+um.decision_curve_diagram(labels, models)
+um.posterior_diagram({"a": labels, "b": labels})
 um.rejection_diagram(labels, models, ood_probabilities=models)
 um.uncertainty_histogram({"a": means, "b": targets})
 

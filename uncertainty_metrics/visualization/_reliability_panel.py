@@ -42,6 +42,9 @@ _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#4477aa", "edgecolor": "#c3d8ec", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
 _BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
+# More entries of a legend would cover what the lines say; those with at most so many
+# letters fit beside each other. So many inches below the Axes are ticks and label.
+_MANY, _SHORT, _BELOW = 4, 33, 0.42
 # Of lines: light, for any colour of theirs.
 _LINE_BAND = {"facecolor": "0.9", "edgecolor": "0.75", "linewidth": 1, "zorder": 0.5}
 _THIN = {"linewidth": 1, "alpha": 0.7}
@@ -410,14 +413,26 @@ def joined(old: Mapping[str, Curve], new: Mapping[str, Curve]) -> dict[str, Curv
 
 
 def add_legend(ax: Any, own: bool, columns: int = 1, panels: Any = None) -> None:
-    """Adds a legend, of each entry once: below Axes of a new figure, else inside."""
+    """Adds a legend, of each entry once: below Axes of a new figure, or where a layout
+    makes room for a long one; else inside.
+    """
     handles: dict[str, Any] = {}
     for panel in [ax] if panels is None else panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     listed = (list(handles.values()), list(handles))
+    figure, many = ax.get_figure(), len(handles) > _MANY
+    if many and max(map(len, handles)) <= _SHORT:
+        columns = max(columns, 2)
     if own:
         place = {"loc": "outside lower center", "ncols": columns}
-        ax.get_figure().legend(*listed, **place, fontsize="small")
-    else:
-        ax.legend(*listed, fontsize="small")
+        figure.legend(*listed, **place, fontsize="small")
+        return
+    style = _series.inner_legend(ax)
+    if many and figure.get_layout_engine() is not None:
+        transforms = _optional.require("matplotlib.transforms")
+        below = transforms.ScaledTranslation(0, -_BELOW, figure.dpi_scale_trans)
+        style |= {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+        style |= {"bbox_transform": ax.transAxes + below}
+        style |= {"ncols": columns, "columnspacing": 1.0}
+    ax.legend(*listed, **style)

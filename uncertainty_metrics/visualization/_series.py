@@ -12,6 +12,8 @@ from uncertainty_metrics.visualization import _axes
 # Dark and light in turn, so that neighbours differ in grey and to every eye.
 _COLORS = ("#004488", "#cc5566", "#c9a227", "#117733", "#66aadd", "#882255")
 _MARKERS = "os^Dv"
+# Inches.
+_COLUMN = 3.6
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (6, 1.5)),
@@ -125,8 +127,20 @@ def finish(
         ax.set_title(title)
     if not ax.get_legend_handles_labels()[1]:
         return
-    options = {"title": legend_title, "fontsize": "small", "title_fontsize": "small"}
     if own:
-        ax.get_figure().legend(loc="outside lower center", ncols=columns, **options)
+        style = {"fontsize": "small", "title_fontsize": "small", "ncols": columns}
+        place = {"loc": "outside lower center", "title": legend_title}
+        ax.get_figure().legend(**place, **style)
     else:
-        ax.legend(**options)
+        ax.legend(title=legend_title, **inner_legend(ax))
+
+
+def inner_legend(ax: Any) -> dict[str, Any]:
+    """Returns the style of a legend inside Axes: as small as print allows in those of
+    a column of a paper.
+    """
+    width = ax.get_window_extent().width / ax.get_figure().dpi
+    if width > _COLUMN:
+        return {"fontsize": "small", "title_fontsize": "small"}
+    spaces = {"labelspacing": 0.25, "borderpad": 0.3, "handlelength": 2.2}
+    return {"fontsize": "x-small", "title_fontsize": "x-small", **spaces}

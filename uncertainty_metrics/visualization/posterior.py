@@ -17,6 +17,8 @@ __all__ = ["posterior_diagram"]
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 # Fewer bins than the first show no shape, and more than the last are not told apart.
 _MIN_BINS, _MAX_BINS = 10, 400
+# The height of a line of the legend in inches, and the largest share for all of them.
+_LINE, _MOST_ROOM = 0.17, 0.5
 
 
 def _checked(samples: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
@@ -90,8 +92,11 @@ def posterior_diagram(
         comparison = _draw_overlap(ax, checked, densities, edges)
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Calibration error", ylabel="Posterior density")
-    ax.set_ylim(-0.04 * top * (len(checked) + 1), 1.25 * top)
-    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= 1.25 * top])
+    # Above the densities there is room for the legend, of a line for each, and two more.
+    height = ax.get_window_extent().height / ax.get_figure().dpi
+    room = min(_LINE * (len(checked) + 2) / height, _MOST_ROOM)
+    ax.set_ylim(-0.04 * top * (len(checked) + 1), top / (1 - room))
+    ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
     _series.finish(ax, False, title, legend_title=comparison)
     return ax
 

@@ -477,7 +477,7 @@ def accuracy_confidence_diagram(
     strip = _axes.strip(ax, 1.0)
     strip.set_ylabel("Share", fontsize="small")
     for i, (name, curve) in enumerate(curves.items()):
-        style = {"color": _series.color(i), "marker": _marker(curve.thresholds)}
+        style = _series.line(i) | {"marker": _marker(curve.thresholds)}
         label = _series.label(name, "")
         ax.plot(curve.thresholds, curve.accuracies, label=label, **style)
         strip.plot(curve.thresholds, curve.shares, clip_on=False, **style)
@@ -523,7 +523,7 @@ def rejection_diagram(
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, curve) in enumerate(curves.items()):
         label = _series.label(name, f"PRR = {curve.rejection_ratio:.3f}")
-        style = {"color": _series.color(i), "marker": _marker(curve.rejected)}
+        style = _series.line(i) | {"marker": _marker(curve.rejected)}
         ax.plot(curve.rejected, curve.accuracies, label=label, **style)
     _draw_random(ax, [curve.accuracies[0] for curve in curves.values()])
     for i, curve in enumerate(curves.values()):
