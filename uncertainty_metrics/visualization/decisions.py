@@ -66,7 +66,8 @@ def decision_curve_diagram(
     points = decision_curves.checked_thresholds(points, one=False)
     ax, own = _series.axes(ax, 6, 4.5)
     highest = 0.0
-    everyone = {}  # By the share of class 1, mostly common to the models.
+    # By the share of class 1, mostly common to the models.
+    everyone: dict[float, np.ndarray] = {}
     for i, (name, (cells, dtype)) in enumerate(models.items()):
         benefit, all_treated, _ = _cell_scores.net_benefit(cells, points, dtype)
         label = _series.label(name, "" if name else "Treat by the model")
@@ -117,7 +118,7 @@ def murphy_diagram(
     """
     models = _models(locals())
     ax, own = _series.axes(ax, 6, 4.5)
-    constant = {}
+    constant: dict[float, np.ndarray] = {}
     for i, (name, (cells, dtype)) in enumerate(models.items()):
         parts = _cell_scores.corp(cells, "brier")
         score = parts.miscalibration - parts.discrimination + parts.uncertainty

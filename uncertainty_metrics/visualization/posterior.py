@@ -92,7 +92,7 @@ def posterior_diagram(
         comparison = _draw_overlap(ax, checked, densities, edges)
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Calibration error", ylabel="Posterior density")
-    # Above the densities there is room for the legend, of a line for each, and two more.
+    # Room above the densities for the legend: a line for each, and two more.
     height = ax.get_window_extent().height / ax.get_figure().dpi
     room = min(_LINE * (len(checked) + 2) / height, _MOST_ROOM)
     ax.set_ylim(-0.04 * top * (len(checked) + 1), top / (1 - room))

@@ -261,9 +261,10 @@ def plot_metric(
     text = f"{name} = {value:.3f}"
     y_axis: YAxis = "accuracy" if spec.uses_decision else "frequency"
     curve: Curve
-    if isinstance(sums, Cells):
+    if isinstance(sums, Cells) and method != "bins":
         curve = score_curves.curve_from_cells(sums, method, y_axis=y_axis)
     else:
+        assert not isinstance(sums, Cells)
         curve = curve_from_statistics(sums, y_axis=y_axis)
     if isinstance(curve, ReliabilityCurve) and curve.num_groups > 1:
         title = text if ax is None else None

@@ -141,9 +141,8 @@ def curve_from_cells(
     size = float(cells.weights.sum() if size is None else size)
     edges = np.linspace(0.0, 1.0, num_bins + 1)
     if len(cells.weights) == 0:
-        nothing = np.zeros(0)
-        densities = np.zeros(num_bins)
-        return ScoreCurve(method, y_axis, *3 * [nothing], edges, densities, 0.0, 0.0)
+        none, densities = np.zeros(0), np.zeros(num_bins)
+        return ScoreCurve(method, y_axis, none, none, none, edges, densities, 0.0, 0.0)
     if method == "isotonic":
         fitted = _cell_scores.isotonic(cells)
         corners = _corners(fitted)
@@ -170,8 +169,11 @@ def curve_from_cells(
     some = density > 1e-6  # Elsewhere, between the scores, is nothing but rounding.
     points, density = points[some], density[some]
     means = _cell_scores.smooth_residuals(cells, bandwidth, points) / density
-    ends = np.clip(points[[0, -1]] + bandwidth * np.array([-4, 4]), 0.0, 1.0)
-    around = np.linspace(*ends, _POINTS)
+    low, high = (
+        max(points[0] - 4 * bandwidth, 0.0),
+        min(points[-1] + 4 * bandwidth, 1.0),
+    )
+    around = np.linspace(low, high, _POINTS)
     return ScoreCurve(
         method,
         y_axis,
@@ -234,10 +236,8 @@ def _band(
     if curve.method == "isotonic":
         points = cells.scores
         sums = np.append(0.0, np.cumsum(cells.weights))
-        first, last = (
-            np.searchsorted(points, points + step, side)
-            for step, side in ((-_NEAR, "left"), (_NEAR, "right"))
-        )
+        first = np.searchsorted(points, points - _NEAR, "left")
+        last = np.searchsorted(points, points + _NEAR, "right")
         sizes = curve.size * (sums[last] - sums[first]) / max(sums[-1], 1e-300)
     else:
         points, sizes = curve.scores, curve.sizes

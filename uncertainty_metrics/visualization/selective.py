@@ -396,8 +396,8 @@ def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
     for threshold, *point in zip(thresholds, *points, strict=True):
         # To the left, where the curve is lower, if there is room.
         left = point[0] > 0.1
-        place = {"ha": "right" if left else "left", "textcoords": "offset points"}
-        place["xytext"] = (-4 if left else 4, 4)
+        place: dict[str, Any] = {"ha": "right" if left else "left"}
+        place |= {"textcoords": "offset points", "xytext": (-4 if left else 4, 4)}
         text = f"{threshold:.4g}"
         ax.annotate(text, point, fontsize="small", color=color, **place)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,12 +70,13 @@ class PosteriorMetric(CalibrationMetric):
         some = xp.reduce_any(statistics.counts > 0) | ~valid
         return xp.where(some, mean, xp.zeros_like(mean))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
         """Draws the posterior density, of the draws behind `quantiles`.
 
         Args:
           ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
             shown.
+          classes: None, as there is one group.
 
         Returns:
           The Axes.
@@ -85,6 +87,8 @@ class PosteriorMetric(CalibrationMetric):
         """
         from uncertainty_metrics.visualization import posterior
 
+        if classes is not None:
+            raise _checks.error("classes", "None for one group", repr(classes))
         draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
         return posterior.posterior_diagram(draws, ax=ax)
 

@@ -76,12 +76,15 @@ class BayesianExpectedCalibrationError(PosteriorMetric, GeneralCalibrationError)
     def plot(
         self,
         ax: Any = None,
+        *,
+        classes: Sequence[int] | None = None,
     ) -> Any:
         """Draws the posterior density, of the draws behind `quantiles`.
 
         Args:
           ax: matplotlib Axes to draw in; by default a new pyplot figure, which is not
             shown.
+          classes: None, as there is one group.
 
         Returns:
           The Axes.
