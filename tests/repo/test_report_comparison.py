@@ -260,7 +260,7 @@ def test_compare_models_of_the_same_examples():
     assert (alone / name).read_bytes() == (both / name).read_bytes()
 
     # The posteriors are drawn of one, and of both.
-    blue, red = [0x44, 0x77, 0xAA], [0xCC, 0x33, 0x11]
+    blue, red = [0x00, 0x44, 0x88], [0xCC, 0x55, 0x66]
     for directory, colors in ((alone, [blue]), (both, [blue, red])):
         picture = matplotlib.image.imread(directory / "posteriors.png")[..., :3]
         assert min(picture.shape[:2]) > 400

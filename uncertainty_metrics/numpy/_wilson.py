@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
 
 def interval(
@@ -20,6 +19,8 @@ def interval(
       sizes: what each is a share of, n > 0, need not be whole.
       level: in (0, 1).
     """
+    from scipy import special
+
     ratio = special.ndtri((1 + level) / 2) ** 2 / sizes
     middle = (shares + ratio / 2) / (1 + ratio)
     half = np.sqrt(ratio * (shares * (1 - shares) + ratio / 4)) / (1 + ratio)

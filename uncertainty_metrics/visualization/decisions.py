@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _spec
-from uncertainty_metrics.numpy import _arguments, _cell_scores, decision_curves
+from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.visualization import _series
 
@@ -61,6 +61,8 @@ def decision_curve_diagram(
       Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
       Prediction Models.
     """
+    from uncertainty_metrics.numpy import _cell_scores, decision_curves
+
     models = _models(locals())
     points = _PERCENT if thresholds is None else thresholds
     points = decision_curves.checked_thresholds(points, one=False)
@@ -116,6 +118,8 @@ def murphy_diagram(
       Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
       Scoring Functions, Choquet Representations and Forecast Rankings.
     """
+    from uncertainty_metrics.numpy import _cell_scores
+
     models = _models(locals())
     ax, own = _series.axes(ax, 6, 4.5)
     constant: dict[float, np.ndarray] = {}
@@ -137,6 +141,7 @@ def murphy_diagram(
 
 def _models(given: Mapping[str, Any]) -> dict[str, tuple[Cells, np.dtype]]:
     """Returns the pooled scores of each model, of the arguments of a diagram."""
+    from uncertainty_metrics.numpy import decision_curves  # It imports SciPy.
 
     def cells_of(**arguments: Any) -> tuple[Cells, np.dtype]:
         return decision_curves.cells_of(arguments)

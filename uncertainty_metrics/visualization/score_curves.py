@@ -13,7 +13,6 @@ from uncertainty_metrics._spec import CalibrationSpec, YAxis
 from uncertainty_metrics.numpy import (
     _bin_draws,
     _binning,
-    _cell_scores,
     _inputs,
     _score_cells,
 )
@@ -138,6 +137,8 @@ def curve_from_cells(
     Returns:
       A `ScoreCurve` without a band.
     """
+    from uncertainty_metrics.numpy import _cell_scores  # It imports SciPy.
+
     size = float(cells.weights.sum() if size is None else size)
     edges = np.linspace(0.0, 1.0, num_bins + 1)
     if len(cells.weights) == 0:
@@ -233,6 +234,8 @@ def _band(
     cells: Cells, curve: ScoreCurve, drawn: np.ndarray, level: float
 ) -> ScoreBand:
     """Returns the band of a group, of outcome sums [draws, J] of its cells."""
+    from uncertainty_metrics.numpy import _cell_scores
+
     if curve.method == "isotonic":
         points = cells.scores
         sums = np.append(0.0, np.cumsum(cells.weights))
