@@ -202,6 +202,39 @@ def test_posteriors_are_drawn(rng):
 
 
 @pytest.mark.tensors
+@pytest.mark.parametrize("method", ["isotonic", "smooth"])
+def test_cells_of_a_sketch_are_drawn_without_bins(method, rng):
+    from matplotlib import figure
+
+    from uncertainty_metrics.visualization import reliability, score_curves
+
+    # Scores that are cells of their own.
+    p = rng.integers(1, 32, 400) / 32
+    labels = (rng.random(400) < p).astype(int)
+    metric = um.GeneralCalibrationError(
+        "adaptive", True, False, "l1", positive_class=True
+    )
+    metric.update_state(labels, p)
+    cells = metric._on_host(False)
+    np.testing.assert_allclose(cells.scores, np.unique(p))
+    np.testing.assert_array_equal(cells.weights, np.unique(p, return_counts=True)[1])
+    hits = [np.sum(labels[p == score]) for score in np.unique(p)]
+    np.testing.assert_array_equal(cells.outcome_sums, hits)
+    function = {
+        "isotonic": "kolmogorov_smirnov_calibration_error",
+        "smooth": "smooth_calibration_error",
+    }[method]
+    assert reliability.method_of(function) == method
+    ax = figure.Figure().subplots()
+    reliability.plot_metric(cells, metric.spec, 0.125, function, ax=ax)
+    expected = score_curves.curve_from_cells(cells, method)
+    np.testing.assert_array_equal(ax.lines[1].get_xdata(), expected.scores)
+    (corner,) = ax.artists
+    name = {"isotonic": "KS", "smooth": "smECE"}[method]
+    assert corner.get_texts()[0].get_text() == f"{name} = 0.125"
+
+
+@pytest.mark.tensors
 def test_a_batch_that_was_not_valid_is_not_drawn():
     metric = um.CalibrationError("binary", validate_args=False)
     metric.update_state([0, 7], [0.2, 0.3])

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _spec
-from uncertainty_metrics.numpy import _arguments, _cell_scores, decision_curves
+from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.visualization import _series
 __all__ = ["decision_curve_diagram", "murphy_diagram"]
