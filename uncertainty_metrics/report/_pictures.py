@@ -108,7 +108,12 @@ def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
             for key in ("labels", "probabilities", "logits", "sample_weight")
         }
     return _drawn(
-        6.4, 4.8, um.risk_coverage_diagram, **arguments, title="Risk-coverage diagram"
+        6.4,
+        4.8,
+        um.risk_coverage_diagram,
+        **arguments,
+        confidence_band=INTERVAL_LEVEL,
+        title="Risk-coverage diagram",
     )
 
 
