@@ -493,6 +493,19 @@ def test_a_second_call_keeps_what_is_not_its_own(ax):
     ax.get_figure().draw_without_rendering()
 
 
+def test_classes_take_no_other_model():
+    labels, probabilities = multiclass()
+    axes = mpl_figure.Figure().subplots(2, 2)
+    options = {"class_conditional": True, "ax": axes}
+    um.reliability_diagram(labels, probabilities, **options)
+    lines = len(axes[0, 0].lines)
+    with pytest.raises(ValueError, match="`ax` must be Axes without a diagram"):
+        um.reliability_diagram(labels, probabilities, **options)
+    with pytest.raises(ValueError, match="`ax` must be Axes without a diagram of a"):
+        um.reliability_diagram(labels, probabilities, ax=axes[0, 0])
+    assert len(axes[0, 0].lines) == lines
+
+
 def test_text_is_where_no_data_are(ax):
     rng = np.random.default_rng(0)
     p = rng.random(3000)

@@ -309,6 +309,8 @@ def _draw_models(
     ax, own = _series.axes(ax, 5, 6.4)
     drawn = _panel.earlier(ax)
     if drawn is not None:
+        if not drawn.curves:
+            raise _checks.error("ax", "Axes without a diagram of a class", "one of it")
         shown, given = (next(iter(c.values())).y_axis for c in (drawn.curves, curves))
         if shown != given:
             raise _checks.error("y_axis", f"{shown!r}, as what `ax` shows", given)
@@ -372,15 +374,18 @@ def _draw_grid(
             )
         for panel in panels.flat:
             _axes.check(panel)
+            if _panel.earlier(panel) is not None:
+                raise _checks.error("ax", "Axes without a diagram", "Axes with one")
 
     for k, panel in zip(classes, panels.flat, strict=True):
         of_class = curve[k] if isinstance(curve, list) else curve
-        if isinstance(of_class, ScoreCurve):
-            strip = _panel.draw_lines(panel, {"": of_class})
-            size = of_class.size
-        else:
-            strip = _panel.draw_bars(panel, of_class, k)
-            size = of_class.counts[k].sum()
+        with _panel.remembered(panel, {}, False):
+            if isinstance(of_class, ScoreCurve):
+                strip = _panel.draw_lines(panel, {"": of_class})
+                size = of_class.size
+            else:
+                strip = _panel.draw_bars(panel, of_class, k)
+                size = of_class.counts[k].sum()
         strip.set_ylabel("")
         annotation = _panel.annotation(of_class, k)
         if of_class.y_axis == "accuracy" and size > 0:  # Groups of different sizes.
