@@ -12,7 +12,7 @@ import pytest
 from scripts import run_colabs
 
 NAMES = (
-    *("calibration", "training", "ensemble"),
+    *("calibration", "beyond_bins", "training", "ensemble"),
     *("regression", "abstention", "distributed"),
 )
 LARGEST = 1_000_000  # Bytes.
