@@ -137,6 +137,16 @@ def _fitted(name: str) -> Contender:
     )
 
 
+def _beyond_bins(name: str) -> Contender:
+    return Contender(
+        OURS,
+        f"**{name}; {NUMPY}**",
+        f"ours.{name}",
+        baseline=name != "sketched_isotonic",
+        mode=NUMPY,
+    )
+
+
 def _ece_value(examples: int, classes: int) -> Case:
     return Case(
         f"ece-value-{examples}x{classes}",
@@ -990,6 +1000,31 @@ _INTERVALS = (
     ),
 )
 
+_BEYOND_BINS = (
+    Case(
+        "smece-1000000",
+        "Smooth calibration error: 10^6 scores",
+        (_baseline("relplot smECE", "relplot_smece"), _beyond_bins("smece")),
+        (10**6,),
+        "scores",
+        tolerance=2e-2,  # relplot's is 1e-3 of 1.
+        path="Smooth calibration error, 10^6",
+    ),
+    Case(
+        "isotonic-1000000",
+        "Isotonic regression: fit to 10^6 scores",
+        (
+            _baseline("scikit-learn IsotonicRegression", "sklearn_isotonic"),
+            _beyond_bins("isotonic"),
+            _beyond_bins("sketched_isotonic"),
+        ),
+        (10**6,),
+        "scores",
+        tolerance=1e-3,
+        path="Isotonic regression, 10^6",
+    ),
+)
+
 CASES = (
     *(_ece_update(*size) for size in _SIZES),
     *(_ece_value(*size) for size in _SIZES),
@@ -1033,6 +1068,7 @@ CASES = (
     *map(_accumulators, (GRAPH, XLA)),
     *(_evaluate(classes, jit) for classes in (10, 1000) for jit in (False, True)),
     *(_evaluate(10, jit, 1024, 1024) for jit in (False, True)),
+    *_BEYOND_BINS,
     *_SCORING_RULES,
     *_RANKINGS,
     *_ENSEMBLES,

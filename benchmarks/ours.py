@@ -17,7 +17,7 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
-from data import Data, Logits, Predictions, Samples
+from data import Data, Logits, Predictions, Samples, Scores
 from harness import EAGER, NUMPY, XLA, Timed
 
 import uncertainty_metrics as um
@@ -280,6 +280,42 @@ def calibrator(data: Logits | Predictions, name: str) -> Timed:
         return um_np.negative_log_likelihood(labels, **mended)
 
     return Timed(call=compute, value=value)
+
+
+def smece(data: Scores) -> Timed:
+    """The smooth calibration error of P(class 1)."""
+
+    def compute():
+        return um_np.smece(*data, positive_class=True)
+
+    return Timed(call=compute, value=compute)
+
+
+def isotonic(data: Scores) -> Timed:
+    """Fit of the isotonic map; the mean of its squares must agree."""
+
+    def compute():
+        return um_np.IsotonicCalibration().fit(data.labels, probabilities=data.scores)
+
+    def value():
+        mended = compute().transform(probabilities=data.scores.astype(np.float64))
+        return float(np.mean(mended**2))
+
+    return Timed(call=compute, value=value)
+
+
+def sketched_isotonic(data: Scores) -> Timed:
+    """The isotonic map of a sketch that holds the scores."""
+    sketch = um_np.ScoreSketch(positive_class=True)
+    sketch.update(*data)
+
+    def compute():
+        return sketch.isotonic()
+
+    return Timed(
+        call=compute,
+        value=lambda: float(np.mean(np.interp(data.scores, *compute()) ** 2)),
+    )
 
 
 def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:

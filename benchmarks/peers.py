@@ -709,6 +709,26 @@ def platt(data: Predictions) -> Timed:
     return _one_shot(compute)
 
 
+def relplot_smece(data: Scores) -> Timed:
+    """`relplot.smECE`."""
+    import relplot
+
+    f, y = data.scores.astype(np.float64), data.labels.astype(np.float64)
+    return _one_shot(lambda: np.asarray(relplot.smECE(f=f, y=y)))
+
+
+def sklearn_isotonic(data: Scores) -> Timed:
+    """`sklearn.isotonic.IsotonicRegression`; the mean of its squares must agree."""
+    from sklearn.isotonic import IsotonicRegression
+
+    labels, p = data.labels.astype(np.float64), data.scores.astype(np.float64)
+
+    def compute():
+        return IsotonicRegression(y_min=0, y_max=1).fit(p, labels)
+
+    return Timed(call=compute, value=lambda: float(np.mean(compute().predict(p) ** 2)))
+
+
 def former_binned(data: Predictions, name: str, **options: Any) -> Timed:
     """A binned calibration error of the package of 2020."""
     path = "uncertainty_metrics/numpy/general_calibration_error.py"
