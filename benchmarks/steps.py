@@ -27,6 +27,7 @@ METRICS: dict[str, Callable[[int], Any]] = {
     "ece": lambda classes: [um.ExpectedCalibrationError()],
     "brier": lambda classes: [um.BrierScore()],
     "nll": lambda classes: [um.NegativeLogLikelihood()],
+    "refined": lambda classes: [um.RefinedNegativeLogLikelihood()],
     "ace": lambda classes: [um.AdaptiveCalibrationError(num_classes=classes)],
     "aurc": lambda classes: [um.AURC()],
     "auroc": lambda classes: [_of_top(um.AUROC)()],

@@ -203,6 +203,7 @@ from .keras.metrics.scoring_rules import (
     IntervalScore as IntervalScore,
     NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
+    RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (

@@ -206,13 +206,14 @@ def test_labels_as_keras_users_pass_them(row, options, rng):
     expected = row.expected(case, data)
     one_hot = np.eye(3)[data.labels]
     smoothed = expected
-    if row.metric in ("BrierScore", "NegativeLogLikelihood"):
-        # The mean score under the smoothed labels.
-        every_label = [
-            row.expected(case, dataclasses.replace(data, labels=np.full(40, k)))
-            for k in range(3)
-        ]
-        smoothed = 0.85 * expected + 0.05 * sum(every_label)
+    if row.metric == "BrierScore" or row.metric.endswith("NegativeLogLikelihood"):
+        # The score of every label, which has its share.
+        every_label = catalogue.Data(
+            np.concatenate([data.labels, np.repeat([0, 1, 2], 40)]),
+            np.tile(data.predictions, [4, 1]),
+            np.repeat([0.85, 0.05, 0.05, 0.05], 40),
+        )
+        smoothed = row.expected(case, every_label, True)
     for labels, desired in (
         (data.labels[:, None], expected),
         (data.labels.astype(np.float32), expected),

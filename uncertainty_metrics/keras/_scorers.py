@@ -24,6 +24,7 @@ from uncertainty_metrics.ops import (
     _classifier_scores,
     _forecast_scores,
     _inputs,
+    _refined,
     numpy_dtype,
     to_numpy,
     xp,
@@ -56,7 +57,7 @@ class ExampleScores(NamedTuple):
     """Scores of N examples.
 
     Attributes:
-      scores: float32 or float64 [N].
+      scores: float32 or float64 [N], or [N, columns].
       right: boolean [N], False where labels or predictions were wrong; the score is any
         number there.
       kept: boolean [N], False for ignored examples; or None where none is.
@@ -164,6 +165,12 @@ class Likelihood(ClassScorer):
     @property
     def _twin(self):
         return np_rules.negative_log_likelihood
+
+
+@dataclasses.dataclass(frozen=True)
+class Margins(Likelihood):
+    def _scores(self, examples, targets):
+        return _refined.margins(examples, targets)
 
 
 @dataclasses.dataclass(frozen=True)

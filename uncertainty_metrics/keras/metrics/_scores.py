@@ -6,15 +6,23 @@ a sum and a weight, whose rounding errors are kept, so that neither drifts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uncertainty_metrics.keras import _base, _family, _labels, _scorers
+from uncertainty_metrics.keras import _base, _family, _labels, _scorers, _variables
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import scoring_rules as np_rules
-from uncertainty_metrics.ops import _classifier_scores, _inputs, _sums, xp
+from uncertainty_metrics.ops import (
+    _classifier_scores,
+    _inputs,
+    _refined,
+    _sums,
+    to_numpy,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -44,7 +52,8 @@ def _batch_sums(
         weights = xp.where(kept, weights, xp.zeros_like(weights))
     live = weights > 0
     valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
-    scores = xp.where(right & live, scores, xp.zeros_like(scores))
+    counted = xp.reshape(right & live, [-1] + [1] * (len(scores.shape) - 1))
+    scores = xp.where(counted, scores, xp.zeros_like(scores))
     return reduce(scorer, scores, weights), valid
 
 
@@ -156,6 +165,65 @@ class NormalScore(MeanScore):
             scorer = self._scorer_type("identity")
             y_pred = xp.stack(normal, axis=-1)
         self._update_by(scorer, y_true, y_pred, sample_weight)
+
+
+def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
+    del scorer
+    return _sums.Sums(None, *_refined.node_sums(margins, weights))
+
+
+class RefinedMetric(ScoreMetric):
+    """The likelihood after the best temperature, of sums at some temperatures."""
+
+    _reduce = staticmethod(_node_sums)
+    _scorer_type = _scorers.Margins
+    _told_beyond = ""
+
+    def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        super()._set_up(name, dtype, **options)
+        self._build_sums((_refined.SIZE,))
+
+    def _minimum(self) -> _refined.Minimum:
+        sums, valid = self._read_sums()
+        minimum = _refined.minimum(sums, self._result_dtype)
+        nan = xp.constant(float("nan"), self._result_dtype)
+        return _refined.Minimum(*(xp.where(valid, part, nan) for part in minimum))
+
+    def result(self) -> xp.Tensor:
+        """Returns the least negative log-likelihood; 0.0 before the first batch."""
+        return self._minimum().value
+
+    @property
+    @_base.widened
+    def temperature(self) -> xp.Tensor:
+        """The best temperature, in [1/16, 16]; inf above and 0.0 below."""
+        return self._minimum().temperature
+
+    @property
+    @_base.widened
+    def calibration_part(self) -> xp.Tensor:
+        """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
+        return self._minimum().calibration_part
+
+    def _tell(self, invalid: int, few: bool) -> None:
+        super()._tell(invalid, few)
+        if invalid or not few:
+            return
+        _, *parts = map(_variables.read, self._state)
+        total = sum(to_numpy(part).astype(np.float64) for part in parts)
+        beyond = _refined.beyond(total)
+        if beyond not in ("", self._told_beyond):
+            self._told_beyond = beyond
+            warnings.warn(
+                f"The best temperature of {type(self).__name__} {str(self.name)!r} is "
+                f"{beyond}.",
+                RuntimeWarning,
+                stacklevel=5,
+            )
+
+    def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
+        super()._set_all(variables, values)
+        self._told_beyond = ""
 
 
 class DecompositionMetric(ClassMetric):

@@ -10,6 +10,7 @@ from uncertainty_metrics.keras.metrics._scores import (
     DecompositionMetric,
     MeanScore,
     NormalScore,
+    RefinedMetric,
 )
 from uncertainty_metrics.numpy.forecast_scores import SpreadEstimator
 
@@ -21,6 +22,7 @@ __all__ = [
     "IntervalScore",
     "NegativeLogLikelihood",
     "Pinball",
+    "RefinedNegativeLogLikelihood",
 ]
 
 
@@ -194,3 +196,53 @@ class BrierDecomposition(DecompositionMetric):
       Murphy (1973), A New Vector Partition of the Probability Score. Stephenson, Coelho
       and Jolliffe (2008), Two Extra Components in the Brier Score Decomposition.
     """
+
+
+@declared(
+    "from_logits, ignore_index, name, dtype, *, sparse_labels",
+    "refined_nll",
+)
+class RefinedNegativeLogLikelihood(RefinedMetric):
+    """Negative log-likelihood of all batches after the best temperature, in nats.
+
+      min over T of the mean of -log softmax(z / T)_y
+
+    for logits z (of probabilities their logarithms) and labels y: what is left of
+    `NegativeLogLikelihood` once one temperature has mended what it can. Training makes
+    models overconfident long before they stop to learn; then the likelihood rises, and
+    this goes on falling. So stop, or keep a model, by it, and recalibrate afterwards:
+
+      keras.callbacks.EarlyStopping("val_refined_nll")
+
+    Labels and predictions are those of `BrierScore`, logits may be -inf. The state adds
+    the likelihood and its first two derivatives in log(1/T) at 17 temperatures from 1/16
+    to 16, and the result is the minimum of the interpolant of degree five between two:
+    within 1e-5 of the exact one, and T within 1e-4 of its size, unless the likelihood
+    hardly depends on it. T is fitted to the examples that are scored, whose number
+    should be large beside 1.
+
+    Where the best T is out of this range, `result` is the likelihood at its end, above
+    the minimum; `temperature` is inf or 0.0, and a RuntimeWarning says so once (of
+    results in compiled code there is none). A label of probability 0 makes the result
+    infinite, and the attributes NaN.
+
+    Attributes:
+      temperature: the best T, 1.0 before the first batch and where all are as good.
+      calibration_part: the likelihood at T = 1 less the result, >= 0: what temperature
+        scaling gains.
+
+    Example:
+      >>> metric = um.RefinedNegativeLogLikelihood(from_logits=True)
+      >>> logits = [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]]
+      >>> metric.update_state([0, 1, 0, 1], logits)  # 3 of 4: log 3, and not 4.
+      >>> round(float(metric.result()), 4), round(float(metric.temperature), 3)
+      (0.5623, 3.641)
+      >>> round(float(metric.calibration_part), 4)
+      0.4558
+
+    References:
+      Berta, Holzmüller, Jordan and Bach (2025), Rethinking Early Stopping: Refine, Then
+      Calibrate.
+    """
+
+    _direction = "down"

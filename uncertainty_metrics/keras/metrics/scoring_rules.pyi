@@ -8,6 +8,7 @@ import tensorflow as tf
 from uncertainty_metrics.keras.metrics._scores import DecompositionMetric
 from uncertainty_metrics.keras.metrics._scores import MeanScore
 from uncertainty_metrics.keras.metrics._scores import NormalScore
+from uncertainty_metrics.keras.metrics._scores import RefinedMetric
 from uncertainty_metrics.ops._typing import TensorLike
 
 class BrierScore(MeanScore):
@@ -400,4 +401,106 @@ class BrierDecomposition(DecompositionMetric):
         self,
     ) -> dict[str, tf.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
+        ...
+
+class RefinedNegativeLogLikelihood(RefinedMetric):
+    """Negative log-likelihood of all batches after the best temperature, in nats.
+
+      min over T of the mean of -log softmax(z / T)_y
+
+    for logits z (of probabilities their logarithms) and labels y: what is left of
+    `NegativeLogLikelihood` once one temperature has mended what it can. Training makes
+    models overconfident long before they stop to learn; then the likelihood rises, and
+    this goes on falling. So stop, or keep a model, by it, and recalibrate afterwards:
+
+      keras.callbacks.EarlyStopping("val_refined_nll")
+
+    Labels and predictions are those of `BrierScore`, logits may be -inf. The state adds
+    the likelihood and its first two derivatives in log(1/T) at 17 temperatures from 1/16
+    to 16, and the result is the minimum of the interpolant of degree five between two:
+    within 1e-5 of the exact one, and T within 1e-4 of its size, unless the likelihood
+    hardly depends on it. T is fitted to the examples that are scored, whose number
+    should be large beside 1.
+
+    Where the best T is out of this range, `result` is the likelihood at its end, above
+    the minimum; `temperature` is inf or 0.0, and a RuntimeWarning says so once (of
+    results in compiled code there is none). A label of probability 0 makes the result
+    infinite, and the attributes NaN.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Attributes:
+      temperature: the best T, 1.0 before the first batch and where all are as good.
+      calibration_part: the likelihood at T = 1 less the result, >= 0: what temperature
+        scaling gains.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.RefinedNegativeLogLikelihood(from_logits=True)
+      >>> logits = [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]]
+      >>> metric.update_state([0, 1, 0, 1], logits)  # 3 of 4: log 3, and not 4.
+      >>> round(float(metric.result()), 4), round(float(metric.temperature), 3)
+      (0.5623, 3.641)
+      >>> round(float(metric.calibration_part), 4)
+      0.4558
+
+    References:
+      Berta, Holzmüller, Jordan and Bach (2025), Rethinking Early Stopping: Refine, Then
+      Calibrate.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "refined_nll",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
+    def result(
+        self,
+    ) -> tf.Tensor:
+        """Returns the least negative log-likelihood; 0.0 before the first batch."""
+        ...
+
+    @property
+    def temperature(
+        self,
+    ) -> tf.Tensor:
+        """The best temperature, in [1/16, 16]; inf above and 0.0 below."""
+        ...
+
+    @property
+    def calibration_part(
+        self,
+    ) -> tf.Tensor:
+        """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
         ...
