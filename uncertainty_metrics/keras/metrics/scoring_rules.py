@@ -209,22 +209,22 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
 
     for logits z (of probabilities their logarithms) and labels y: what is left of
     `NegativeLogLikelihood` once one temperature has mended what it can. Training makes
-    models overconfident long before they stop to learn; then the likelihood rises, and
-    this goes on falling. So stop, or keep a model, by it, and recalibrate afterwards:
+    models overconfident long before they stop to learn: the likelihood rises, and this
+    goes on falling. So stop by it, and recalibrate what was trained:
 
       keras.callbacks.EarlyStopping("val_refined_nll")
 
-    Labels and predictions are those of `BrierScore`, logits may be -inf. The state adds
-    the likelihood and its first two derivatives in log(1/T) at 17 temperatures from 1/16
-    to 16, and the result is the minimum of the interpolant of degree five between two:
-    within 1e-5 of the exact one, and T within 1e-4 of its size, unless the likelihood
-    hardly depends on it. T is fitted to the examples that are scored, whose number
-    should be large beside 1.
+    Labels and predictions are those of `BrierScore`; logits may be -inf. The state adds
+    the likelihood and its first two derivatives in log(1/T) at 17 temperatures from
+    1/16 to 16; the result is the minimum of the interpolant of degree five between two
+    of them: within 1e-5 of the exact one, and T within 1e-4 of its size, unless the
+    likelihood hardly depends on it. T is that of the examples that are scored, so these
+    should not be few.
 
-    Where the best T is out of this range, `result` is the likelihood at its end, above
-    the minimum; `temperature` is inf or 0.0, and a RuntimeWarning says so once (of
-    results in compiled code there is none). A label of probability 0 makes the result
-    infinite, and the attributes NaN.
+    Where the best T is out of this range, the result is the likelihood at its end, and
+    the temperature inf or 0.0; the first result that is not compiled says so in a
+    RuntimeWarning. A label of probability 0 makes the result infinite, and the
+    attributes NaN.
 
     Attributes:
       temperature: the best T, 1.0 before the first batch and where all are as good.
