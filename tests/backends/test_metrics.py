@@ -239,3 +239,19 @@ def test_statistics_of_more_examples_than_int32_holds(rng):
     arrays = {**state.arrays, "units": state.arrays["units"] * 2**31}
     metric.set_state(dataclasses.replace(state, arrays=arrays))
     np.testing.assert_array_equal(np.asarray(metric.counts), counts * 2.0**31)
+
+
+def test_a_temperature_out_of_range_is_told():
+    metric = um.RefinedNegativeLogLikelihood(from_logits=True)
+    metric.update_state([0, 1, 0, 1], [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]])
+    np.testing.assert_allclose(np.asarray(metric.temperature), 4 / np.log(3), rtol=1e-4)
+    np.testing.assert_allclose(
+        np.asarray(metric.calibration_part),
+        np.log1p(np.exp(-4)) + 1 - np.log(4) + 0.75 * np.log(3),
+        rtol=1e-4,
+    )
+    for labels, way in (([0, 1, 0, 0], "below 1/16"), ([1, 0, 1, 0], "above 16")):
+        metric.reset_state()
+        metric.update_state(labels, [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]])
+        with pytest.warns(RuntimeWarning, match=f"The best temperature .* is {way}"):
+            metric.result()
