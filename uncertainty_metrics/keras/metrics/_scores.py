@@ -209,9 +209,8 @@ class RefinedMetric(ScoreMetric):
         super()._tell(invalid, few)
         if invalid or not few:
             return
-        _, *parts = map(_variables.read, self._state)
-        total = sum(to_numpy(part).astype(np.float64) for part in parts)
-        beyond = _refined.beyond(total)
+        _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
+        beyond = _refined.beyond(units.astype(np.float64) + hi + lo)
         if beyond not in ("", self._told_beyond):
             self._told_beyond = beyond
             warnings.warn(
