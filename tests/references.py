@@ -320,37 +320,6 @@ def negative_log_likelihood(labels, probabilities, **data):
     return np.average(scores, weights=[w for _, _, w in rows])
 
 
-def refined_negative_log_likelihood(
-    labels, probabilities=None, logits=None, sample_weight=None, ignore_index=None
-):
-    """The least likelihood over temperatures from 1/16 to 16, found by SciPy."""
-    from scipy import optimize
-
-    labels = np.asarray(labels)
-    if logits is None:
-        logits = np.log(np.asarray(probabilities, np.float64))
-    rows = np.asarray(logits, np.float64).reshape(labels.size, -1)
-    weights = np.ones(1) if sample_weight is None else np.asarray(sample_weight)
-    weights = weights.reshape(weights.shape + (1,) * (labels.ndim - weights.ndim))
-    weights = np.broadcast_to(weights, labels.shape).reshape(-1)
-    labels = labels.reshape(-1)
-    live = (weights > 0) & (labels != ignore_index)
-    labels, rows, weights = labels[live], rows[live], weights[live]
-
-    def likelihood(log_inverse):
-        scaled = np.exp(log_inverse) * rows
-        at_label = scaled[np.arange(len(labels)), labels]
-        scores = special.logsumexp(scaled, axis=1) - at_label
-        return np.average(scores, weights=weights)
-
-    ends = -np.log(16), np.log(16)
-    options = {"xatol": 1e-9}
-    found = optimize.minimize_scalar(
-        likelihood, bounds=ends, method="bounded", options=options
-    )
-    return min(found.fun, *map(likelihood, ends))
-
-
 def brier_decomposition_exact(labels, probabilities, **data):
     """Loops over decisions and classes, as the definition sums."""
     rows = _rows(labels, probabilities, **data)

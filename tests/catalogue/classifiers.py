@@ -9,6 +9,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import references
 from tests.catalogue.kinds import Row
 from tests.interval_reference import calibration_error_interval
+from tests.refined_reference import refined_negative_log_likelihood
 
 SCHEMES = ("even", "adaptive")
 NORMS = ("l1", "l2", "max")
@@ -315,7 +316,7 @@ ROWS = (
         "RefinedNegativeLogLikelihood",
         half="tensorflow",
         cases=(),
-        value=references.refined_negative_log_likelihood,
+        value=refined_negative_log_likelihood,
         metric="RefinedNegativeLogLikelihood",
         metric_cases=(({}, {}),),
         bad_metric_options=_LABELLED,

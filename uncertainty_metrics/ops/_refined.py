@@ -177,7 +177,7 @@ def minimum(sums: _sums.Sums, dtype: xp.DType) -> Minimum:
         return xp.cast(part - at(left, part), dtype)
 
     # Differences of sums keep digits that the sums have not.
-    units, hi, lo = map(less_left, sums)
+    units, hi, lo = map(less_left, (sums.units, sums.hi, sums.lo))
     gains = xp.math.divide_no_nan(units + (hi + lo), weight)
     ends = xp.stack(
         [
