@@ -36,10 +36,6 @@ def problems(rng):
     logits[np.arange(400), labels] += 40
     labels[0] = (labels[0] + 1) % 10
     yield labels, logits
-    # All others are equal, and matter all at once.
-    for right in (200, 390):
-        logits = np.tile(10 * np.eye(1000)[0], [400, 1])
-        yield np.where(np.arange(400) < right, 0, 1), logits
     # Saturated, some ten times as large as others.
     labels, logits = drawn(rng, 10, 2.0)
     yield labels, logits * np.where(np.arange(400) < 40, 10.0, 1.0)[:, None]
@@ -57,6 +53,27 @@ def test_within_the_stated_bounds_of_the_exact_minimum(rng):
         assert abs(value - exact) < 1e-5
         assert abs(part - (now - exact)) < 1e-5
         assert abs(temperature / best - 1) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("classes", "error", "of_temperature"),
+    [(10, 1e-5, 1e-3), (100, 2e-4, 5e-3), (1000, 1e-3, 2e-2)],
+)
+def test_at_worst_all_others_are_equal_and_count_at_once(
+    classes, error, of_temperature
+):
+    metric = um.RefinedNegativeLogLikelihood(from_logits=True)
+    for share in (0.6, 0.9, 0.9999):
+        odds = share / (1 - share) * (classes - 1)
+        for power in (0.1, 0.25, 0.4):  # Between two nodes.
+            logits = np.zeros([2, classes], np.float32)
+            logits[:, 0] = 2**power * np.log(odds)
+            metric.reset_state()
+            metric.update_state([0, 1], logits, [share, 1 - share])
+            value, temperature, _ = read(metric)
+            exact = (1 - share) * np.log(odds) - np.log(share)
+            assert abs(value - exact) < error
+            assert abs(temperature / 2**power - 1) < of_temperature
 
 
 @pytest.mark.parametrize("power", [-4.0, -3.5, -0.5, 0.0, 0.25, 2.0, 4.0])

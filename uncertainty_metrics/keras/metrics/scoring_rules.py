@@ -217,9 +217,11 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
     Labels and predictions are those of `BrierScore`; logits may be -inf. The state adds
     the likelihood and its first two derivatives in log(1/T) at 17 temperatures from
     1/16 to 16; the result is the minimum of the interpolant of degree five between two
-    of them: within 1e-5 of the exact one, and T within 1e-4 of its size, unless the
-    likelihood hardly depends on it. T is that of the examples that are scored, so these
-    should not be few.
+    of them: within 1e-5 of the exact one for logits that are spread as normal draws are,
+    and T within 1e-4 of its size unless the likelihood hardly depends on it. The errors
+    are largest where all examples have the same two logits, one of them K - 1 times: up
+    to 1e-5, 2e-4 and 1e-3 for K of 10, 100 and 1000, and 0.1%, 0.5% and 2% of T. T is
+    that of the examples that are scored, so these should not be few.
 
     Where the best T is out of this range, the result is the likelihood at its end, and
     the temperature inf or 0.0; the first result that is not compiled says so in a
