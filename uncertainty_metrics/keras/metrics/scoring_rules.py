@@ -217,7 +217,7 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
     Labels and predictions are those of `BrierScore`; logits may be -inf. The state adds
     the likelihood and its first two derivatives in log(1/T) at 17 temperatures from
     1/16 to 16; the result is the minimum of the interpolant of degree five between two
-    of them: within 1e-5 of the exact one for logits that are spread as normal draws are,
+    of them: within 1e-5 of the exact one for logits spread as normal draws are,
     and T within 1e-4 of its size unless the likelihood hardly depends on it. The errors
     are largest where all examples have the same two logits, one of them K - 1 times: up
     to 1e-5, 2e-4 and 1e-3 for K of 10, 100 and 1000, and 0.1%, 0.5% and 2% of T. T is
