@@ -41,7 +41,10 @@ def _of_a_difference(rng, shape):
 
 
 def _of_an_event(rng, shape):
-    return {"labels": rng.integers(0, 2, shape), "probabilities": rng.random(shape)}
+    given = {"probabilities": rng.random(shape)}
+    if rng.random() < 0.5:
+        given = {"logits": rng.normal(size=(*shape, 2))}
+    return {"labels": rng.integers(0, 2, shape), **given}
 
 
 def _rejected(rng, shape):
