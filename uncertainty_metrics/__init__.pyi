@@ -84,7 +84,11 @@ from .numpy.one_against_rest import (
     PlattScaling as PlattScaling,
 )
 from .numpy.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
-from .keras.layers import TemperatureScalingLayer as TemperatureScalingLayer
+from .keras.layers import (
+    MatrixScalingLayer as MatrixScalingLayer,
+    TemperatureScalingLayer as TemperatureScalingLayer,
+    VectorScalingLayer as VectorScalingLayer,
+)
 
 # Intervals and tests.
 from .numpy.resampling import (

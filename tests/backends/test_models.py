@@ -201,6 +201,37 @@ def test_temperature_scaling_layer(rng, tmp_path):
         layer.fit(labels + 3, logits)
 
 
+@pytest.mark.parametrize("name", ["VectorScaling", "MatrixScaling"])
+def test_linear_layers_fitted_to_a_dataset(name, rng, tmp_path):
+    tokens = rng.integers(0, 9, [40, 7])
+    inputs = keras.Input([7], dtype="int32")
+    hidden = keras.layers.Embedding(9, 3, mask_zero=True)(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(3)(hidden))
+    logits = model.predict(tokens, verbose=0)
+    labels = np.argmax(9 * logits + rng.gumbel(size=logits.shape), axis=-1)
+    labels[tokens == 0] = -1
+    calibrator = getattr(um_np, name)().fit(labels[tokens > 0], logits[tokens > 0])
+    # Tensors of the backend and arrays; the last batch is smaller.
+    tensors = [keras.ops.convert_to_tensor(array) for array in (tokens, labels)]
+    of_backend = [[t[i : i + 16] for t in tensors] for i in range(0, 40, 16)]
+    layer = getattr(um, f"{name}Layer")()
+    mended = keras.Sequential([keras.Input([7], dtype="int32"), model, layer])
+    mended.compile("sgd", "mse")
+    before = mended.predict(tokens, verbose=0)
+    np.testing.assert_allclose(before, logits, rtol=1e-6, atol=1e-7)
+    expected = calibrator.transform(logits)
+    for data in (of_backend, [(tokens, labels)]):
+        layer.fit(data, model=model)
+        found = mended.predict(tokens, verbose=0)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    mended.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again.predict(tokens, verbose=0), found)
+    narrow = type(layer)(dtype="mixed_float16").fit(labels, model(tokens))
+    np.testing.assert_allclose(narrow.biases, layer.biases, rtol=1e-4, atol=1e-5)
+    assert "float16" in str(narrow(logits).dtype)
+
+
 def written(folder):
     """Returns what is in the file of a run: {tag: {step: array}}."""
     from tensorboard.compat.proto.event_pb2 import Event

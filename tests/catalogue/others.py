@@ -327,6 +327,13 @@ KERAS_OBJECTS = (
         "TemperatureScalingLayer", make=lambda folder: um.TemperatureScalingLayer()
     ),
     KerasRow(
+        "VectorScalingLayer", make=lambda folder: um.VectorScalingLayer(ridge=2.0)
+    ),
+    KerasRow(
+        "MatrixScalingLayer",
+        make=lambda folder: um.MatrixScalingLayer(regularization="odir"),
+    ),
+    KerasRow(
         "conformal.ConformalSetLayer",
         make=lambda folder: um.conformal.ConformalSetLayer("aps", 0.2),
     ),

@@ -1,14 +1,37 @@
-"""The layer that divides logits by a temperature."""
+"""The layers that recalibrate a model, fitted to arrays and to datasets."""
+
+import functools
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from uncertainty_metrics.keras.layers import TemperatureScalingLayer
+import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics.keras.layers import (
+    ConformalSetLayer,
+    MatrixScalingLayer,
+    TemperatureScalingLayer,
+    VectorScalingLayer,
+)
 from uncertainty_metrics.numpy.recalibration import TemperatureScaling
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
+
+# Layers, and what they are fitted like.
+KINDS = {
+    "temperature": (TemperatureScalingLayer, um_np.TemperatureScaling),
+    "vector": (VectorScalingLayer, um_np.VectorScaling),
+    "matrix": tuple(
+        functools.partial(made, ridge=3.0)
+        for made in (MatrixScalingLayer, um_np.MatrixScaling)
+    ),
+    "odir": tuple(
+        functools.partial(made, regularization="odir")
+        for made in (MatrixScalingLayer, um_np.MatrixScaling)
+    ),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def network(rng, n=400, classes=4):
@@ -55,25 +78,6 @@ def test_fit_is_that_of_temperature_scaling(rng):
     np.testing.assert_allclose(layer.temperature, expected.temperature, rtol=1e-5)
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_a_compiled_model_takes_a_new_temperature(jit_compile, rng):
-    labels, logits = network(rng)
-    layer = TemperatureScalingLayer()
-    model = model_with(layer)
-    model.compile(
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        jit_compile=jit_compile,
-    )
-    before = model.evaluate(logits, labels, verbose=0)
-    np.testing.assert_array_equal(model.predict(logits, verbose=0), logits)
-    layer.fit(labels, logits)
-    assert layer.temperature > 1.5
-    predictions = model.predict(logits, verbose=0)
-    np.testing.assert_allclose(predictions, logits / layer.temperature, rtol=1e-6)
-    after = model.evaluate(logits, labels, verbose=0)
-    assert after < before - 0.1
-
-
 def test_training_the_rest_leaves_it_alone(rng):
     labels, logits = network(rng)
     dense, layer = keras.layers.Dense(4), TemperatureScalingLayer(2.0)
@@ -85,22 +89,10 @@ def test_training_the_rest_leaves_it_alone(rng):
     assert np.any(dense.get_weights()[0] != before)
 
 
-def test_saved_in_a_model(tmp_path, rng):
-    labels, logits = network(rng)
-    layer = TemperatureScalingLayer(name="scaling").fit(labels, logits)
-    model = model_with(layer)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.models.load_model(tmp_path / "model.keras")
-    np.testing.assert_array_equal(
-        loaded.predict(logits, verbose=0), model.predict(logits, verbose=0)
-    )
-    assert loaded.layers[-1].temperature == layer.temperature
-
-    model.save_weights(tmp_path / "model.weights.h5")
-    fresh = model_with(TemperatureScalingLayer(name="scaling"))
-    fresh.load_weights(tmp_path / "model.weights.h5")
-    assert fresh.layers[-1].temperature == layer.temperature
-    assert keras.models.clone_model(model).layers[-1].temperature == layer.temperature
+def test_a_copy_has_the_temperature(rng):
+    layer = TemperatureScalingLayer(name="scaling").fit(*network(rng))
+    copy = keras.models.clone_model(model_with(layer))
+    assert copy.layers[-1].temperature == layer.temperature
 
 
 def test_config_has_the_temperature_of_now(rng):
@@ -134,3 +126,257 @@ def test_masks_pass_through():
     layer = TemperatureScalingLayer(2.0)
     embedded = keras.layers.Embedding(5, 3, mask_zero=True)(np.array([[1, 0, 2]]))
     np.testing.assert_array_equal(layer(embedded)._keras_mask, [[True, False, True]])
+
+
+def mapped(layer, logits):
+    return np.asarray(layer(np.float32(logits)), np.float64)
+
+
+def assert_maps(layer, calibrator, logits):
+    """Asserts that the layer has the map of the calibrator, up to float32."""
+    expected = calibrator.transform(logits.astype(np.float64))
+    np.testing.assert_allclose(mapped(layer, logits), expected, rtol=1e-5, atol=1e-5)
+
+
+@every_kind
+def test_each_is_the_identity_and_then_its_calibrator(kind, rng):
+    make_layer, make_calibrator = KINDS[kind]
+    labels, logits = network(rng)
+    layer = make_layer()
+    # Of images, too.
+    images = logits.reshape(20, 20, 4)
+    np.testing.assert_array_equal(layer(images), images)
+    assert not layer.trainable_weights
+    names = {"temperature": ("temperature",), "vector": ("scales", "biases")}
+    before = [np.array(weight) for weight in layer.weights]
+    rows = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    for wrong, arguments in {
+        "labels": (labels + 3, logits),
+        "logits": (labels, rows),
+        "Exactly one": (labels,),
+    }.items():
+        with pytest.raises(ValueError, match=wrong):
+            layer.fit(*arguments)
+    for options in (
+        {"sample_weight": np.full(400, -1.0)},
+        {"class_weight": {4: 1.0}},
+        {"class_weight": {0: -1.0}},
+        {"class_weight": {"cat": 1.0}},
+        {"class_weight": [1.0] * 4},
+    ):
+        with pytest.raises(ValueError, match=f"`{next(iter(options))}` must be"):
+            layer.fit(labels, logits, **options)
+    for weight, kept in zip(layer.weights, before, strict=True):
+        np.testing.assert_array_equal(np.array(weight), kept)
+
+    weights = rng.integers(0, 3, 400)
+    factors = np.array([2.0, 1.0, 0.5, 1.0])[labels]
+    calibrator = make_calibrator().fit(
+        labels, logits, sample_weight=weights * factors, ignore_index=3
+    )
+    assert layer is layer.fit(
+        labels.reshape(20, 20),
+        tf.constant(images),
+        sample_weight=weights.reshape(20, 20),
+        class_weight={0: 2.0, 2: 0.5},
+        ignore_index=3,
+    )
+    for name in names.get(kind, ("matrix", "biases")):
+        value, exact = getattr(layer, name), getattr(calibrator, name)
+        np.testing.assert_allclose(value, exact, rtol=1e-5, atol=1e-6)
+    assert_maps(layer, calibrator, logits)
+
+
+@every_kind
+def test_each_of_the_logit_of_class_1(kind, rng):
+    make_layer, make_calibrator = KINDS[kind]
+    logits = 3 * rng.normal(size=[300, 1]).astype(np.float32)
+    labels = rng.uniform(size=300) < 1 / (1 + np.exp(1 - logits[:, 0] / 2))
+    calibrator = make_calibrator().fit(labels, logits)
+    for shape in ([300], [300, 1], [20, 15], [20, 15, 1]):
+        layer = make_layer().fit(labels.reshape(shape), logits.reshape([*shape, 1]))
+        assert_maps(layer, calibrator, logits)
+    if kind != "temperature":
+        assert layer.biases.shape == (1,)
+        with pytest.raises(ValueError, match="`logits` must be of 1 on the last axis"):
+            layer.fit(*network(rng))
+
+
+@pytest.mark.parametrize(
+    ("kind", "jit_compile"), [*((kind, False) for kind in KINDS), ("matrix", True)]
+)
+def test_each_in_a_model_compiled_and_saved(kind, jit_compile, tmp_path, rng):
+    make_layer, _ = KINDS[kind]
+    labels, logits = network(rng)
+    layer = make_layer(name="scaling")
+    model = model_with(layer)
+    model.compile(
+        "sgd",
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        jit_compile=jit_compile,
+    )
+    before = model.evaluate(logits, labels, verbose=0)
+    np.testing.assert_array_equal(model.predict(logits, verbose=0), logits)
+    layer.fit(labels, logits)
+    after = model.predict(logits, verbose=0)
+    np.testing.assert_allclose(after, mapped(layer, logits), rtol=1e-5, atol=1e-5)
+    assert model.evaluate(logits, labels, verbose=0) < before - 0.1
+    if jit_compile:
+        return
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(logits, verbose=0), after)
+    assert loaded.layers[-1].get_config() == layer.get_config()
+    model.save_weights(tmp_path / "model.weights.h5")
+    fresh = model_with(make_layer(name="scaling"))
+    fresh.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(fresh.predict(logits, verbose=0), after)
+
+
+@every_kind
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
+def test_each_in_other_precisions(kind, policy, rng):
+    make_layer, make_calibrator = KINDS[kind]
+    labels, logits = network(rng)
+    layer = make_layer(dtype=policy)
+    dtype = tf.as_dtype(layer.compute_dtype)
+    narrow = tf.cast(logits, dtype)
+    layer.fit(labels, narrow)
+    assert {str(np.array(weight).dtype) for weight in layer.weights} == {"float32"}
+    result = layer(narrow)
+    assert result.dtype == dtype
+    wide = np.asarray(tf.cast(narrow, tf.float64))
+    exact = make_calibrator().fit(labels, wide).transform(wide)
+    rtol = {"float64": 1e-5, "float16": 0.51 * 2.0**-10, "bfloat16": 0.51 * 2.0**-7}
+    found = np.asarray(tf.cast(result, tf.float64))
+    np.testing.assert_allclose(found, exact, rtol=rtol[dtype.name], atol=1e-5)
+
+
+@every_kind
+def test_masked_positions_do_not_count(kind, rng):
+    make_layer, make_calibrator = KINDS[kind]
+    keras.utils.set_random_seed(1)
+    inputs = keras.Input([None], dtype="int32")
+    hidden = keras.layers.Embedding(9, 3, mask_zero=True)(inputs)
+    model = keras.Model(inputs, keras.layers.Dense(3)(hidden))
+    batches, kept = [], []
+    for steps in (17, 11):
+        x = rng.integers(0, 9, [16, steps])
+        z = model.predict(x, verbose=0)
+        noise = rng.gumbel(size=z.shape)
+        y = np.where(x > 0, np.argmax(9 * z + noise, axis=-1), -1)  # None is masked.
+        w = rng.uniform(size=16)
+        batches.append((x, y, w))
+        each = np.broadcast_to(w[:, None], y.shape)
+        kept.append([values[x > 0] for values in (y, z, each)])
+    labels, logits, weights = map(np.concatenate, zip(*kept, strict=True))
+    calibrator = make_calibrator().fit(labels, logits, sample_weight=weights)
+    assert_maps(make_layer().fit(batches, model=model), calibrator, logits)
+
+    x, y, w = batches[0]
+    labels, logits, weights = kept[0]
+    calibrator = make_calibrator().fit(labels, logits, sample_weight=weights)
+    layer = make_layer().fit(y, model(x), sample_weight=w)
+    assert_maps(layer, calibrator, logits)
+    assert layer(model(x))._keras_mask is not None
+
+
+class Batches(keras.utils.Sequence):
+    def __init__(self, *arrays):
+        super().__init__()
+        self.arrays = arrays
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        return tuple(array[150 * i : 150 * i + 150] for array in self.arrays)
+
+
+def classifier(rng):
+    """A model, and what it was not trained on."""
+    model = keras.Sequential([keras.Input([4]), keras.layers.Dense(3)])
+    x = rng.normal(size=[400, 4]).astype(np.float32)
+    z = model.predict(x, verbose=0)
+    labels = np.argmax(z / 2 + rng.gumbel(size=z.shape), axis=1)
+    return model, x, labels, z
+
+
+@every_kind
+def test_fit_to_a_dataset(kind, rng):
+    make_layer, make_calibrator = KINDS[kind]
+    model, x, labels, z = classifier(rng)
+    weights = rng.uniform(size=400)
+    dataset = tf.data.Dataset.from_tensor_slices((x, labels, weights)).batch(150)
+    options = {"class_weight": {1: 3.0}}
+    factors = np.where(labels == 1, 3.0, 1.0)
+    plain = make_calibrator().fit(labels, z, sample_weight=factors)
+    weighted = make_calibrator().fit(labels, z, sample_weight=factors * weights)
+    layer = make_layer().fit(dataset, model=model, **options)
+    assert_maps(layer, weighted, z)
+    for data in (dataset.map(lambda x, y, w: (x, y)), Batches(x, labels[:, None])):
+        assert_maps(layer.fit(data, model=model, **options), plain, z)
+    # In two lines, and in one model.
+    mended = keras.Sequential([model, layer])
+    expected = mapped(layer, z)
+    found = mended.predict(x, verbose=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+    one_hot = np.eye(3)[labels]
+    softmax = keras.Sequential([model, keras.layers.Softmax()])
+    inputs = keras.Input([4])
+    two = keras.Model(inputs, [model(inputs), inputs])
+    for data, other, wrong in (
+        ([(x, labels)], mended, "`model` must be what makes the inputs of this layer"),
+        ([(x, labels)], layer, "without the layer. Received: .*which has it"),
+        ([(x, labels)], np.exp, "`model` must be a model or a layer of"),
+        ([(x, labels)], two, "`model` must be of one output"),
+        ([(x, labels)], softmax, "`logits` must be logits"),
+        ([(x, one_hot)], model, "np.argmax"),
+        ([(x, labels + 1)], model, r"`labels` must be integers in \[0, 3\)"),
+        ([x], model, r"`labels` must be batches \(x, labels\).*ndarray of 400"),
+        ([], model, "`labels` must be at least one batch"),
+        (3, model, "`labels` must be an iterable of batches"),
+        (dataset.repeat(), model, "`labels` must be a finite dataset"),
+    ):
+        with pytest.raises(ValueError, match=wrong):
+            layer.fit(data, model=other)
+    with pytest.raises(ValueError, match="`sample_weight` must be in batches"):
+        layer.fit(dataset, model=model, sample_weight=weights)
+    with pytest.raises(ValueError, match="Exactly one of `logits` and `model`"):
+        layer.fit(labels, z, model=model)
+    np.testing.assert_array_equal(mapped(layer, z), expected)
+
+
+def test_conformal_sets_are_fitted_to_a_dataset(rng):
+    model, x, labels, _ = classifier(rng)
+    model = keras.Sequential([model, keras.layers.Softmax()])
+    p = model.predict(x, verbose=0)
+    dataset = tf.data.Dataset.from_tensor_slices((x, labels)).batch(150)
+    layer = ConformalSetLayer("aps", 0.2)
+    expected = layer.fit(labels, p).quantile
+    layer.fit(labels[:50], p[:50])
+    found = layer.fit(dataset, model=model).quantile
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"`labels` must be batches \(x, labels\)\. "):
+        layer.fit([(x, labels, labels)], model=model)
+    assert layer.quantile == found
+    with pytest.raises(ValueError, match="`probabilities` must be"):
+        layer.fit(labels == 1, p[:, 1])
+
+
+@pytest.mark.parametrize("make", [VectorScalingLayer, MatrixScalingLayer])
+def test_linear_layers_and_their_arguments(make):
+    for ridge in (-1, np.nan, "much"):
+        with pytest.raises(ValueError, match="`ridge` must be finite and >= 0"):
+            make(ridge=ridge)
+    layer = make(ridge=2, name="scaling")
+    with pytest.raises(ValueError, match="call `fit` first"):
+        assert layer.biases is None
+    with pytest.raises(ValueError, match="static number of classes"):
+        layer.build((None, None))
+    again = make.from_config(layer.get_config())
+    assert again.ridge == 2
+    assert again.name == "scaling"
+    with pytest.raises(ValueError, match="`regularization` must be one of"):
+        MatrixScalingLayer(regularization="lasso")

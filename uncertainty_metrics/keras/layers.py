@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import abc
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from uncertainty_metrics import _checks, _scaling
+from uncertainty_metrics.keras import _held_out
 from uncertainty_metrics.keras._family import KEEP_DTYPE, keras, register, register_in
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy import linear_scaling, recalibration
 from uncertainty_metrics.numpy.conformal import classifier, quantile
 from uncertainty_metrics.numpy.conformal.classifier import ClassifierScore
 from uncertainty_metrics.ops import _conformal, _inputs, to_numpy, xp
-from uncertainty_metrics.tensorflow import recalibration
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,8 +23,116 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
+class _FittedLayer(keras.layers.Layer):
+    """A layer of the shape of its inputs, whose weights `fit` sets and nothing trains.
+
+    Weights are float32 in every precision.
+    """
+
+    # The arguments of the constructor, which are attributes too.
+    _options: ClassVar[tuple[str, ...]]
+
+    def __init__(self, name: str | None, dtype: Any):
+        super().__init__(name=name, dtype=dtype)
+        self.supports_masking = True
+
+    def _new_weight(self, name: str, shape: tuple[int, ...], initializer: Any) -> Any:
+        return self.add_weight(
+            name=name,
+            shape=shape,
+            initializer=initializer,
+            dtype="float32",
+            trainable=False,
+            **KEEP_DTYPE,
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the inputs."""
+        return input_shape
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the arguments of the constructor."""
+        config = super().get_config()
+        own = {name: getattr(self, name) for name in self._options}
+        return {**own, "name": config["name"], "dtype": config["dtype"]}
+
+
+class _ScalingLayer(_FittedLayer):
+    """A calibrator of logits as a layer."""
+
+    def fit(
+        self,
+        labels: Any,
+        logits: TensorLike | None = None,
+        *,
+        model: Any = None,
+        sample_weight: TensorLike | None = None,
+        class_weight: Mapping[int, float] | None = None,
+        ignore_index: int | None = None,
+    ) -> Self:
+        """Sets the weights to the best for held-out examples.
+
+        Takes labels and logits, or a dataset and the model that makes the logits:
+
+          layer.fit(labels, logits)
+          layer.fit(dataset, model=classifier)
+
+        Args:
+          labels: integers in [0, K), shape [...], of examples that the model was not
+            trained on. With `model`, a `tf.data.Dataset` or another finite iterable of
+            batches (x, labels) or (x, labels, sample_weight).
+          logits: the inputs of this layer, shape [..., K], or [..., 1] for two classes.
+            What a Keras mask of theirs leaves out does not count.
+          model: a Keras model or layer without this layer; `model(x)` are the logits.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+          class_weight: {class: weight}, as in `fit` of Keras: weights of examples are
+            multiplied by that of their label, 1 where the dict has none.
+          ignore_index: examples with this label are left out.
+
+        Returns:
+          The layer itself.
+
+        Raises:
+          ValueError: an argument is not as described, or no map is best; the weights
+            stay what they were.
+        """
+        held = _held_out.read(self, "logits", labels, logits, model, sample_weight)
+        fitted = self._calibrator().fit(
+            held.labels,
+            held.predictions,
+            sample_weight=_held_out.times_class_weight(held, class_weight),
+            ignore_index=ignore_index,
+        )
+        self._assign(fitted, held.classes or 1)
+        return self
+
+    @abc.abstractmethod
+    def _calibrator(self) -> Any:
+        """Returns the calibrator, not fitted."""
+
+    @abc.abstractmethod
+    def _assign(self, fitted: Any, units: int) -> None:
+        """Takes the map of logits [..., units], which are of class 1 if that is 1.
+
+        Raises:
+          ValueError: the layer was built for others.
+        """
+
+    @abc.abstractmethod
+    def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:
+        """Returns the map of logits, in their type, which the weights have too."""
+
+    def call(self, inputs: xp.Tensor) -> xp.Tensor:
+        """Returns the map of logits, computed in float32 or float64."""
+        dtype = _inputs.sum_dtype(inputs)
+        weights = (xp.cast(xp.convert_to_tensor(w), dtype) for w in self.weights)
+        return xp.cast(
+            self._scaled(xp.cast(inputs, dtype), *weights), self.compute_dtype
+        )
+
+
 @register
-class TemperatureScalingLayer(keras.layers.Layer):
+class TemperatureScalingLayer(_ScalingLayer):
     """Temperature scaling as the last layer of a model: logits / T.
 
     T is a weight that is not trained, saved with the others; `fit` sets it, and models
@@ -49,77 +160,239 @@ class TemperatureScalingLayer(keras.layers.Layer):
       Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
     """
 
+    _options = ("temperature",)
+
     def __init__(
         self, temperature: float = 1.0, *, name: str | None = None, dtype: Any = None
     ):
-        super().__init__(name=name, dtype=dtype)
+        super().__init__(name, dtype)
         temperature = _scaling.checked_temperature(temperature)
-        self._temperature = self.add_weight(
-            name="temperature",
-            shape=(),
-            initializer=keras.initializers.Constant(temperature),
-            dtype="float32",
-            trainable=False,
-            **KEEP_DTYPE,
-        )
-        self.supports_masking = True
+        constant = keras.initializers.Constant(temperature)
+        self._temperature = self._new_weight("temperature", (), constant)
 
     @property
     def temperature(self) -> float:
         """T, a float > 0."""
         return float(xp.convert_to_tensor(self._temperature))
 
-    def fit(
-        self,
-        labels: TensorLike,
-        logits: TensorLike,
-        *,
-        sample_weight: TensorLike | None = None,
-        ignore_index: int | None = None,
-    ) -> Self:
-        """Sets T to the best for held-out examples: see `TemperatureScaling.fit`.
+    def _calibrator(self) -> recalibration.TemperatureScaling:
+        return recalibration.TemperatureScaling()
 
-        Args:
-          labels: integers in [0, K), shape [...].
-          logits: the inputs of this layer, shape [..., K], [..., 1] or [...].
-          sample_weight: finite and >= 0, broadcastable to the labels.
-          ignore_index: examples with this label are left out.
+    def _assign(self, fitted: recalibration.TemperatureScaling, units: int) -> None:
+        self._temperature.assign(fitted.temperature)
 
-        Returns:
-          The layer itself.
+    def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:
+        (temperature,) = weights
+        return z / temperature
 
-        Raises:
-          ValueError: an argument is not as described, or no temperature is best; T
-            stays what it was.
-        """
-        scaling = recalibration.TemperatureScaling().fit(
-            labels, logits, sample_weight=sample_weight, ignore_index=ignore_index
+
+class _LinearScalingLayer(_ScalingLayer):
+    """Maps logits to linear functions of them."""
+
+    # Of the factors, as the calibrator names them, and of those that change nothing.
+    _factors_name: ClassVar[str]
+    _identity: ClassVar[str]
+
+    def __init__(self, name: str | None, dtype: Any):
+        super().__init__(name, dtype)
+        self._factors: Any = None
+        self._biases: Any = None
+
+    @abc.abstractmethod
+    def _shape(self, units: int) -> tuple[int, ...]:
+        """Returns the shape of the factors."""
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights, those of the identity."""
+        units = input_shape[-1] if len(input_shape) > 1 else None
+        if units is None:
+            expected = "of shape [..., K] with a static number of classes K"
+            raise _checks.error("inputs", expected, f"shape {list(input_shape)}")
+        self._factors = self._new_weight(
+            self._factors_name, self._shape(units), self._identity
         )
-        self._temperature.assign(scaling.temperature)
-        return self
+        self._biases = self._new_weight("biases", (units,), "zeros")
+        super().build(input_shape)
 
-    def call(self, inputs: xp.Tensor) -> xp.Tensor:
-        """Returns the logits divided by T."""
-        dtype = _inputs.sum_dtype(inputs)
-        temperature = xp.cast(xp.convert_to_tensor(self._temperature), dtype)
-        return xp.cast(xp.cast(inputs, dtype) / temperature, self.compute_dtype)
+    @property
+    def biases(self) -> np.ndarray:
+        """The biases b, float32 [K]."""
+        return self._value(self._biases)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the inputs."""
-        return input_shape
+    def _value(self, weight: Any) -> np.ndarray:
+        if weight is None:
+            raise ValueError(
+                "There are no weights yet: call `fit` first, or build the layer. "
+                f"Received: {self.name!r}, not built"
+            )
+        return to_numpy(xp.convert_to_tensor(weight)).copy()
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor, and the temperature of now."""
-        config = super().get_config()
-        return {
-            "temperature": self.temperature,
-            "name": config["name"],
-            "dtype": config["dtype"],
-        }
+    def _assign(self, fitted: Any, units: int) -> None:
+        built = self._biases.shape[0] if self.built else units
+        if units != built:
+            expected = f"of {built} on the last axis, as the layer was built"
+            raise _checks.error("logits", expected, units)
+        factors, biases = getattr(fitted, self._factors_name), fitted.biases
+        if units == 1:  # The logit of class 1, less that of class 0, whose input is 0.
+            if factors.ndim == 2:
+                factors = (factors - factors[0])[:, 1:]
+            factors, biases = factors[1:], biases[1:] - biases[0]
+        if not self.built:
+            self.build((None, units))
+        self._factors.assign(factors.astype(np.float32))
+        self._biases.assign(biases.astype(np.float32))
+
+
+@register
+class VectorScalingLayer(_LinearScalingLayer):
+    """Vector scaling as the last layer of a model: a_k z_k + b_k of logits z.
+
+    The map is that of `VectorScaling`. Its weights are not trained, and saved with the
+    others; `fit` sets them, and models that are compiled already take the new ones.
+    Before `fit` the layer is the identity. A copy made of its configuration is too: the
+    map is in the weights.
+
+    For two classes logits may be those of class 1, [..., 1]; so are a and b then.
+
+    Args:
+      ridge: of `VectorScaling`, >= 0: the penalty on what differs from a temperature.
+      name: name of the layer.
+      dtype: of its computations, as of any layer; weights are float32, and inputs that
+        are narrower are scaled in float32.
+
+    Attributes:
+      scales: a, float32 [K].
+      biases: b, float32 [K].
+
+    Raises:
+      ValueError: `ridge` is not as described.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics as um
+      >>> rng = np.random.default_rng(0)
+      >>> logits = rng.normal(size=[2000, 3])
+      >>> true = 0.5 * logits + [1.0, 0.0, -1.0]  # Class 0 is more frequent.
+      >>> labels = np.argmax(true + rng.gumbel(size=true.shape), axis=1)
+      >>> layer = um.VectorScalingLayer().fit(labels, logits)
+      >>> layer.biases.round(1).tolist()
+      [1.0, 0.0, -1.0]
+
+    References:
+      Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
+    """
+
+    _options = ("ridge",)
+    _factors_name = "scales"
+    _identity = "ones"
+
+    def __init__(
+        self,
+        *,
+        ridge: float = linear_scaling.DEFAULT_RIDGE,
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(name, dtype)
+        self.ridge = linear_scaling.VectorScaling(ridge=ridge).get_config()["ridge"]
+
+    @property
+    def scales(self) -> np.ndarray:
+        """The slopes a, float32 [K]."""
+        return self._value(self._factors)
+
+    def _calibrator(self) -> linear_scaling.VectorScaling:
+        return linear_scaling.VectorScaling(ridge=self.ridge)
+
+    def _shape(self, units: int) -> tuple[int, ...]:
+        return (units,)
+
+    def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:
+        scales, biases = weights
+        return z * scales + biases
+
+
+@register
+class MatrixScalingLayer(_LinearScalingLayer):
+    """Matrix scaling as the last layer of a model: A z + b of logits z.
+
+    The map is that of `MatrixScaling`. Its weights are not trained, and saved with the
+    others; `fit` sets them, and models that are compiled already take the new ones.
+    Before `fit` the layer is the identity. A copy made of its configuration is too: the
+    map is in the weights.
+
+    For two classes logits may be those of class 1, [..., 1]; so are A and b then.
+
+    Args:
+      ridge: of `MatrixScaling`, >= 0: the penalty on what differs from a temperature.
+      regularization: of `MatrixScaling`, "ridge" or "odir".
+      name: name of the layer.
+      dtype: of its computations, as of any layer; weights are float32, and inputs that
+        are narrower are scaled in float32.
+
+    Attributes:
+      matrix: A, float32 [K, K].
+      biases: b, float32 [K].
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics as um
+      >>> rng = np.random.default_rng(0)
+      >>> logits = rng.normal(size=[3000, 3])
+      >>> true = logits[:, [1, 0, 2]]  # Two classes are taken for each other.
+      >>> labels = np.argmax(true + rng.gumbel(size=true.shape), axis=1)
+      >>> layer = um.MatrixScalingLayer().fit(labels, logits)
+      >>> (layer.matrix - layer.matrix.mean(axis=0)).argmax(axis=1).tolist()
+      [1, 0, 2]
+
+    References:
+      Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
+      Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach (2019), Beyond
+      Temperature Scaling: Obtaining Well-Calibrated Multiclass Probabilities with
+      Dirichlet Calibration.
+    """
+
+    _options = ("ridge", "regularization")
+    _factors_name = "matrix"
+    _identity = "identity"
+
+    def __init__(
+        self,
+        *,
+        ridge: float = linear_scaling.DEFAULT_RIDGE,
+        regularization: linear_scaling.Regularization = "ridge",
+        name: str | None = None,
+        dtype: Any = None,
+    ):
+        super().__init__(name, dtype)
+        checked = linear_scaling.MatrixScaling(
+            ridge=ridge, regularization=regularization
+        )
+        self.ridge, self.regularization = checked.get_config().values()
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The matrix A, float32 [K, K]."""
+        return self._value(self._factors)
+
+    def _calibrator(self) -> linear_scaling.MatrixScaling:
+        return linear_scaling.MatrixScaling(
+            ridge=self.ridge, regularization=self.regularization
+        )
+
+    def _shape(self, units: int) -> tuple[int, ...]:
+        return units, units
+
+    def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:
+        matrix, biases = weights
+        return xp.matmul(z, xp.transpose(matrix)) + biases
 
 
 @register_in("conformal")
-class ConformalSetLayer(keras.layers.Layer):
+class ConformalSetLayer(_FittedLayer):
     """Conformal prediction sets as the last layer of a model, of its probabilities.
 
     The sets are those of `ConformalClassifier` without draws, in the precision of the
@@ -157,6 +430,8 @@ class ConformalSetLayer(keras.layers.Layer):
       Sets for Image Classifiers using Conformal Prediction.
     """
 
+    _options = ("score", "alpha", "penalty", "k_reg")
+
     def __init__(
         self,
         score: ClassifierScore = "lac",
@@ -167,32 +442,35 @@ class ConformalSetLayer(keras.layers.Layer):
         name: str | None = None,
         dtype: Any = None,
     ):
-        super().__init__(name=name, dtype=dtype)
+        super().__init__(name, dtype)
         self.score, self.penalty, self.k_reg = classifier.checked_options(
             score, penalty, k_reg
         )
         self.alpha = _checks.open_unit("alpha", alpha)
-        self._quantile = self.add_weight(
-            name="quantile",
-            shape=(),
-            initializer=keras.initializers.Constant(np.inf),
-            dtype="float32",
-            trainable=False,
-            **KEEP_DTYPE,
-        )
-        self.supports_masking = True
+        infinite = keras.initializers.Constant(np.inf)
+        self._quantile = self._new_weight("quantile", (), infinite)
 
     @property
     def quantile(self) -> float:
         """The largest score of what a set holds, a float."""
         return float(xp.convert_to_tensor(self._quantile))
 
-    def fit(self, labels: TensorLike, probabilities: TensorLike) -> Self:
+    def fit(
+        self,
+        labels: Any,
+        probabilities: TensorLike | None = None,
+        *,
+        model: Any = None,
+    ) -> Self:
         """Sets the quantile to that of held-out examples.
 
         Args:
-          labels: integers in [0, K), shape [...].
-          probabilities: the inputs of this layer, in [0, 1], shape [..., K].
+          labels: integers in [0, K), shape [...]. With `model`, a `tf.data.Dataset` or
+            another finite iterable of batches (x, labels).
+          probabilities: the inputs of this layer, in [0, 1], shape [..., K]. What a
+            Keras mask of theirs leaves out does not count.
+          model: a Keras model or layer without this layer; `model(x)` are the
+            probabilities.
 
         Returns:
           The layer itself.
@@ -200,14 +478,14 @@ class ConformalSetLayer(keras.layers.Layer):
         Raises:
           ValueError: an argument is not as described; the quantile stays what it was.
         """
-        y, p = (
-            to_numpy(_inputs.as_tensor(name, value))
-            for name, value in (("labels", labels), ("probabilities", probabilities))
-        )
-        if p.ndim <= y.ndim or p.shape[-1] < 2:
+        name = "probabilities"
+        held = _held_out.read(self, name, labels, probabilities, model, weighted=False)
+        if (held.classes or 1) < 2:
             expected = "of shape [..., K], that of the labels and the classes"
-            raise _checks.error("probabilities", expected, f"shape {list(p.shape)}")
-        examples = np_inputs.examples(y, p)
+            raise _checks.error(name, expected, "those of class 1")
+        examples = np_inputs.examples(
+            held.labels, held.predictions, sample_weight=held.weights
+        )
         p = np_inputs.check_probabilities(examples.probabilities, examples.name)
         scores, _ = self._scores(xp.convert_to_tensor(p.astype(np.float32)))
         of_labels = to_numpy(scores)[np.arange(len(p)), examples.labels]
@@ -226,14 +504,3 @@ class ConformalSetLayer(keras.layers.Layer):
         held = xp.cast(scores <= xp.convert_to_tensor(self._quantile), xp.float32)
         held = xp.where(right[:, None], held, xp.constant(float("nan"), xp.float32))
         return xp.cast(xp.reshape(held, xp.shape(inputs)), self.compute_dtype)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the inputs."""
-        return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        config = super().get_config()
-        names = ("score", "alpha", "penalty", "k_reg")
-        own = {name: getattr(self, name) for name in names}
-        return {**own, "name": config["name"], "dtype": config["dtype"]}

@@ -294,6 +294,12 @@ def transpose(x: Any, perm: Any = None) -> Any:
     return ops.transpose(x, perm)
 
 
+def matmul(x: Any, y: Any) -> Any:
+    if _IS_JAX:  # In the precision of the type: else GPUs and TPUs round to less.
+        return jax.numpy.matmul(x, y, precision="highest")
+    return ops.matmul(x, y)
+
+
 def tile(x: Any, multiples: Any) -> Any:
     return ops.tile(x, _ints(multiples))
 
