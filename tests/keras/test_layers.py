@@ -303,7 +303,7 @@ def classifier(rng):
 
 
 @every_kind
-def test_fit_to_a_dataset(kind, rng):
+def test_fit_to_a_dataset(kind, rng, tmp_path):
     make_layer, make_calibrator = KINDS[kind]
     model, x, labels, z = classifier(rng)
     weights = rng.uniform(size=400)
@@ -321,6 +321,9 @@ def test_fit_to_a_dataset(kind, rng):
     expected = mapped(layer, z)
     found = mended.predict(x, verbose=0)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    mended.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(loaded.predict(x, verbose=0), found)
 
     one_hot = np.eye(3)[labels]
     softmax = keras.Sequential([model, keras.layers.Softmax()])
@@ -345,6 +348,8 @@ def test_fit_to_a_dataset(kind, rng):
         layer.fit(dataset, model=model, sample_weight=weights)
     with pytest.raises(ValueError, match="Exactly one of `logits` and `model`"):
         layer.fit(labels, z, model=model)
+    with pytest.raises(RuntimeError, match="needs eager execution"):
+        tf.function(lambda: layer.fit(labels, z) and 0)()
     np.testing.assert_array_equal(mapped(layer, z), expected)
 
 

@@ -121,8 +121,9 @@ def test_losses_and_their_gradients(row, rng):
     check(value_and_gradient, made["labels"], made["predictions"], REALS, banned=banned)
 
 
-def test_layer():
-    layer = um.TemperatureScalingLayer()
+@pytest.mark.parametrize("name", ["Temperature", "Vector", "Matrix"])
+def test_layers(name):
+    layer = getattr(um, f"{name}ScalingLayer")()
     layer(tf.zeros([N, K]))
     check(layer, ROWS)
 
