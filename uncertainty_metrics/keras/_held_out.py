@@ -131,9 +131,9 @@ def _batches(data: Any) -> Iterator[Any]:
 
 
 def _predictor(model: Any) -> Callable[[Any], tuple[Any, Any]]:
-    """Returns what makes predictions of inputs, and their mask, or None."""
-    # `predict` of Keras would lose the mask.
-    tree = xp.nest if IS_TENSORFLOW else keras.tree
+    """Returns what makes predictions of inputs, and their mask, or None: `predict` of
+    Keras would lose it.
+    """
 
     def call(x: Any) -> tuple[Any, Any]:
         outputs = model(x, training=False)
@@ -147,7 +147,9 @@ def _predictor(model: Any) -> Callable[[Any], tuple[Any, Any]]:
 
     def predict(x: Any) -> tuple[Any, Any]:
         # Tensors of other frameworks become arrays, which every backend takes.
-        own = tree.map_structure(lambda v: v if xp.is_tensor(v) else np.asarray(v), x)
+        own = xp.nest.map_structure(
+            lambda v: v if xp.is_tensor(v) else np.asarray(v), x
+        )
         with no_gradients():
             return call(own)
 

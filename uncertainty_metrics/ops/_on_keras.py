@@ -290,16 +290,6 @@ def squeeze(x: Any, axis: Any) -> Any:
     return reshape(x, [n for i, n in enumerate(x.shape) if i not in kept])
 
 
-def transpose(x: Any, perm: Any = None) -> Any:
-    return ops.transpose(x, perm)
-
-
-def matmul(x: Any, y: Any) -> Any:
-    if _IS_JAX:  # In the precision of the type: else GPUs and TPUs round to less.
-        return jax.numpy.matmul(x, y, precision="highest")
-    return ops.matmul(x, y)
-
-
 def tile(x: Any, multiples: Any) -> Any:
     return ops.tile(x, _ints(multiples))
 
@@ -318,10 +308,6 @@ def reverse(x: Any, axis: Any) -> Any:
     return ops.flip(x, axis=tuple(np.atleast_1d(axis)))
 
 
-def roll(x: Any, shift: int, axis: int) -> Any:
-    return ops.roll(x, shift, axis)
-
-
 def slice(x: Any, begin: Any, size: Any) -> Any:
     return ops.slice(x, _ints(begin), _ints(size))
 
@@ -337,6 +323,9 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
     return ops.scatter(indices, updates, tuple(_ints(shape)))
 
 
+roll, transpose = ops.roll, ops.transpose
+# JAX alone rounds to less than the type holds, on GPUs and TPUs.
+matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else ops.matmul
 tensor_scatter_nd_update = ops.scatter_update
 
 
@@ -570,9 +559,7 @@ bitwise = SimpleNamespace(
     left_shift=lambda x, y: ops.left_shift(*_same(x, y)),
     right_shift=lambda x, y: ops.right_shift(*_same(x, y)),
 )
-nest = SimpleNamespace(
-    flatten=keras.tree.flatten, pack_sequence_as=keras.tree.pack_sequence_as
-)
+nest = keras.tree
 
 
 def _do_not_convert(function: Callable[..., Any]) -> Callable[..., Any]:
