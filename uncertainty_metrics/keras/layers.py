@@ -294,7 +294,8 @@ class VectorScalingLayer(_LinearScalingLayer):
         dtype: Any = None,
     ):
         super().__init__(name, dtype)
-        self.ridge = linear_scaling.VectorScaling(ridge=ridge).get_config()["ridge"]
+        checked = linear_scaling.VectorScaling(ridge=ridge).get_config()
+        self.ridge: float = checked["ridge"]
 
     @property
     def scales(self) -> np.ndarray:
@@ -370,8 +371,9 @@ class MatrixScalingLayer(_LinearScalingLayer):
         super().__init__(name, dtype)
         checked = linear_scaling.MatrixScaling(
             ridge=ridge, regularization=regularization
-        )
-        self.ridge, self.regularization = checked.get_config().values()
+        ).get_config()
+        self.ridge: float = checked["ridge"]
+        self.regularization = regularization
 
     @property
     def matrix(self) -> np.ndarray:
