@@ -34,7 +34,8 @@ def module_names():
         for module in pkgutil.walk_packages(
             uncertainty_metrics.__path__, "uncertainty_metrics."
         )
-        if not module.name.endswith(("__main__", "ops._on_keras"))  # Of other backends.
+        # Of other backends.
+        if not module.name.endswith(("__main__", "ops._on_keras", "ops._traces"))
     ]
     return ["uncertainty_metrics", *names]
 

@@ -72,7 +72,7 @@ def smooth_calibration_error(
       0.2
       >>> error = um.smece([0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9], positive_class=True)
       >>> round(float(error), 4)
-      0.2183
+      0.2153
 
     References:
       Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via

@@ -119,7 +119,7 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       >>> metric.update_state([0], [0.5])
       >>> metric.update_state([1], [0.75])
       >>> round(float(metric.result()), 6)
-      0.0625
+      0.03125
     """
 
     _direction = "down"

@@ -194,7 +194,7 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       >>> metric.update_state([0], [0.5])
       >>> metric.update_state([1], [0.75])
       >>> round(float(metric.result()), 6)
-      0.0625
+      0.03125
 
     References:
       Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
