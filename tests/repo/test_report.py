@@ -44,7 +44,12 @@ from uncertainty_metrics.report import (
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-PICTURES = ("reliability_diagram.png", "risk_coverage_diagram.png", "posteriors.png")
+PICTURES = (
+    "reliability_diagram.png",
+    "risk_coverage_diagram.png",
+    "posteriors.png",
+    "mended_reliability_diagram.png",
+)
 WRITTEN = ("report.html", *PICTURES, "report.json")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")
 
@@ -110,6 +115,7 @@ def test_json_and_pictures_hold_the_data(shipped):
         "risk": 0.05,
         "coverage": 0.8,
         "oracle_fraction": 0.1,
+        "delta": 0.05,
     }
     assert found["source"] == "p.npz"
     grid = um.compute_all_metrics(**arrays, num_bins=7)

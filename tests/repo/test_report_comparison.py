@@ -94,6 +94,8 @@ def test_ensemble(kind, weighted):
     assert "ensemble" not in expected
     assert found["data"].pop("predictions") == [*arrays][1]
     del expected["data"]["predictions"]
+    assert "probabilities=mean" in " ".join(found["mending"].pop("code"))
+    assert "probabilities=prob" in " ".join(expected["mending"].pop("code"))
     assert found == approximately(expected)
 
 
@@ -201,7 +203,7 @@ def test_compare_an_ensemble_with_a_single_model():
     swapped, out = shown("one.npz", "e.npz")
     assert "  second  e.npz, the mean of 4 members\n" in out
     assert swapped["comparison"]["other"]["ensemble"] == found["ensemble"]
-    assert len(report.draw(read("e.npz"), 15, read("one.npz"))) == 4
+    assert len(report.draw(read("e.npz"), 15, read("one.npz"))) == 5
 
 
 # Two models.

@@ -20,16 +20,17 @@ VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 KINDS = ("classifier", "ensembles", "regressions", "odd")
+CLASSIFIER = [
+    "reliability_diagram",
+    "posteriors",
+    "mended_reliability_diagram",
+    "risk_coverage_diagram",
+]
 PICTURES = {
-    "classifier": ["reliability_diagram", "posteriors", "risk_coverage_diagram"],
-    "ensembles": [
-        "reliability_diagram",
-        "posteriors",
-        "risk_coverage_diagram",
-        "ensemble_calibration_diagram",
-    ],
+    "classifier": CLASSIFIER,
+    "ensembles": [*CLASSIFIER, "ensemble_calibration_diagram"],
     "regressions": ["reliability_diagram", "pit_histogram", "uncertainty_vs_error"],
-    "odd": ["reliability_diagram", "posteriors", "risk_coverage_diagram"],
+    "odd": CLASSIFIER,
 }
 # A name that would be markup, and that no screen is wide enough for.
 ODD = f"<b onload='x'>&amp;\"{150 * 'w'}.npz"

@@ -12,7 +12,10 @@ The sections of a classifier:
   scoring_rules         Brier score, its parts, and negative log-likelihood
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
+  mending               what temperature, vector and isotonic maps would give,
+                        cross-validated, and the size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?
+                        And from which confidence on to decide at a promised risk
   ensemble              only where a file holds the predictions of several members, the
                         mean of which is what all other sections are of
 
@@ -29,8 +32,9 @@ And of both `comparison`, only where a second file is given: both models side by
 and the intervals of the difference, of the same examples.
 
 The files, written on every run: `report.html`, the page; its pictures, of a classifier
-`reliability_diagram.png`, `risk_coverage_diagram.png`, `posteriors.png` and of an
-ensemble `ensemble_calibration_diagram.png`, of a regression `reliability_diagram.png`,
+`reliability_diagram.png`, `risk_coverage_diagram.png`, `posteriors.png`, where
+something can be fitted `mended_reliability_diagram.png`, and of an ensemble
+`ensemble_calibration_diagram.png`, of a regression `reliability_diagram.png`,
 `pit_histogram.png` and `uncertainty_vs_error.png`; and `report.json`, the dict.
 The JSON is strict: an infinite number is the string "inf" or "-inf", and null is what
 is not defined, such as the mean of nothing.
@@ -232,11 +236,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Reports the calibration of a classifier: calibration errors, the posterior\n"
         "of the expected calibration error (Bayesian ECE), Brier score with its\n"
-        "parts, negative log-likelihood, their intervals, and how well\n"
-        "confidence tells right decisions from wrong ones; of an ensemble, what\n"
-        "averaging gives. Or of a regression: coverage of its intervals, PIT, CRPS,\n"
-        "negative log-likelihood, sharpness, and the temperature that would mend its\n"
-        "variances. Writes\n"
+        "parts, negative log-likelihood, their intervals, what mending would give,\n"
+        "and how well confidence tells right decisions from wrong ones; of an\n"
+        "ensemble, what averaging gives. Or of a regression: coverage of its\n"
+        "intervals, PIT, CRPS, negative log-likelihood, sharpness, and the\n"
+        "temperature that would mend its variances. Writes\n"
         "\n"
         "  report.html                all of it on one page, which needs nothing else\n"
         "  report.json                all numbers; an infinite one is the string "
@@ -250,6 +254,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "                             share; of both models of --compare\n"
         "  posteriors.png             the posterior of the ECE; of both models of\n"
         "                             --compare, with their overlap\n"
+        "  mended_reliability_diagram.png  before and after the best map, on examples\n"
+        "                             that it was not fitted to\n"
         "  ensemble_calibration_diagram.png  of an ensemble, beside its members\n"
         "\n"
         "or of a regression, with both models of --compare,\n"

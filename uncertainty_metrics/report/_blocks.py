@@ -1,4 +1,4 @@
-"""Blocks of the calibration report as a document: texts, tables and pictures."""
+"""Blocks of the calibration report as a document: texts, tables, code and pictures."""
 
 from __future__ import annotations
 
@@ -40,6 +40,12 @@ class Table(NamedTuple):
         return self.columns[-1] == "meaning"
 
 
+class Code(NamedTuple):
+    """Lines of Python."""
+
+    lines: Sequence[str]
+
+
 class Picture(NamedTuple):
     """A picture, by the name of its file.
 
@@ -58,7 +64,7 @@ class Section(NamedTuple):
     """A section: its title, and its blocks in order."""
 
     title: str
-    blocks: list[Text | Facts | Table | Picture]
+    blocks: list[Text | Facts | Table | Code | Picture]
 
 
 def number(value: float | str | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from uncertainty_metrics.report._blocks import (
     SIDES,
+    Code,
     Facts,
     Picture,
     Section,
@@ -46,6 +47,7 @@ def _classifier_sections(report: dict[str, Any]) -> list[Section]:
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
         intervals_section(report["intervals"]),
+        _mending(report),
         _selective_prediction(report),
     ]
     if "ensemble" in report:
@@ -140,7 +142,64 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
         f"better.{both}",
     )
     table = metrics_table("Selective prediction", "metric", section["metrics"])
-    return Section("Selective prediction", [*blocks, table])
+    promise = section["promise"]
+    rows = promise["metrics"]
+    title = "At a promised risk"
+    promised = [metrics_table(title, "threshold", rows)] if rows else []
+    blocks += [table, Text(promise["verdict"]), *promised]
+    return Section("Selective prediction", blocks)
+
+
+def _mending(report: dict[str, Any]) -> Section:
+    section = report["mending"]
+    blocks: list[Any] = [Text(section["verdict"])]
+    if section["best"] is not None:
+        blocks = told(
+            section,
+            "mended_reliability_diagram",
+            "Reliability diagram of the model as it is and mended.",
+            "Accuracy against confidence, before and after, on examples that the map "
+            "was not fitted to. In the band is what chance leaves a calibrated model.",
+        )
+    if section["scores"]:
+        columns = ("negative_log_likelihood", "brier_score_zero_based", "ece")
+        rows = [
+            (name, *(number(row[column]) for column in columns))
+            for name, row in section["scores"].items()
+        ]
+        blocks += [
+            Text(
+                "Negative log-likelihood (NLL), brier_score_zero_based and ece of "
+                f"{section['examples']} examples, cross-validated: a map is fitted to "
+                f"all of {section['folds']} folds but that of the example."
+            ),
+            Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
+        ]
+    if section["gains"]:
+        blocks += [
+            Text(
+                f"What each map takes off {section['criterion']}, less and plus two "
+                "standard errors:"
+            ),
+            intervals_table("What maps gain", "gain", section["gains"]),
+        ]
+    if section["code"]:
+        mean = ""
+        if report["data"]["members"] > 1:
+            mean = ", with the mean of the probabilities of the members"
+        blocks += [
+            Text(
+                "The best one in two lines, after `import uncertainty_metrics.numpy "
+                f"as um`{mean}; fit on data that is neither trained nor tested on:"
+            ),
+            Code(section["code"]),
+        ]
+    blocks += [Text(f"Note: {note}") for note in section["notes"]]
+    sets = section["sets"]
+    if sets["metrics"]:
+        table = metrics_table("Conformal sets", "sets", sets["metrics"])
+        blocks += [Text(sets["verdict"]), table]
+    return Section("What mending would give", blocks)
 
 
 def _ensemble(section: dict[str, Any]) -> Section:

@@ -59,6 +59,8 @@ th:first-child { padding-left: .25rem; }
 thead th { color: var(--soft); border-bottom-width: 2px; font-weight: 600; }
 tbody th { font-weight: 500; }
 tbody tr:nth-child(even) { background: var(--tint); }
+pre { margin: 0; padding: .75rem 1rem; background: var(--tint); width: max-content; }
+code { font: .875rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
 .number {
   text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums;
 }
@@ -85,6 +87,7 @@ footer { margin-top: 3rem; font-size: .85rem; }
   p { orphans: 3; widows: 3; }
   table, figure, dl { break-inside: avoid; }
   .scroll { overflow: visible; }
+  pre { width: auto; white-space: pre-wrap; }
   p:has(+ .scroll) { break-after: avoid; }
   img { width: auto; max-width: 11cm; max-height: 9.5cm; }
 }"""
@@ -153,6 +156,10 @@ def _block(block: Any, pictures: Mapping[str, bytes]) -> Iterator[str]:
         yield "</dl>"
     elif isinstance(block, _blocks.Table):
         yield from _table(block)
+    elif isinstance(block, _blocks.Code):
+        code = html.escape("\n".join(block.lines))
+        yield '<div class="scroll" role="region" aria-label="Code" tabindex="0">'
+        yield f"<pre><code>{code}</code></pre>\n</div>"
     elif block.name in pictures:
         yield from _figure(block, pictures[block.name])
 

@@ -19,6 +19,7 @@ from uncertainty_metrics.report._predictions import (
 from uncertainty_metrics.report._sections import errors_naming
 from uncertainty_metrics.report._sections_classifier import arguments_of, ece_draws
 from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics.report._sections_mending import Mended, mended
 from uncertainty_metrics.report._sections_regression import (
     forecasts_of,
     normal_arguments,
@@ -52,6 +53,11 @@ def draw(
             "risk_coverage_diagram.png": _draw_risk_coverage(models),
             "posteriors.png": _draw_posteriors(models, num_bins),
         }
+        before_and_after = mended(predictions, num_bins)
+        if before_and_after.drawn:
+            figures["mended_reliability_diagram.png"] = _draw_mended(
+                before_and_after, num_bins
+            )
         if predictions.members > 1:
             figures["ensemble_calibration_diagram.png"] = _draw_ensemble(
                 predictions, num_bins
@@ -114,6 +120,19 @@ def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
         **arguments,
         confidence_band=INTERVAL_LEVEL,
         title="Risk-coverage diagram",
+    )
+
+
+def _draw_mended(found: Mended, num_bins: int) -> Any:
+    return _drawn(
+        5.5,
+        6.4,
+        um.reliability_diagram,
+        **found.data,
+        **{found.kind: found.drawn},
+        num_bins=num_bins,
+        consistency_band=INTERVAL_LEVEL,
+        title="Before and after mending",
     )
 
 

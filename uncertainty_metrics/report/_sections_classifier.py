@@ -12,6 +12,7 @@ from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.report._predictions import Predictions, remembered
 from uncertainty_metrics.report._sections_ensemble import averaged, ensemble
 from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL, intervals
+from uncertainty_metrics.report._sections_mending import mended
 from uncertainty_metrics.report._sections_rows import (
     is_clear,
     p_value,
@@ -68,6 +69,7 @@ def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
     chance = report["bayesian_ece"]["ece_by_chance"]
     report["scoring_rules"] = _scoring_rules(data)
     report["intervals"] = intervals(data, num_bins)
+    report["mending"] = mended(predictions, num_bins).section
     report["selective_prediction"] = selective_prediction(data, _sample_size(data))
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)

@@ -8,11 +8,16 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _ranking
+from uncertainty_metrics.numpy import _inputs, _ranking
 from uncertainty_metrics.report._sections_rows import rows
 
 # The parameters of the metrics, which stand in the options of the report.
-SELECTIVE_OPTIONS = {"risk": 0.05, "coverage": 0.8, "oracle_fraction": 0.1}
+SELECTIVE_OPTIONS = {
+    "risk": 0.05,
+    "coverage": 0.8,
+    "oracle_fraction": 0.1,
+    "delta": 0.05,
+}
 # A curve may have a point per example.
 _MAX_POINTS = 100
 
@@ -24,7 +29,7 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
       data: labels, predictions and weights, by the names of the arguments.
       sample_size: number of examples, or the effective one of weighted examples.
     """
-    risk, coverage, fraction = SELECTIVE_OPTIONS.values()
+    risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
     curve = um.risk_coverage_curve(**data)
     error = float(curve.risks[-1])
     options = {
@@ -63,8 +68,42 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
         "verdict": verdict,
         "metrics": rows(metrics),
         "auroc_by_chance": by_chance,
+        "promise": _promise(data, risk, delta),
         "curve": _thinned(curve),
     }
+
+
+def _promise(data: dict[str, Any], risk: float, delta: float) -> dict[str, Any]:
+    """Returns the confidence from which on new examples have at most that risk."""
+    examples = _inputs.examples(**data)
+    weights = examples.weights
+    if weights is not None and np.any(weights != weights[0]):
+        verdict = "Of weighted examples no threshold can be promised for new ones."
+        return {"verdict": verdict, "metrics": {}}
+    given = {examples.name: examples.predictions}
+    threshold = um.threshold_at_risk(examples.labels, risk=risk, delta=delta, **given)
+    _, scores = _inputs.decisions(examples.probabilities, examples.name)
+    coverage = float(np.mean(scores >= threshold))
+    promise = f"at most {risk:.0%} of new decisions are wrong"
+    sure = f"with {1 - delta:.0%} probability"
+    if threshold == np.inf:
+        verdict = f"No threshold promises, {sure}, that {promise}: too many errors, or "
+        verdict += "too few examples."
+    else:
+        where = "Deciding everything"
+        if threshold:
+            where = f"Deciding where the confidence is at least {threshold:.6g}"
+        verdict = (
+            f"{where}, {promise}, {sure} over the draw of these examples; that decides "
+            f"{coverage:.1%} of them. The threshold of coverage_at_risk has no such "
+            "promise: made for these examples, it is too low for new ones about every "
+            "other time."
+        )
+    metrics = {
+        "threshold_at_risk": (threshold, "Decide where the confidence is >= this."),
+        "coverage_at_threshold": (coverage, "Share of these examples it decides."),
+    }
+    return {"verdict": verdict, "metrics": rows(metrics)}
 
 
 def _auroc(curve: RiskCoverageCurve) -> float:

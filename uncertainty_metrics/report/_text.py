@@ -33,6 +33,8 @@ def _lines(block: Any) -> list[str]:
         return [f"  {name:<{width}}{fact}" for name, fact in block.facts.items()]
     if isinstance(block, _blocks.Table):
         return list(_table(block))
+    if isinstance(block, _blocks.Code):
+        return [f"  {line}" for line in block.lines]
     return []  # A picture is a file of its own.
 
 
