@@ -186,11 +186,11 @@ def _mending(report: dict[str, Any]) -> Section:
     if section["code"]:
         mean = ""
         if report["data"]["members"] > 1:
-            mean = ", with the mean of the probabilities of the members"
+            mean = ", of the mean of the probabilities of the members"
         blocks += [
             Text(
-                "The best one in two lines, after `import uncertainty_metrics.numpy "
-                f"as um`{mean}; fit on data that is neither trained nor tested on:"
+                f"The code of the best one{mean}. Fit it on data that is neither "
+                "trained nor tested on:"
             ),
             Code(section["code"]),
         ]

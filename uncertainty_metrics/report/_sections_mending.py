@@ -110,9 +110,9 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
         weights = None if weights is None else weights[chosen]
     section["examples"] = len(labels)
     # The fits take a weight as that many examples; for the rest only ratios count.
-    data = {"labels": labels, "sample_weight": weights}
+    data: dict[str, Any] = {"labels": labels, "sample_weight": weights}
     folds = folds_of(len(labels))
-    forecasts = {AS_IT_IS: given}
+    forecasts: dict[str, Any] = {AS_IT_IS: given}
     for name, (calibrator, title) in _MAPS.items():
         try:
             forecasts[name] = _cross_validated(calibrator, data, {kind: given}, folds)
@@ -150,7 +150,7 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None) -> str:
     size = float(weights.sum() ** 2 / (weights**2).sum())  # Kish's.
     if size < _LEAST:
         of_weights = " once they are weighted" if size < len(labels) else ""
-        return f"{size:.3g} examples{of_weights}, where {_LEAST} are the least"
+        return f"{np.floor(10 * size) / 10:g} examples{of_weights}, where {_LEAST} are the least"
     if np.sum(np.bincount(labels) > 1) < 2:
         return "fewer than two classes have two labels"
     return ""
@@ -258,6 +258,7 @@ def _code(best: str, kind: str, name: str, weighted: bool) -> list[str]:
     data = f"labels, {kind}={name}"
     weights = ", sample_weight=sample_weight"
     return [
+        "import uncertainty_metrics.numpy as um",
         *([fit, f"    {data}{weights}", ")"] if weighted else [f"{fit}{data})"]),
         f"mended = scaling.transform({kind}=new_{name})",
     ]

@@ -80,7 +80,7 @@ def _promise(data: dict[str, Any], risk: float, delta: float) -> dict[str, Any]:
     if weights is not None and np.any(weights != weights[0]):
         verdict = "Of weighted examples no threshold can be promised for new ones."
         return {"verdict": verdict, "metrics": {}}
-    given = {examples.name: examples.predictions}
+    given: dict[str, Any] = {examples.name: examples.predictions}
     threshold = um.threshold_at_risk(examples.labels, risk=risk, delta=delta, **given)
     _, scores = _inputs.decisions(examples.probabilities, examples.name)
     coverage = float(np.mean(scores >= threshold))
