@@ -150,7 +150,8 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None) -> str:
     size = float(weights.sum() ** 2 / (weights**2).sum())  # Kish's.
     if size < _LEAST:
         of_weights = " once they are weighted" if size < len(labels) else ""
-        return f"{np.floor(10 * size) / 10:g} examples{of_weights}, where {_LEAST} are the least"
+        shown = np.floor(10 * size) / 10
+        return f"{shown:g} examples{of_weights}, where {_LEAST} are the least"
     if np.sum(np.bincount(labels) > 1) < 2:
         return "fewer than two classes have two labels"
     return ""
@@ -242,8 +243,9 @@ def _why_brier(each: dict[str, dict[str, np.ndarray]]) -> str:
         for name in each
         if not np.all(np.isfinite(each[name][_LIKELIHOOD]))
     ]
+    verb = "gives" if len(infinite) == 1 else "give"
     return (
-        f" Maps are compared by the Brier score, as {' and '.join(infinite)} gives "
+        f" Maps are compared by the Brier score, as {' and '.join(infinite)} {verb} "
         "some labels probability 0, and so an infinite likelihood."
     )
 
