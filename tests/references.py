@@ -320,6 +320,16 @@ def negative_log_likelihood(labels, probabilities, **data):
     return np.average(scores, weights=[w for _, _, w in rows])
 
 
+def ranked_probability_score(labels, probabilities, **data):
+    """Loops over the thresholds between classes."""
+    rows = _rows(labels, probabilities, **data)
+    scores = [
+        sum((sum(p[: k + 1]) - (y <= k)) ** 2 for k in range(len(p)))
+        for y, p, _ in rows
+    ]
+    return np.average(scores, weights=[w for _, _, w in rows])
+
+
 def brier_decomposition_exact(labels, probabilities, **data):
     """Loops over decisions and classes, as the definition sums."""
     rows = _rows(labels, probabilities, **data)

@@ -109,6 +109,7 @@ from .tensorflow.scoring_rules import (
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
+    ranked_probability_score as ranked_probability_score,
 )
 from .tensorflow.forecast_scores import (
     crps_normal_score as crps_normal_score,
@@ -208,6 +209,7 @@ from .keras.metrics.scoring_rules import (
     NegativeLogLikelihood as NegativeLogLikelihood,
     Pinball as Pinball,
     RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
+    RankedProbabilityScore as RankedProbabilityScore,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (
@@ -245,6 +247,7 @@ from .keras.losses import (
     GaussianNLLLoss as GaussianNLLLoss,
     IntervalLoss as IntervalLoss,
     PinballLoss as PinballLoss,
+    RankedProbabilityLoss as RankedProbabilityLoss,
 )
 
 # Keras callbacks.

@@ -326,6 +326,15 @@ ROWS = (
         zeros=False,
     ),
     Row(
+        "ranked_probability_score",
+        reference=references.ranked_probability_score,
+        metric="RankedProbabilityScore",
+        metric_cases=(({}, {}),),
+        bad_metric_options=_LABELLED,
+        differentiable=True,
+        jumps=False,
+    ),
+    Row(
         "brier_decomposition",
         reference=references.brier_decomposition,
         metric="BrierDecomposition",

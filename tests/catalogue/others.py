@@ -202,6 +202,7 @@ LOSSES = (
     LossRow("CRPSSampleLoss", metric="CRPSSamples"),
     LossRow("GaussianNLLLoss", metric="regression.NegativeLogLikelihood", options=_EXP),
     LossRow("IntervalLoss", metric="IntervalScore", options={"alpha": 0.2}),
+    LossRow("RankedProbabilityLoss", metric="RankedProbabilityScore"),
     LossRow("PinballLoss", metric="Pinball", options={"quantiles": QUANTILES}),
 )
 

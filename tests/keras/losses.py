@@ -29,6 +29,16 @@ def brier(y, p, zero_based=False):
     return np.sum(shares * (distances - (not zero_based)), axis=-1)
 
 
+def ranked(y, p):
+    """Of labels, or of distributions over the classes [..., K]."""
+    classes = p.shape[-1]
+    happened = np.tri(classes).T  # [y, k]: whether y <= k.
+    below = np.cumsum(p, axis=-1)[..., None, :]
+    scores = np.sum((below - happened) ** 2, axis=-1)
+    shares = np.eye(classes)[y] if np.ndim(y) < p.ndim else y
+    return np.sum(shares * scores, axis=-1)
+
+
 def negative_log_density(y, mean, scale):
     return -stats.norm.logpdf(y, mean, scale)
 
@@ -145,6 +155,14 @@ ROWS = [
         classes,
         functools.partial(brier, zero_based=True),
         [1.5, 0.0, 0.0],
+    ),
+    Row("RankedProbabilityLoss", {}, classes, ranked, [0.5, 0.7, -0.2]),
+    Row(
+        "RankedProbabilityLoss",
+        {"from_logits": True},
+        logits,
+        lambda y, x: ranked(y, special.softmax(x, axis=-1)),
+        [0.0, np.nan, 1.0],
     ),
     *(normal_row("CRPSNormalLoss", name, um_np.crps_normal_score) for name in SCALES),
     *(normal_row("GaussianNLLLoss", name, negative_log_density) for name in SCALES),

@@ -25,6 +25,7 @@ from tests.keras.losses import (
     every_row,
     given,
     logits,
+    ranked,
 )
 
 keras = tf.keras
@@ -154,6 +155,16 @@ def test_brier_of_one_hot_and_smoothed_labels(rng):
             close(loss(one_hot.astype(dtype), y_pred), loss(labels, y_pred))
 
 
+def test_ranked_probability_score_of_one_hot_and_smoothed_labels(rng):
+    labels, p = classes(rng, [6])
+    smoothed = 0.9 * np.eye(3)[labels] + 0.1 / 3
+    x = rng.normal(size=[6, 3])
+    for from_logits, y_pred, q in ((False, p, p), (True, x, special.softmax(x, -1))):
+        loss = um.RankedProbabilityLoss(from_logits, reduction="none")
+        close(loss(smoothed.astype(np.float32), y_pred), ranked(smoothed, q))
+        close(loss(np.eye(3, dtype=np.float32)[labels], y_pred), ranked(labels, q))
+
+
 def test_brier_of_binary_predictions(rng):
     x = rng.normal(size=[4, 3])
     y = rng.integers(0, 2, [4, 3])
@@ -250,6 +261,7 @@ def test_config_holds_the_arguments_of_the_constructor(row, rng):
         np.testing.assert_array_equal(again(*data), expected)
 
 
+OF_CLASSES = ("BrierLoss", "RankedProbabilityLoss")
 BAD_OPTIONS = {
     "BrierLoss": {
         "from_logits": (1, "yes"),
@@ -257,6 +269,7 @@ BAD_OPTIONS = {
         "sparse_labels": ("no",),
         "reduction": ("median",),
     },
+    "RankedProbabilityLoss": {"from_logits": (1,), "sparse_labels": ("no",)},
     "CRPSNormalLoss": {"scale_transform": ("log",)},
     "GaussianNLLLoss": {"scale_transform": (None,)},
     "CRPSSampleLoss": {"estimator": ("pwm",)},
@@ -286,7 +299,7 @@ def test_one_quantile_is_a_number_or_a_sequence(rng):
 
 
 def wrong_labels(row):
-    return [3, -1, 0.5, np.nan] if row.loss == "BrierLoss" else [np.nan, np.inf]
+    return [3, -1, 0.5, np.nan] if row.loss in OF_CLASSES else [np.nan, np.inf]
 
 
 @every_row
@@ -350,7 +363,7 @@ def test_wrong_shapes_raise(row, rng):
         (y_true[:0], y_pred[:0]),
         (np.stack([y_true] * (size + 1), axis=1), y_pred),
     ]
-    if row.loss != "BrierLoss":
+    if row.loss not in OF_CLASSES:
         bad.append((y_true, y_pred[:, :1]))  # Too few on the last axis.
     for y, p in bad:
         with pytest.raises(ValueError, match=r"y_(true|pred)") as raised:

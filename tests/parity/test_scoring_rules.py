@@ -116,6 +116,39 @@ def test_likelihood_where_probabilities_underflow(room):
 
 
 @ROOMS
+def test_ranked_probability_score_of_two_classes_is_half_the_brier_score(room, rng):
+    labels, x = rng.integers(0, 2, 20), rng.normal(size=20)
+    for data in ({"logits": x}, {"probabilities": 1 / (1 + np.exp(-x))}):
+        brier = room.brier_score(labels, **data, zero_based=True, aggregate=False)
+        ranked = room.ranked_probability_score(labels, **data, aggregate=False)
+        np.testing.assert_allclose(2 * np.asarray(ranked), brier, rtol=1e-12)
+
+
+@ROOMS
+def test_ranked_probability_score_is_the_crps_of_integers(room, rng):
+    labels, samples = rng.integers(0, 5, 9), rng.integers(0, 5, [9, 12])
+    frequencies = np.mean(samples[..., None] == np.arange(5), axis=1)
+    np.testing.assert_allclose(
+        room.ranked_probability_score(labels, frequencies, aggregate=False),
+        um_np.crps_score(labels, samples, estimator="nrg"),
+        atol=1e-12,
+    )
+
+
+@ROOMS
+def test_small_ranked_probability_scores_keep_their_precision(room):
+    # Of e^-50 beside the label, which 1 - F would not see.
+    for labels, logits, expected in (
+        ([0], [[50.0, 0.0, -10.0]], np.exp(-100)),
+        ([2], [[-10.0, 0.0, 50.0]], np.exp(-100)),
+        ([1], [[0.0, 50.0, 0.0]], 2 * np.exp(-100)),
+        ([0], [[-1e4, 0.0, 1e4]], 2.0),
+    ):
+        score = room.ranked_probability_score(labels, logits=np.float64(logits))
+        np.testing.assert_allclose(score, expected, rtol=1e-3)
+
+
+@ROOMS
 def test_a_certain_forecast_is_scored_by_its_absolute_error(room):
     certain = room.crps_normal_score([1.0, 2.0, 2.0], [3.0, 2.0, 1.5], 0.0)
     assert np.asarray(certain).tolist() == [2.0, 0.0, 0.5]

@@ -132,6 +132,7 @@ def test_signatures_of_the_scoring_rules_are_pinned():
     for name, expected in {
         "brier_score": ("labels", "probabilities", "logits", "aggregate"),
         "negative_log_likelihood": ("labels", "probabilities", "logits", "aggregate"),
+        "ranked_probability_score": ("labels", "probabilities", "logits", "aggregate"),
         "brier_decomposition": ("labels", "probabilities", "logits"),
         "brier_decomposition_exact": ("labels", "probabilities", "logits"),
         "crps_normal_score": ("labels", "means", "stddevs"),

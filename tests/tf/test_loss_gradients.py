@@ -141,6 +141,7 @@ def each(function, argument, **options):
 
 P, X, THREE = "probabilities", "logits", reals([3])
 BRIER, NLL = um.brier_score, um.negative_log_likelihood
+RPS = um.ranked_probability_score
 FAR_OFF = (0, 1, -3, 1e5)
 VAGUE = [*SMALL, 0, 40, 100, 1e30]
 FIRST = columns([row[:4] for row in TIES], 0, 3)
@@ -167,6 +168,18 @@ CASES = {
         (*LABELS[:4], *(0, 1, 2, 1, 2, 1)),  # Possible ones.
     ),
     "negative_log_likelihood-logits": (each(NLL, X), THREE, [LOGITS], LABELS),
+    "ranked_probability_score-probabilities": (
+        each(RPS, P),
+        dirichlet,
+        [CERTAIN],
+        LABELS,
+    ),
+    "ranked_probability_score-logits": (each(RPS, X), THREE, [LOGITS], LABELS),
+    "RankedProbabilityLoss-targets-logits": (
+        loss("RankedProbabilityLoss", True),
+        lambda rng: dirichlet(rng) + THREE(rng),
+        [CERTAIN, LOGITS],
+    ),
     "BrierLoss": (loss("BrierLoss"), dirichlet, [CERTAIN], LABELS),
     "BrierLoss-ignored": (
         loss("BrierLoss", True, ignore_index=-1),
@@ -247,6 +260,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # One of each arithmetic, which the default run compiles.
 KERNELS = (
     *("BrierLoss-ignored", "negative_log_likelihood-logits"),
+    "ranked_probability_score-logits",
     *("CRPSNormalLoss-softplus", "GaussianNLLLoss-exp", "CRPSSampleLoss"),
     *("PinballLoss", "IntervalLoss", "energy_score-fair"),
 )

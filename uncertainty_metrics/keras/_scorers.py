@@ -171,6 +171,13 @@ class Likelihood(ClassScorer):
 class Margins(Likelihood):
     def _scores(self, examples, targets):
         return _refined.margins(examples, targets)
+class RankedProbability(ClassScorer):
+    def _scores(self, examples, targets):
+        return _classifier_scores.ranked_scores(examples, targets)
+
+    @property
+    def _twin(self):
+        return np_rules.ranked_probability_score
 
 
 @dataclasses.dataclass(frozen=True)

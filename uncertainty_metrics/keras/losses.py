@@ -65,6 +65,27 @@ class BrierLoss(ScoringLoss):
     _scorer_type = _scorers.Brier
 
 
+@declared(
+    "from_logits, *, reduction, name, dtype, ignore_index, sparse_labels",
+    "ranked_probability_loss",
+)
+class RankedProbabilityLoss(ScoringLoss):
+    """Ranked probability score of ordered classes: see `ranked_probability_score`.
+
+    For ratings, stages, counts up to a limit: unlike the cross-entropy it knows which
+    classes are close. Labels and predictions are those of `BrierLoss`; the classes are
+    in ascending order.
+
+    Example:
+      >>> loss = um.RankedProbabilityLoss()
+      >>> round(float(loss([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])), 6)
+      0.67
+    """
+
+    _function = "ranked_probability_score"
+    _scorer_type = _scorers.RankedProbability
+
+
 @declared("scale_transform, *, reduction, name, dtype", "crps_normal_loss")
 class CRPSNormalLoss(NormalLoss):
     """Continuous ranked probability score of Normal forecasts.

@@ -76,6 +76,48 @@ class BrierLoss(ScoringLoss):
         sparse_labels: bool | None = None,
     ) -> None: ...
 
+class RankedProbabilityLoss(ScoringLoss):
+    """Ranked probability score of ordered classes: see `ranked_probability_score`.
+
+    For ratings, stages, counts up to a limit: unlike the cross-entropy it knows which
+    classes are close. Labels and predictions are those of `BrierLoss`; the classes are
+    in ascending order.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      ignore_index: examples with this label are left out, of the mean as well.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described; for labels and predictions in eager
+        execution.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> loss = um.RankedProbabilityLoss()
+      >>> round(float(loss([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])), 6)
+      0.67
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        *,
+        reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",
+        name: str | None = "ranked_probability_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
 class CRPSNormalLoss(NormalLoss):
     """Continuous ranked probability score of Normal forecasts.
 

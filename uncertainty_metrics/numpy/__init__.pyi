@@ -83,6 +83,7 @@ from .scoring_rules import (
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
+    ranked_probability_score as ranked_probability_score,
 )
 from .forecast_scores import (
     crps_normal_score as crps_normal_score,

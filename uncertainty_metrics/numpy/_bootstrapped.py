@@ -49,6 +49,7 @@ _BY_EXAMPLE = (
     regression.probability_integral_transform,
     *(regression.quantile_pit, regression.sample_pit),
     *(scoring_rules.brier_score, scoring_rules.negative_log_likelihood),
+    scoring_rules.ranked_probability_score,
 )
 _GENERAL = calibration.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error

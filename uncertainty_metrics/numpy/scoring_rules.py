@@ -22,6 +22,7 @@ __all__ = [
     "brier_decomposition_exact",
     "brier_score",
     "negative_log_likelihood",
+    "ranked_probability_score",
 ]
 
 
@@ -133,6 +134,55 @@ def negative_log_likelihood(
             p = _at_label(_checked_probabilities(examples), examples.labels)
             scores = -np.log(p) + 0.0  # No -0.0.
     return reduced(examples, scores, aggregate)
+
+
+@_arguments.of_classifier
+def ranked_probability_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray:
+    """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
+
+    With F_k = p_0 + ... + p_k:
+
+      RPS = sum_k (F_k - (y <= k))^2
+
+    Probability that is off by two classes costs more than if it were off by one. For
+    two classes it is half of the zero-based Brier score.
+
+    Args:
+      logits: instead of `probabilities`; small scores keep their precision.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
+
+    Example:
+      >>> rows = [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]
+      >>> scores = um.ranked_probability_score([0, 2], rows, aggregate=False)
+      >>> [round(float(score), 6) for score in scores]
+      [0.17, 1.17]
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+    _checks.boolean("aggregate", aggregate)
+    examples = _inputs.examples(**_spec.data_of(locals()), allow_none=not aggregate)
+    p = _checked_probabilities(examples)
+    below = np.cumsum(p, axis=1)
+    if examples.name == "logits":  # Without the rounding of numbers near 1.
+        above = np.zeros_like(p)
+        above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
+    else:
+        above = 1 - below
+    happened = examples.labels[:, None] <= np.arange(p.shape[1])
+    errors = np.where(happened, above, below)
+    return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
 
 
 def _rows_of_decisions(

@@ -110,6 +110,31 @@ def likelihood_scores(
     return scores, ~xp.math.is_nan(scores)
 
 
+def ranked_scores(
+    examples: _inputs.Examples, targets: xp.Tensor | None = None
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the ranked probability score of each example [N] and whether its forecast
+    was right; `targets` [N, K] as in `brier_scores`.
+    """
+    p = xp.cast(examples.probabilities, examples.dtype)
+    below = xp.cumsum(p, axis=1)
+    if examples.from_logits:  # Without the rounding of numbers near 1.
+        above = xp.cumsum(p, axis=1, exclusive=True, reverse=True)
+    else:
+        above = 1 - below
+    if targets is None:
+        happened = examples.labels[:, None] <= xp.range(examples.num_classes)
+        errors = xp.where(happened, above, below)
+        scores = xp.reduce_sum(errors * errors, axis=-1)
+    else:  # The mean of both squares.
+        happened = xp.cumsum(targets, axis=1)
+        squares = happened * above * above + (1 - happened) * below * below
+        scores = xp.reduce_sum(squares, axis=-1)
+    if examples.from_logits:
+        return scores, ~xp.math.is_nan(scores)
+    return scores, _inputs.rows_in_range(examples.predictions, scores)
+
+
 _MOST_CLASSES = 46340  # Their square is an int32.
 
 

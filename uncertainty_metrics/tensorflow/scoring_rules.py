@@ -19,6 +19,7 @@ __all__ = [
     "brier_decomposition_exact",
     "brier_score",
     "negative_log_likelihood",
+    "ranked_probability_score",
 ]
 
 
@@ -38,6 +39,15 @@ def negative_log_likelihood(**data):
     _checks.boolean("aggregate", aggregate)
     examples = _inputs.examples(**data)
     scores, right = _classifier_scores.likelihood_scores(examples)
+    return _classifier_scores.reduced(examples, scores, right, aggregate)
+
+
+@twin(declared.ranked_probability_score)
+def ranked_probability_score(**data):
+    aggregate = data.pop("aggregate")
+    _checks.boolean("aggregate", aggregate)
+    examples = _inputs.examples(**data)
+    scores, right = _classifier_scores.ranked_scores(examples)
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 

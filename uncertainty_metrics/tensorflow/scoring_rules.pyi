@@ -192,3 +192,50 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     ...
+
+def ranked_probability_score(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
+
+    With F_k = p_0 + ... + p_k:
+
+      RPS = sum_k (F_k - (y <= k))^2
+
+    Probability that is off by two classes costs more than if it were off by one. For
+    two classes it is half of the zero-based Brier score.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; small scores keep their precision.
+      aggregate: whether to return the mean instead of a score for each example.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
+      float32, or float64 where the predictions are. NaN in compiled code, where eager
+      code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> rows = [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]
+      >>> scores = um.ranked_probability_score([0, 2], rows, aggregate=False)
+      >>> [round(float(score), 6) for score in scores]
+      [0.17, 1.17]
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+    ...

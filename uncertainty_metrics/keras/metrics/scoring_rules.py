@@ -23,6 +23,7 @@ __all__ = [
     "NegativeLogLikelihood",
     "Pinball",
     "RefinedNegativeLogLikelihood",
+    "RankedProbabilityScore",
 ]
 
 
@@ -73,6 +74,27 @@ class NegativeLogLikelihood(MeanScore):
 
     _direction = "down"
     _scorer_type = _scorers.Likelihood
+
+
+@declared(
+    "from_logits, ignore_index, name, dtype, *, sparse_labels",
+    "ranked_probability_score",
+)
+class RankedProbabilityScore(MeanScore):
+    """Ranked probability score of ordered classes, mean of all batches.
+
+    Labels and predictions are those of `BrierScore`; the classes are in ascending
+    order.
+
+    Example:
+      >>> metric = um.RankedProbabilityScore()
+      >>> metric.update_state([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])
+      >>> round(float(metric.result()), 6)
+      0.67
+    """
+
+    _direction = "down"
+    _scorer_type = _scorers.RankedProbability
 
 
 @declared("scale_transform, name, dtype", "crps_normal")

@@ -128,6 +128,62 @@ class NegativeLogLikelihood(MeanScore):
         """
         ...
 
+class RankedProbabilityScore(MeanScore):
+    """Ranked probability score of ordered classes, mean of all batches.
+
+    Labels and predictions are those of `BrierScore`; the classes are in ascending
+    order.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      ignore_index: examples with this label are left out.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.RankedProbabilityScore()
+      >>> metric.update_state([0, 2], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]])
+      >>> round(float(metric.result()), 6)
+      0.67
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        ignore_index: int | None = None,
+        name: str | None = "ranked_probability_score",
+        dtype: Any = None,
+        *,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
 class CRPSNormal(NormalScore):
     """Continuous ranked probability score of Normal forecasts, mean of all batches.
 
