@@ -442,7 +442,7 @@ NUMBERS = {
     "class_conditional": (True, False, *_WRONG),
     "binning_scheme": ("even", "adaptive", *_WRONG),
     "norm": ("l1", "l2", "max", *_WRONG),
-    "estimator": ("fair", "nrg", "roll", *_WRONG),
+    "estimator": ("fair", "nrg", "almost_fair", "roll", *_WRONG),
     "waic_type": ("waic1", "waic2", *_WRONG),
     "criterion": ("waic1", "psis_loo", *_WRONG),
 }
@@ -495,7 +495,7 @@ BAD_OPTIONS = {
     "survival_aggregation": ("one of 'Kaplan-Meier', 'Nelson-Aalen'", ("KM", None)),
     "kernel_fn": ("one of 'rbf', 'cubic'", ("box", None)),
     "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
-    "estimator": ("one of 'fair', 'nrg', 'roll'", ("pwm", None)),
+    "estimator": ("one of 'fair', 'nrg', 'almost_fair', 'roll'", ("pwm", None)),
     "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
     "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
     **dict.fromkeys(

@@ -394,22 +394,6 @@ def integrated_crps(family):
     return scores
 
 
-def crps_samples(labels, predictive_samples, estimator="fair"):
-    """Loops over all pairs of samples."""
-    scores = np.empty(np.shape(labels))
-    m = predictive_samples.shape[-1]
-    for i in np.ndindex(scores.shape):
-        x = np.asarray(predictive_samples[i], np.float64)
-        error = sum(abs(x[a] - labels[i]) for a in range(m)) / m
-        if estimator == "roll":
-            spread = sum(abs(x[a] - x[a - 1]) for a in range(m)) / m
-        else:
-            pairs = sum(abs(x[a] - x[b]) for a in range(m) for b in range(m))
-            spread = pairs / (m * (m - 1) if estimator == "fair" else m * m)
-        scores[i] = error - spread / 2
-    return scores
-
-
 def pinball(labels, quantile_predictions, quantiles):
     losses = np.empty(quantile_predictions.shape)
     for i in np.ndindex(losses.shape):
@@ -426,21 +410,6 @@ def interval(labels, lower, upper, alpha):
             scores[i] += 2 / alpha * (lower[i] - labels[i])
         if labels[i] > upper[i]:
             scores[i] += 2 / alpha * (labels[i] - upper[i])
-    return scores
-
-
-def energy(labels, predictive_samples, estimator="fair"):
-    scores = np.empty(labels.shape[:-1])
-    m = predictive_samples.shape[-2]
-    for i in np.ndindex(scores.shape):
-        x = np.asarray(predictive_samples[i], np.float64)
-        error = sum(np.sqrt(np.sum((row - labels[i]) ** 2)) for row in x) / m
-        if estimator == "roll":
-            spread = sum(np.sqrt(np.sum((x[a] - x[a - 1]) ** 2)) for a in range(m)) / m
-        else:
-            pairs = sum(np.sqrt(np.sum((a - b) ** 2)) for a in x for b in x)
-            spread = pairs / (m * (m - 1) if estimator == "fair" else m * m)
-        scores[i] = error - spread / 2
     return scores
 
 

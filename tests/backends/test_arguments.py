@@ -17,6 +17,7 @@ PROBABILITIES = np.array(
 LABELS = np.array([0, 1, 0, 2])
 SAMPLES = np.array([[0.5, -1.0, 2.0], [1.0, 0.0, 3.5]], np.float32)
 TARGETS = np.array([0.25, 2.0], np.float32)
+WEIGHTS = np.array([1.0, 0.5, 2.0], np.float32)
 
 
 def tensor(values, dtype=None):
@@ -160,8 +161,12 @@ LOSSES = {
             lambda half, x, e=estimator: half.crps_score(TARGETS, x, estimator=e).sum(),
             SAMPLES,
         )
-        for estimator in ("nrg", "fair", "roll")
+        for estimator in ("nrg", "fair", "almost_fair", "roll")
     },
+    "crps_score, weighted": (
+        lambda half, x: half.crps_score(TARGETS, x, member_weights=WEIGHTS).sum(),
+        SAMPLES,
+    ),
     "energy_score": (
         lambda half, x: half.energy_score(TARGETS[:1], x[:, :1]).sum(),
         SAMPLES,

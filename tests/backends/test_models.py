@@ -171,11 +171,11 @@ def test_losses_train(row, rng):
     features = rng.normal(size=[64, 4]).astype(np.float32)
     keras.utils.set_random_seed(0)
     units = np.shape(row.bad)[0]
-    last = keras.layers.Dense(units, "softmax" if row.loss == "BrierLoss" else None)
+    last = keras.layers.Dense(units, "softmax" if row.classifies else None)
     model = keras.Sequential([keras.Input([4]), last])
     model.compile(keras.optimizers.Adam(0.1), row.make())
     labels = features[:, 0]
-    if row.loss == "BrierLoss":
+    if row.classifies:
         labels = np.int32(labels > 0)
     history = model.fit(features, labels, epochs=4, batch_size=32, verbose=0).history
     assert history["loss"][-1] < history["loss"][0] - 0.05

@@ -3,14 +3,19 @@
 import numpy as np
 import sklearn.metrics
 
-from tests import makers, references
+from tests import makers, references, sample_references
 from tests.catalogue.classifiers import FEW_CELLS
 from tests.catalogue.kinds import DetectionRow, RealRow
 
 QUANTILES = (0.1, 0.5, 0.75)
 
 
-_ESTIMATORS = ({}, {"estimator": "nrg"}, {"estimator": "roll"})
+_ESTIMATORS = (
+    *({}, {"estimator": "nrg"}, {"estimator": "roll"}),
+    {"estimator": "almost_fair", "alpha": 0.75},
+)
+_WEIGHTS = {"member_weights": (1, 2, 0, 0.5, 0.25, 1, 3)}
+_WEIGHTED = ("fair", "nrg", "almost_fair")
 REAL_ROWS = (
     RealRow(
         "crps_normal_score",
@@ -29,15 +34,15 @@ REAL_ROWS = (
     ),
     RealRow(
         "crps_score",
-        reference=references.crps_samples,
+        reference=sample_references.crps,
         make=makers.samples,
-        cases=_ESTIMATORS,
+        cases=(*_ESTIMATORS, *({"estimator": e, **_WEIGHTS} for e in _WEIGHTED)),
         tail={"predictive_samples": 1},
         metric="CRPSSamples",
-        metric_cases=tuple(({"estimator": e},) * 2 for e in ("fair", "nrg", "roll")),
+        metric_cases=tuple((case, case) for case in _ESTIMATORS),
         units=5,
         split=lambda p: {"predictive_samples": p},
-        bad_metric_options=({"estimator": "pwm"},),
+        bad_metric_options=({"estimator": "pwm"}, {"alpha": 1.0}),
     ),
     RealRow(
         "pinball_loss",
@@ -71,7 +76,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "energy_score",
-        reference=references.energy,
+        reference=sample_references.energy,
         make=makers.vectors,
         cases=_ESTIMATORS,
         tail={"labels": 1, "predictive_samples": 2},

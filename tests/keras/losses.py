@@ -109,6 +109,11 @@ class Row:
     def id(self):
         return "-".join([self.loss, *map(str, self.options.values())])
 
+    @property
+    def classifies(self):
+        """Whether it is of classes, not of real numbers."""
+        return self.data in (classes, logits)
+
     def make(self, **more):
         return getattr(um, self.loss)(**self.options, **more)
 
@@ -127,8 +132,8 @@ def normal_row(loss, transform, reference):
     return Row(loss, {"scale_transform": transform}, data, score, bad)
 
 
-def sample_row(estimator):
-    options = {"estimator": estimator}
+def sample_row(estimator, **options):
+    options = {"estimator": estimator, **options}
     score = functools.partial(um_np.crps_score, **options)
     return Row("CRPSSampleLoss", options, reals(5), score, [0, 1, np.inf, 2, 3])
 
@@ -167,6 +172,7 @@ ROWS = [
     *(normal_row("CRPSNormalLoss", name, um_np.crps_normal_score) for name in SCALES),
     *(normal_row("GaussianNLLLoss", name, negative_log_density) for name in SCALES),
     *(sample_row(estimator) for estimator in ("fair", "nrg", "roll")),
+    sample_row("almost_fair", alpha=0.75),
     pinball_row([0.1, 0.5, 0.75]),
     pinball_row([0.25]),
     Row(

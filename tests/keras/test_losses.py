@@ -261,7 +261,6 @@ def test_config_holds_the_arguments_of_the_constructor(row, rng):
         np.testing.assert_array_equal(again(*data), expected)
 
 
-OF_CLASSES = ("BrierLoss", "RankedProbabilityLoss")
 BAD_OPTIONS = {
     "BrierLoss": {
         "from_logits": (1, "yes"),
@@ -272,7 +271,7 @@ BAD_OPTIONS = {
     "RankedProbabilityLoss": {"from_logits": (1,), "sparse_labels": ("no",)},
     "CRPSNormalLoss": {"scale_transform": ("log",)},
     "GaussianNLLLoss": {"scale_transform": (None,)},
-    "CRPSSampleLoss": {"estimator": ("pwm",)},
+    "CRPSSampleLoss": {"estimator": ("pwm",), "alpha": (0, 1.0, None)},
     "PinballLoss": {"quantiles": ([], [0.5, 1.0], 0.0, "median", [np.nan])},
     "IntervalLoss": {"alpha": (0, 1.0, [0.1])},
 }
@@ -299,7 +298,7 @@ def test_one_quantile_is_a_number_or_a_sequence(rng):
 
 
 def wrong_labels(row):
-    return [3, -1, 0.5, np.nan] if row.loss in OF_CLASSES else [np.nan, np.inf]
+    return [3, -1, 0.5, np.nan] if row.classifies else [np.nan, np.inf]
 
 
 @every_row
@@ -363,7 +362,7 @@ def test_wrong_shapes_raise(row, rng):
         (y_true[:0], y_pred[:0]),
         (np.stack([y_true] * (size + 1), axis=1), y_pred),
     ]
-    if row.loss not in OF_CLASSES:
+    if not row.classifies:
         bad.append((y_true, y_pred[:, :1]))  # Too few on the last axis.
     for y, p in bad:
         with pytest.raises(ValueError, match=r"y_(true|pred)") as raised:

@@ -231,7 +231,16 @@ CASES = {
             functools.partial(um.crps_score, estimator=estimator),
             *SAMPLES,
         )
-        for estimator in ("fair", "nrg", "roll")
+        for estimator in ("fair", "nrg", "almost_fair", "roll")
+    },
+    **{
+        f"crps_score-{estimator}-weighted": (
+            functools.partial(
+                um.crps_score, estimator=estimator, member_weights=(1, 0.5, 2, 0.25)
+            ),
+            *SAMPLES,
+        )
+        for estimator in ("fair", "nrg", "almost_fair")
     },
     "CRPSSampleLoss": (loss("CRPSSampleLoss"), *SAMPLES),
     "pinball_loss": (
@@ -252,7 +261,7 @@ CASES = {
             reals([2], [3, 2]),
             [np.array(part, np.float64) for part in zip(*VECTORS, strict=True)],
         )
-        for estimator in ("nrg", "fair", "roll")
+        for estimator in ("nrg", "fair", "almost_fair", "roll")
     },
 }
 CASES = [Case(name, *parts) for name, parts in CASES.items()]
@@ -260,7 +269,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # One of each arithmetic, which the default run compiles.
 KERNELS = (
     *("BrierLoss-ignored", "negative_log_likelihood-logits"),
-    "ranked_probability_score-logits",
+    *("ranked_probability_score-logits", "crps_score-almost_fair-weighted"),
     *("CRPSNormalLoss-softplus", "GaussianNLLLoss-exp", "CRPSSampleLoss"),
     *("PinballLoss", "IntervalLoss", "energy_score-fair"),
 )
@@ -468,9 +477,11 @@ def test_equal_samples_and_vectors_share_the_gradient(estimator):
     close(y, [-1, 0, 1])
     close(samples, [[0.25] * 4, [0] * 4, [-0.25] * 4])
     # Among others: the two in the middle have the average of their two ranks.
-    _, samples = gradients_of(score, [-9.0], [[0.0, 1.0, 1.0, 2.0]])
-    pairs = 12 if estimator == "fair" else 16
-    close(samples, [0.25 - np.array([-3, 0, 0, 3]) / pairs])
+    for weights in (None, [2.0] * 4):
+        weighted = functools.partial(score, member_weights=weights)
+        _, samples = gradients_of(weighted, [-9.0], [[0.0, 1.0, 1.0, 2.0]])
+        pairs = 12 if estimator == "fair" else 16
+        close(samples, [0.25 - np.array([-3, 0, 0, 3]) / pairs])
     score = functools.partial(um.energy_score, estimator=estimator)
     for size in (1e-20, 1.0, 1e20):
         y, samples = gradients_of(

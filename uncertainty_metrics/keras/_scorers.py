@@ -401,11 +401,13 @@ class GaussianNLL(NormalScorer):
 @dataclasses.dataclass(frozen=True)
 class SampleCRPS(RealScorer):
     estimator: np_forecasts.SpreadEstimator = "fair"
+    alpha: float = np_forecasts.ALPHA
     compiled: ClassVar[bool] = False  # NumPy sorts faster than a graph.
     with_gradient: ClassVar[bool] = False
 
     def __post_init__(self):
         np_forecasts.check_estimator(self.estimator, None)
+        object.__setattr__(self, "alpha", _checks.open_unit("alpha", self.alpha))
 
     @property
     def _size(self):
@@ -419,7 +421,7 @@ class SampleCRPS(RealScorer):
 
     def _scores(self, labels, y_pred):
         return _forecast_scores.sample_scores(
-            labels, y_pred, self.estimator, self.with_gradient
+            labels, y_pred, self.estimator, self.alpha, self.with_gradient
         )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from uncertainty_metrics.keras import _scorers
 from uncertainty_metrics.keras._declared import Option, declared, flag
 from uncertainty_metrics.keras._scoring_losses import NormalLoss, ScoringLoss
-from uncertainty_metrics.numpy.forecast_scores import SpreadEstimator
+from uncertainty_metrics.numpy.forecast_scores import ALPHA, SpreadEstimator
 
 
 @declared(
@@ -134,9 +134,10 @@ class GaussianNLLLoss(NormalLoss):
 
 
 @declared(
-    "estimator, *, reduction, name, dtype",
+    "estimator, *, reduction, name, dtype, alpha",
     "crps_sample_loss",
     estimator=Option(SpreadEstimator, "fair"),
+    alpha=Option(float, ALPHA),
 )
 class CRPSSampleLoss(ScoringLoss):
     """Continuous ranked probability score of samples: the mean of `crps_score`.
@@ -146,7 +147,9 @@ class CRPSSampleLoss(ScoringLoss):
     differentiable in its parameters. Equal samples have equal gradients.
 
     Args:
-      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll".
+      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to
+        train a few members with) or "roll".
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Example:
       >>> loss = um.CRPSSampleLoss(estimator="nrg")

@@ -212,10 +212,12 @@ class CRPSSampleLoss(ScoringLoss):
     differentiable in its parameters. Equal samples have equal gradients.
 
     Args:
-      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll".
+      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to train
+        a few members with) or "roll".
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Raises:
       ValueError: an argument is not as described; for labels and predictions in eager
@@ -229,16 +231,19 @@ class CRPSSampleLoss(ScoringLoss):
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
 
     def __init__(
         self,
-        estimator: Literal["fair", "nrg", "roll"] = "fair",
+        estimator: Literal["fair", "nrg", "almost_fair", "roll"] = "fair",
         *,
         reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",
         name: str | None = "crps_sample_loss",
         dtype: Any = None,
+        alpha: float = 0.95,
     ) -> None: ...
 
 class PinballLoss(ScoringLoss):

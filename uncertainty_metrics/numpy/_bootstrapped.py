@@ -75,6 +75,8 @@ _OPTION_ARRAYS = (
     "quantiles",
     "thresholds",
 )
+# Those that are, where they have one axis.
+_OPTION_ROWS = ("alphas", "member_weights")
 _Value = Callable[[np.ndarray], np.ndarray]
 
 
@@ -168,7 +170,8 @@ def _of_interval(metric: Callable[..., Any]) -> Callable[..., Any]:
 def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:
     """Returns the axis of the examples in an argument; None for an option."""
     rank = np.ndim(data[name])
-    if rank == 0 or (_is_ours(metric) and name in _OPTION_ARRAYS):
+    options = _OPTION_ARRAYS + (_OPTION_ROWS if rank == 1 else ())
+    if rank == 0 or (_is_ours(metric) and name in options):
         return None
     members_first = False
     if name == "probs":

@@ -45,6 +45,25 @@ def spread_of_sorted(ordered: np.ndarray, fair: bool) -> np.ndarray:
     return np.where(valid, spread, np.asarray(np.nan, ordered.dtype))
 
 
+def weighted_spread(
+    samples: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns sum_{i<j} w_i w_j |x_i - x_j|, and twice the sum without the distances.
+
+    Args:
+      samples: finite [..., m].
+      weights: float64 of the same shape; their sums over rows are 1, so that the second
+        is 1 - sum_i w_i^2, here without the rounding of numbers near 1.
+    """
+    order = np.argsort(samples, axis=-1)
+    gaps = np.diff(np.take_along_axis(samples, order, axis=-1).astype(np.float64))
+    weights = np.take_along_axis(weights, order, axis=-1)
+    below = np.cumsum(weights, axis=-1)[..., :-1]
+    above = np.cumsum(weights[..., :0:-1], axis=-1)[..., ::-1]
+    pairs = 2 * np.sum(below * weights[..., 1:], axis=-1)
+    return np.sum(below * above * gaps, axis=-1), pairs
+
+
 def spread_gradient(samples: np.ndarray, fair: bool) -> np.ndarray:
     """Returns the derivatives of the spreads in the samples, [..., m].
 

@@ -6,7 +6,7 @@ All are losses: smaller is better. Labels have any shape, and there is a score f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,9 @@ __all__ = [
 ]
 
 # How the spread of samples is estimated.
-SpreadEstimator = Literal["fair", "nrg", "roll"]
+SpreadEstimator = Literal["fair", "nrg", "almost_fair", "roll"]
+# How fair "almost_fair" is, as its authors train with.
+ALPHA = 0.95
 
 
 def check_scales(name: str, scales: np.ndarray) -> None:
@@ -97,12 +99,60 @@ def check_estimator(
 ) -> None:
     """Raises ValueError for an unknown estimator, or too few samples for it."""
     _checks.one_of("estimator", estimator, get_args(SpreadEstimator))
-    if estimator == "fair" and num_samples == 1:
+    if is_fair(estimator) and num_samples == 1:
         raise _checks.error(
             name,
-            'of at least two samples for estimator="fair"',
+            f'of at least two samples for estimator="{estimator}"',
             "one sample",
         )
+
+
+def is_fair(estimator: str) -> bool:
+    """Says if an estimator leaves out the pairs of a sample with itself."""
+    return estimator in ("fair", "almost_fair")
+
+
+def share_of_fair(estimator: str, alpha: float, num_samples: Any) -> Any:
+    """Returns what to multiply the fair spread of m samples with."""
+    return 1 - (1 - alpha) / num_samples if estimator == "almost_fair" else 1.0
+
+
+def check_member_weights(
+    shape: Sequence[int | None], samples: Sequence[int | None], estimator: str
+) -> None:
+    """Raises ValueError unless weights of this shape fit samples and estimator."""
+    name = "member_weights"
+    if estimator == "roll":
+        raise _checks.error(name, 'None for estimator="roll"', "weights")
+    if not any(_checks.compatible(shape, fit) for fit in (samples[-1:], samples)):
+        raise _checks.error(
+            name,
+            f"of shape [m] = {list(samples[-1:])}, or of that of the samples, "
+            f"{list(samples)}",
+            f"shape {list(shape)}",
+        )
+
+
+def _member_weights(
+    member_weights: ArrayLike, samples: np.ndarray, estimator: str
+) -> np.ndarray:
+    """Returns weights of the shape of the samples, of which each row sums to 1."""
+    name = "member_weights"
+    weights = _inputs.as_array(name, member_weights)
+    check_member_weights(weights.shape, samples.shape, estimator)
+    weights = _inputs.finite(name, weights)
+    if np.any(weights < 0):
+        raise _checks.error(name, "weights >= 0", _inputs.first(weights < 0, weights))
+    positive = np.sum(weights > 0, axis=-1)
+    needed = 2 if is_fair(estimator) else 1
+    if np.any(positive < needed):
+        expected = f'at least {needed} positive for estimator="{estimator}"'
+        received = _inputs.first(positive < needed, np.asarray(positive))
+        raise _checks.error(name, expected, received)
+    # Their sum may be out of range.
+    weights = weights / np.max(weights, axis=-1, keepdims=True)
+    weights = weights / np.sum(weights, axis=-1, keepdims=True)
+    return np.broadcast_to(weights, samples.shape)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -112,6 +162,8 @@ def crps_score(
     predictive_samples: ArrayLike,
     *,
     estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+    member_weights: ArrayLike | None = None,
 ) -> np.ndarray:
     """Continuous ranked probability score (CRPS) of samples of a forecast.
 
@@ -122,13 +174,25 @@ def crps_score(
       fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
       nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
         spread is too small by the factor (m-1)/m.
+      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
+        are at the label, "fair" is 0 wherever the last one is.
       roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
         independent samples, but noisier, and dependent on their order.
+
+    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+
+      CRPS = sum_i w_i |x_i - y| - spread / 2
+      nrg: spread = sum_ij w_i w_j |x_i - x_j|
+      fair: that of nrg, over 1 - sum_i w_i^2
 
     Args:
       labels: real, shape [...].
       predictive_samples: m samples of each forecast, shape [..., m].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
+        for "roll". Gradients take them for constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -142,17 +206,29 @@ def crps_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
     labels, samples = _samples(labels, predictive_samples)
     num_samples = samples.shape[-1]
     check_estimator(estimator, num_samples)
-    error = np.mean(np.abs(samples - labels[..., None]), axis=-1)
+    alpha = _checks.open_unit("alpha", alpha)
+    distances = np.abs(samples - labels[..., None])
+    if member_weights is not None:
+        weights = _member_weights(member_weights, samples, estimator)
+        spread, pairs = _pairwise.weighted_spread(samples, weights)
+        if is_fair(estimator):
+            share = alpha if estimator == "almost_fair" else 1
+            spread = share * spread / pairs + (1 - share) * spread
+        return np.sum(weights * distances, axis=-1) - spread
+    error = np.mean(distances, axis=-1)
     if estimator == "roll":
         samples = samples.astype(np.float64)
         neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
         return error - np.mean(neighbours, axis=-1) / 2
-    return error - _pairwise.pairwise_spread(samples, fair=estimator == "fair")
+    spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
+    return error - share_of_fair(estimator, alpha, num_samples) * spread
 
 
 @_arguments.of_classifier
@@ -269,6 +345,7 @@ def energy_score(
     predictive_samples: ArrayLike,
     *,
     estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
 ) -> np.ndarray:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
@@ -278,6 +355,7 @@ def energy_score(
 
       fair: over all pairs i != j, m(m-1); unbiased.
       nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      almost_fair: alpha fair + (1 - alpha) nrg.
       roll: over neighbours j = i - 1 in the order given; unbiased for independent
         samples, but noisier, and dependent on their order. O(m d).
 
@@ -299,6 +377,7 @@ def energy_score(
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     m = samples.shape[-2]
     check_estimator(estimator, m)
+    alpha = _checks.open_unit("alpha", alpha)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
     error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
@@ -310,4 +389,6 @@ def energy_score(
         pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
         # The pairs that are m/2 apart come twice.
         total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
-    return error - total / (m * (m - 1) if estimator == "fair" else m * m)
+    if is_fair(estimator):
+        return error - share_of_fair(estimator, alpha, m) * total / (m * (m - 1))
+    return error - total / (m * m)

@@ -1,7 +1,7 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
@@ -13,7 +13,8 @@ __all__ = [
     "interval_score",
     "pinball_loss",
 ]
-SpreadEstimator = Literal["fair", "nrg", "roll"]
+SpreadEstimator = Literal["fair", "nrg", "almost_fair", "roll"]
+ALPHA = 0.95
 def check_scales(name: str, scales: np.ndarray) -> None:
     """Raises ValueError where a scale is negative."""
     ...
@@ -55,11 +56,24 @@ def check_estimator(
 ) -> None:
     """Raises ValueError for an unknown estimator, or too few samples for it."""
     ...
+def is_fair(estimator: str) -> bool:
+    """Says if an estimator leaves out the pairs of a sample with itself."""
+    ...
+def share_of_fair(estimator: str, alpha: float, num_samples: Any) -> Any:
+    """Returns what to multiply the fair spread of m samples with."""
+    ...
+def check_member_weights(
+    shape: Sequence[int | None], samples: Sequence[int | None], estimator: str
+) -> None:
+    """Raises ValueError unless weights of this shape fit samples and estimator."""
+    ...
 def crps_score(
     labels: ArrayLike,
     predictive_samples: ArrayLike,
     *,
     estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+    member_weights: ArrayLike | None = None,
 ) -> np.ndarray:
     """Continuous ranked probability score (CRPS) of samples of a forecast.
 
@@ -70,13 +84,25 @@ def crps_score(
       fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
       nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
         spread is too small by the factor (m-1)/m.
+      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
+        are at the label, "fair" is 0 wherever the last one is.
       roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
         independent samples, but noisier, and dependent on their order.
+
+    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+
+      CRPS = sum_i w_i |x_i - y| - spread / 2
+      nrg: spread = sum_ij w_i w_j |x_i - x_j|
+      fair: that of nrg, over 1 - sum_i w_i^2
 
     Args:
       labels: real, shape [...].
       predictive_samples: m samples of each forecast, shape [..., m].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
+        for "roll". Gradients take them for constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -94,7 +120,9 @@ def crps_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
     ...
 def pinball_loss(
@@ -173,6 +201,7 @@ def energy_score(
     predictive_samples: ArrayLike,
     *,
     estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
 ) -> np.ndarray:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
@@ -182,13 +211,16 @@ def energy_score(
 
       fair: over all pairs i != j, m(m-1); unbiased.
       nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      almost_fair: alpha fair + (1 - alpha) nrg.
       roll: over neighbours j = i - 1 in the order given; unbiased for independent
         samples, but noisier, and dependent on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -205,6 +237,8 @@ def energy_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
     ...

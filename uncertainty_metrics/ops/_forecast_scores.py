@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from uncertainty_metrics.numpy import forecast_scores as declared
 from uncertainty_metrics.ops import _pairwise, numpy_dtype, xp
 
 
@@ -55,6 +56,7 @@ def sample_scores(
     labels: xp.Tensor,
     samples: xp.Tensor,
     estimator: str,
+    alpha: float,
     with_gradient: bool = False,
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the CRPS of samples [..., m] and which are right.
@@ -68,8 +70,39 @@ def sample_scores(
     if estimator == "roll":
         neighbours = xp.abs(samples - xp.roll(samples, 1, axis=-1))
         return error - xp.reduce_mean(neighbours, axis=-1) / 2, right
-    fair = estimator == "fair"
-    return error - _pairwise.pairwise_spread(samples, fair, with_gradient), right
+    fair = declared.is_fair(estimator)
+    spread = _pairwise.pairwise_spread(samples, fair, with_gradient)
+    m = xp.cast(xp.shape(samples)[-1], samples.dtype)
+    return error - declared.share_of_fair(estimator, alpha, m) * spread, right
+
+
+def weighted_sample_scores(
+    labels: xp.Tensor,
+    samples: xp.Tensor,
+    weights: xp.Tensor,
+    estimator: str,
+    alpha: float,
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the CRPS of samples [..., m] of weighted members and which are right."""
+    weights = xp.broadcast_to(xp.stop_gradient(weights), xp.shape(samples))
+    positive = xp.reduce_sum(xp.cast(weights > 0, xp.int32), axis=-1)
+    right = xp.math.is_finite(labels) & xp.reduce_all(
+        xp.math.is_finite(samples) & xp.math.is_finite(weights) & (weights >= 0),
+        axis=-1,
+    )
+    right = right & (positive >= (2 if declared.is_fair(estimator) else 1))
+    weights = xp.where(right[..., None], weights, xp.ones_like(weights))
+    # Their sum may be out of range.
+    weights = weights / xp.reduce_max(weights, axis=-1, keepdims=True)
+    weights = weights / xp.reduce_sum(weights, axis=-1, keepdims=True)
+    error = xp.reduce_sum(weights * xp.abs(samples - labels[..., None]), axis=-1)
+    spread = _pairwise.weighted_spread(samples, weights)
+    if declared.is_fair(estimator):
+        before = xp.cumsum(weights, axis=-1, exclusive=True)
+        pairs = 2 * xp.reduce_sum(weights * before, axis=-1)
+        share = alpha if estimator == "almost_fair" else 1
+        spread = share * xp.math.divide_no_nan(spread, pairs) + (1 - share) * spread
+    return error - spread, right
 
 
 def pinball_losses(

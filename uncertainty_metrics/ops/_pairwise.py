@@ -62,6 +62,35 @@ def pairwise_spread(
     return spread(samples)
 
 
+def weighted_spread(samples: xp.Tensor, weights: xp.Tensor) -> xp.Tensor:
+    """Returns sum_{i<j} w_i w_j |x_i - x_j| of samples and weights [..., m].
+
+    It is sum_i x_i slope_i, the derivative in x_i being w_i times the weight of smaller
+    samples less that of larger ones.
+    """
+    m = samples.shape[-1]
+    shape = [-1, xp.shape(samples)[-1] if m is None else m]
+    x, w = xp.reshape(samples, shape), xp.reshape(weights, shape)
+    rows = xp.stop_gradient(x)
+    order = xp.argsort(rows, axis=-1)
+    ordered = xp.gather(rows, order, batch_dims=1)
+    ordered_weights = xp.gather(w, order, batch_dims=1)
+    smaller, larger = (
+        xp.gather(
+            xp.pad(xp.cumsum(ordered_weights, axis=1, reverse=end == 1), padding),
+            _search.search_sorted(ordered, rows, side),
+            batch_dims=1,
+        )
+        for end, (side, padding) in enumerate(
+            (("left", [[0, 0], [1, 0]]), ("right", [[0, 0], [0, 1]]))
+        )
+    )
+    slopes = w * (smaller - larger)
+    # Which changes nothing but the rounding, as the slopes add up to 0.
+    centred = x - ordered[:, shape[1] // 2, None]
+    return xp.reshape(xp.reduce_sum(centred * slopes, axis=1), xp.shape(samples)[:-1])
+
+
 def _constant_in(x: xp.Tensor, value: Callable[[], xp.Tensor]) -> xp.Tensor:
     """Returns the value in the shape of x, with derivatives in x that are 0."""
 

@@ -47,18 +47,25 @@ def crps_normal_score(labels, means, stddevs):
 
 
 @twin(declared.crps_score)
-def crps_score(labels, predictive_samples, *, estimator):
+def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     declared.check_estimator(estimator, samples.shape[-1])
+    alpha = _checks.open_unit("alpha", alpha)
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     shape = samples.shape[:-1]
     if None in shape:
         shape = xp.shape(samples)[:-1]
     labels = xp.reshape(xp.cast(labels, samples.dtype), shape)
-    scores, right = _forecast_scores.sample_scores(labels, samples, estimator)
-    if estimator == "fair":
+    if member_weights is not None:
+        weights = _inputs.as_tensor("member_weights", member_weights)
+        declared.check_member_weights(weights.shape, samples.shape, estimator)
+        return _forecast_scores.weighted_sample_scores(
+            labels, samples, xp.cast(weights, samples.dtype), estimator, alpha
+        )
+    scores, right = _forecast_scores.sample_scores(labels, samples, estimator, alpha)
+    if declared.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
 
@@ -132,11 +139,12 @@ def _pair_distances(
 
 
 @twin(declared.energy_score)
-def energy_score(labels, predictive_samples, *, estimator):
+def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     declared.check_estimator(estimator, samples.shape[-2])
+    alpha = _checks.open_unit("alpha", alpha)
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     strays = samples - xp.cast(labels, samples.dtype)[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])
@@ -149,9 +157,9 @@ def energy_score(labels, predictive_samples, *, estimator):
         steps = _norm(strays - xp.roll(strays, 1, axis=-2))
         spread = xp.reduce_mean(steps, axis=-1) / 2
     else:
-        pairs = m * (m if estimator == "nrg" else m - 1)
-        spread = _pair_distances(strays) / pairs
+        spread = _pair_distances(strays) / (m * (m if estimator == "nrg" else m - 1))
+        spread = declared.share_of_fair(estimator, alpha, m) * spread
     scores = scale * (xp.reduce_mean(_norm(strays), axis=-1) - spread)
-    if estimator == "fair":
+    if declared.is_fair(estimator):
         right = right & (m > 1)
     return scores, right

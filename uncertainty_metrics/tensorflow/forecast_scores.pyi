@@ -48,7 +48,9 @@ def crps_score(
     labels: TensorLike,
     predictive_samples: TensorLike,
     *,
-    estimator: Literal["fair", "nrg", "roll"] = 'fair',
+    estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
+    alpha: float = 0.95,
+    member_weights: TensorLike | None = None,
 ) -> tf.Tensor:
     """Continuous ranked probability score (CRPS) of samples of a forecast.
 
@@ -59,13 +61,25 @@ def crps_score(
       fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
       nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
         spread is too small by the factor (m-1)/m.
+      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
+        are at the label, "fair" is 0 wherever the last one is.
       roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
         independent samples, but noisier, and dependent on their order.
+
+    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+
+      CRPS = sum_i w_i |x_i - y| - spread / 2
+      nrg: spread = sum_ij w_i w_j |x_i - x_j|
+      fair: that of nrg, over 1 - sum_i w_i^2
 
     Args:
       labels: real, shape [...].
       predictive_samples: m samples of each forecast, shape [..., m].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
+        for "roll". Gradients take them for constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
@@ -85,7 +99,9 @@ def crps_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
     ...
 
@@ -93,7 +109,8 @@ def energy_score(
     labels: TensorLike,
     predictive_samples: TensorLike,
     *,
-    estimator: Literal["fair", "nrg", "roll"] = 'fair',
+    estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
+    alpha: float = 0.95,
 ) -> tf.Tensor:
     """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
 
@@ -103,13 +120,16 @@ def energy_score(
 
       fair: over all pairs i != j, m(m-1); unbiased.
       nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      almost_fair: alpha fair + (1 - alpha) nrg.
       roll: over neighbours j = i - 1 in the order given; unbiased for independent
         samples, but noisier, and dependent on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
-      estimator: "fair", "nrg" or "roll". "fair" needs two samples.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
@@ -127,7 +147,9 @@ def energy_score(
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
     ...
 

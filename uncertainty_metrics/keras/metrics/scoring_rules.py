@@ -12,7 +12,7 @@ from uncertainty_metrics.keras.metrics._scores import (
     NormalScore,
     RefinedMetric,
 )
-from uncertainty_metrics.numpy.forecast_scores import SpreadEstimator
+from uncertainty_metrics.numpy.forecast_scores import ALPHA, SpreadEstimator
 
 __all__ = [
     "BrierDecomposition",
@@ -120,7 +120,10 @@ class CRPSNormal(NormalScore):
 
 
 @declared(
-    "estimator, name, dtype", "crps_samples", estimator=Option(SpreadEstimator, "fair")
+    "estimator, name, dtype, *, alpha",
+    "crps_samples",
+    estimator=Option(SpreadEstimator, "fair"),
+    alpha=Option(float, ALPHA),
 )
 class CRPSSamples(MeanScore):
     """Continuous ranked probability score of samples, mean of all batches.
@@ -129,8 +132,9 @@ class CRPSSamples(MeanScore):
     forecast, shape [..., m].
 
     Args:
-      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll": see
-        `crps_score`.
+      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" or
+        "roll": see `crps_score`.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Example:
       >>> metric = um.CRPSSamples(estimator="nrg")

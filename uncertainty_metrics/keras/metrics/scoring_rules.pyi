@@ -244,10 +244,11 @@ class CRPSSamples(MeanScore):
     forecast, shape [..., m].
 
     Args:
-      estimator: "fair" (unbiased, at least two samples), "nrg" or "roll": see
-        `crps_score`.
+      estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" or
+        "roll": see `crps_score`.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -263,14 +264,18 @@ class CRPSSamples(MeanScore):
 
     References:
       Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
-      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts.
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
     """
 
     def __init__(
         self,
-        estimator: Literal["fair", "nrg", "roll"] = "fair",
+        estimator: Literal["fair", "nrg", "almost_fair", "roll"] = "fair",
         name: str | None = "crps_samples",
         dtype: Any = None,
+        *,
+        alpha: float = 0.95,
     ) -> None: ...
 
     def update_state(

@@ -1,0 +1,42 @@
+"""Naive references of the scores of samples: loops over forecasts and pairs."""
+
+import numpy as np
+
+
+def _score(y, x, distance, estimator="fair", alpha=0.95, member_weights=None):
+    """The score of the samples x of one forecast, of which weights may tell."""
+    m = len(x)
+    w = np.ones(m) if member_weights is None else np.asarray(member_weights, float)
+    w = w / sum(w)
+    error = sum(w[a] * distance(x[a], y) for a in range(m))
+    pairs = [(a, b) for a in range(m) for b in range(m)]
+    nrg = sum(w[a] * w[b] * distance(x[a], x[b]) for a, b in pairs)
+    if estimator == "nrg":
+        spread = nrg
+    elif estimator == "roll":
+        spread = sum(distance(x[a], x[a - 1]) for a in range(m)) / m
+    else:
+        fair = nrg / sum(w[a] * w[b] for a, b in pairs if a != b)
+        share = alpha if estimator == "almost_fair" else 1
+        spread = share * fair + (1 - share) * nrg
+    return error - spread / 2
+
+
+def crps(labels, predictive_samples, **options):
+    scores = np.empty(np.shape(labels))
+    for i in np.ndindex(scores.shape):
+        scores[i] = _score(
+            labels[i], predictive_samples[i], lambda a, b: abs(a - b), **options
+        )
+    return scores
+
+
+def energy(labels, predictive_samples, **options):
+    scores = np.empty(labels.shape[:-1])
+    for i in np.ndindex(scores.shape):
+        scores[i] = _score(labels[i], predictive_samples[i], _distance, **options)
+    return scores
+
+
+def _distance(a, b):
+    return np.sqrt(np.sum((a - b) ** 2))
