@@ -88,7 +88,8 @@ def _function(name: str, function: Any) -> str:
     for parameter in signature.parameters.values():
         kind = str(parameter.annotation).replace("ArrayLike", "TensorLike")
         kind = _options(kind, names)
-        parameters.append(str(parameter.replace(annotation=kind)).replace("'", "", 2))
+        written = str(parameter.replace(annotation=kind)).replace("'", "", 2)
+        parameters.append(re.sub(r"= (-?)inf$", r"= \1np.inf", written))
     keywords = [p for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
     if keywords:
         parameters.insert(len(parameters) - len(keywords), "*")

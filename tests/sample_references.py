@@ -1,5 +1,7 @@
 """Naive references of the scores of samples: loops over forecasts and pairs."""
 
+import itertools
+
 import numpy as np
 
 
@@ -40,3 +42,36 @@ def energy(labels, predictive_samples, **options):
 
 def _distance(a, b):
     return np.sqrt(np.sum((a - b) ** 2))
+
+
+def threshold_weighted_crps(
+    labels, predictive_samples, lower=-np.inf, upper=np.inf, estimator="fair"
+):
+    """Integrates the steps of the empirical distribution between the thresholds."""
+    scores = np.zeros(np.shape(labels))
+    m = predictive_samples.shape[-1]
+    for i in np.ndindex(scores.shape):
+        y, x = labels[i], predictive_samples[i]
+        ends = sorted(min(max(v, lower), upper) for v in (y, *x))
+        for start, end in itertools.pairwise(ends):
+            middle = (start + end) / 2
+            below = np.mean(x <= middle)
+            square = (below - (y <= middle)) ** 2
+            # The part of the spread that pairs of a sample with itself lack.
+            lacking = below * (1 - below) / (m - 1) if estimator == "fair" else 0
+            scores[i] += (end - start) * (square - lacking)
+    return scores
+
+
+def weighted_interval(labels, median, lower, upper, alphas):
+    """Twice the mean pinball loss of all quantiles."""
+    scores = np.zeros(np.shape(labels))
+    for i in np.ndindex(scores.shape):
+        quantiles = [(0.5, median[i])]
+        for k, alpha in enumerate(alphas):
+            quantiles += [(alpha / 2, lower[i][k]), (1 - alpha / 2, upper[i][k])]
+        losses = [
+            max(t * (labels[i] - q), (t - 1) * (labels[i] - q)) for t, q in quantiles
+        ]
+        scores[i] = 2 * np.mean(losses)
+    return scores

@@ -117,6 +117,8 @@ from .tensorflow.forecast_scores import (
     energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
+    threshold_weighted_crps as threshold_weighted_crps,
+    weighted_interval_score as weighted_interval_score,
 )
 from .tensorflow.distribution_scores import crps_distribution as crps_distribution
 
@@ -210,6 +212,7 @@ from .keras.metrics.scoring_rules import (
     Pinball as Pinball,
     RefinedNegativeLogLikelihood as RefinedNegativeLogLikelihood,
     RankedProbabilityScore as RankedProbabilityScore,
+    WeightedIntervalScore as WeightedIntervalScore,
 )
 from .keras._family import AUC as AUC
 from .keras.metrics.selective import (

@@ -352,10 +352,17 @@ def quantile_shape(
     if not isinstance(quantiles, tuple):
         same_shape(name, shape, labels)
         return
-    last_axis(name, shape, labels, "quantiles")
-    if shape[-1] not in (None, len(quantiles)):
+    counted_axis(name, shape, labels, "quantiles", len(quantiles))
+
+
+def counted_axis(name: str, shape: Shape, labels: Shape, axis: str, count: int) -> None:
+    """Raises ValueError unless `shape` is that of the labels and one axis more, of the
+    number of the argument `axis`.
+    """
+    last_axis(name, shape, labels, axis)
+    if shape[-1] not in (None, count):
         raise error(
             name,
-            f"of a last axis of {len(quantiles)}, the number of `quantiles`",
+            f"of a last axis of {count}, the number of `{axis}`",
             f"shape {list(shape)}",
         )

@@ -75,6 +75,37 @@ REAL_ROWS = (
         bad_metric_options=({"alpha": -0.5},),
     ),
     RealRow(
+        "weighted_interval_score",
+        reference=sample_references.weighted_interval,
+        make=lambda rng, shape: {
+            "labels": 2 * rng.normal(size=shape),
+            "median": rng.normal(size=shape),
+            "lower": rng.normal(size=(*shape, 2)) - 1,
+            "upper": rng.normal(size=(*shape, 2)) + 1,
+        },
+        cases=({"alphas": (0.1, 0.5)},),
+        tail={"lower": 1, "upper": 1},
+        metric="WeightedIntervalScore",
+        metric_cases=(({"alphas": (0.1, 0.5)},) * 2,),
+        units=5,
+        split=lambda p: {
+            "median": p[..., 0],
+            "lower": p[..., 1::2],
+            "upper": p[..., 2::2],
+        },
+        bad_metric_options=({"alphas": [0.5, 2]}, {"alphas": []}, {"alphas": 0.5}),
+    ),
+    RealRow(
+        "threshold_weighted_crps",
+        reference=sample_references.threshold_weighted_crps,
+        make=makers.samples,
+        cases=(
+            *({}, {"lower": 0.25}, {"upper": 0.5, "estimator": "nrg"}),
+            {"lower": -0.5, "upper": 1.0, "estimator": "fair"},
+        ),
+        tail={"predictive_samples": 1},
+    ),
+    RealRow(
         "energy_score",
         reference=sample_references.energy,
         make=makers.vectors,

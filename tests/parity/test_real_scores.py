@@ -35,7 +35,8 @@ def some(arguments):
     """Returns the index of an example that may be alone: of an interval that is one."""
     if "upper" not in arguments:
         return 3
-    return int(np.argmax(arguments["upper"] - arguments["lower"]))
+    widths = arguments["upper"] - arguments["lower"]
+    return int(np.argmax(widths.reshape(len(widths), -1).min(axis=1)))
 
 
 def forms(row, rng):
@@ -142,7 +143,8 @@ def bad_shapes(row, rng):
     if row.tail.get("labels", 0) == 0 and row.tail:
         swapped = dict(zip(names, reversed(good.values()), strict=True))
         yield swapped, "swapped"
-        yield {**good, names[1]: good[names[1]][:, :0]}, names[1]
+        longer = next(iter(row.tail))
+        yield {**good, longer: good[longer][:, :0]}, longer
     elif not row.tail:  # [n, 1] against [n] must not broadcast to [n, n].
         yield {**good, names[1]: np.ones([4, 4])}, names[1]
         yield {**good, names[1]: np.ones([1, 4])}, names[1]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy import stats
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
@@ -238,6 +239,66 @@ def test_wrong_member_weights_raise_in_both_halves():
     weights = tf.constant([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     score = tf.function(lambda w: um.crps_score(y, samples, member_weights=w))(weights)
     assert np.isnan(score).tolist() == [True, False]
+
+
+@ROOMS
+def test_weighted_interval_score_of_many_levels_is_the_crps(room):
+    """Of the quantiles of a Normal forecast."""
+    alphas = np.arange(1, 500) / 500
+    quantiles = stats.norm.ppf(alphas / 2)
+    y = np.array([-2.0, 0.3, 4.0])
+    bounds = {"lower": [quantiles] * 3, "upper": [-quantiles] * 3}
+    score = room.weighted_interval_score(y, 0.0, **bounds, alphas=alphas)
+    np.testing.assert_allclose(score, um_np.crps_normal_score(y, 0.0, 1.0), rtol=5e-3)
+
+
+@ROOMS
+def test_weights_of_the_weighted_interval_score_by_hand(room):
+    # Widths 2 and 6, the label 1 above the first: 3/2 + (.4/2) 2 + 1 + (.1/2) 6 = 3.2
+    score = room.weighted_interval_score(
+        [4.0], [1.0], [[1.0, 0.0]], [[3.0, 6.0]], (0.4, 0.1)
+    )
+    np.testing.assert_allclose(score, [3.2 / 2.5], rtol=1e-6)
+    with pytest.raises(ValueError, match="swapped"):
+        room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0]], [0.1])
+    with pytest.raises(ValueError, match="`alphas` must be a sequence"):
+        room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0]], 0.1)
+    with pytest.raises(ValueError, match="`upper` must be of a last axis of 1"):
+        room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0, 2.0]], [0.1])
+
+
+@ROOMS
+def test_parts_of_the_threshold_weighted_crps_add_up(room, rng):
+    y, samples = 2 * rng.normal(size=9), rng.normal(size=[9, 6])
+    lower, upper = np.sort(rng.normal(size=[2, 9]), axis=0)
+    for options in (
+        {},
+        {"estimator": "nrg"},
+        {"estimator": "almost_fair", "alpha": 0.3},
+    ):
+        parts = [
+            room.threshold_weighted_crps(y, samples, *ends, **options)
+            for ends in ((-np.inf, lower), (lower, upper), (upper,))
+        ]
+        whole = room.crps_score(y, samples, **options)
+        np.testing.assert_allclose(sum(map(np.asarray, parts)), whole, atol=1e-12)
+
+
+def test_wrong_thresholds_raise_in_both_halves():
+    y, samples = [0.0, 1.0], [[0.0, 1.0]] * 2
+    for ends, word in (
+        ((1.0, 0.0), r"`lower` must be at most `upper`. Received: 1.0 .* above 0.0"),
+        ((np.nan,), "`lower` must be numbers or -inf. Received: nan"),
+        ((np.inf,), "`lower` must be numbers or -inf"),
+        ((0.0, -np.inf), "`upper` must be numbers or inf"),
+        (([0.0] * 3,), "`lower` must be of the shape of the labels"),
+    ):
+        messages = []
+        for room in (um_np, um):
+            with pytest.raises(ValueError, match=word) as raised:
+                room.threshold_weighted_crps(y, samples, *ends)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
 
 
 @ROOMS

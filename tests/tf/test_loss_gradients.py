@@ -114,6 +114,10 @@ BOUNDS = [
     *([0, 0, 0], [1, 1, 1], [0, 1, 1], [0, -1, -1], [0, 1, -1]),
     *([1e20, 1, 2], [-1e20, 1, 2], [1, -1e20, 1e20]),
 ]
+QUARTETS = [
+    *([0, 0, 0, 0], [1, 1, 1, 1], [0, 2, 1, 1], [0, 0, -1, -1], [0, 0, 1, -1]),
+    *([1e20, 0, 1, 2], [-1e20, 0, 1, 2], [1, 0, -1e20, 1e20]),
+]
 ZEROS, FAR = [[0, 0]] * 3, [[3, 4]] * 3
 VECTORS = [
     *([[0, 0], ZEROS], [[3, 4], ZEROS], [[3, 4], FAR], [[0, 0], [*FAR[:2], [0, 0]]]),
@@ -255,6 +259,15 @@ CASES = {
         columns(BOUNDS, 0, 0, 0),
     ),
     "IntervalLoss": (loss("IntervalLoss", 0.1), reals([], [2]), columns(BOUNDS, 0, 2)),
+    "weighted_interval_score": (
+        functools.partial(um.weighted_interval_score, alphas=(0.1, 0.5)),
+        reals([], [], [2], [2]),
+        columns([[*row, *row[2:]] for row in QUARTETS], 0, 0, 2, 2),
+    ),
+    "threshold_weighted_crps": (
+        functools.partial(um.threshold_weighted_crps, lower=-0.8, upper=0.9),
+        *SAMPLES,
+    ),
     **{
         f"energy_score-{estimator}": (
             functools.partial(um.energy_score, estimator=estimator),

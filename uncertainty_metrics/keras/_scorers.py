@@ -479,3 +479,28 @@ class Interval(RealScorer):
     def _scores(self, labels, y_pred):
         lower, upper = xp.unstack(y_pred, axis=-1)
         return _forecast_scores.interval_scores(labels, lower, upper, self.alpha)
+
+
+@dataclasses.dataclass(frozen=True)
+class WeightedInterval(RealScorer):
+    alphas: Any  # A sequence; a tuple once checked.
+
+    def __post_init__(self):
+        levels = np_forecasts.interval_levels(self.alphas)
+        object.__setattr__(self, "alphas", levels)
+
+    @property
+    def _size(self):
+        return 2 * len(self.alphas) + 1
+
+    def _axis(self):
+        return f"{self._size} (median, then lower and upper of each of `alphas`)"
+
+    def _check_size(self, size):
+        check_last(size, self._size, "median, then lower and upper of each of `alphas`")
+
+    def _scores(self, labels, y_pred):
+        bounds = xp.reshape(y_pred[:, 1:], [-1, len(self.alphas), 2])
+        return _forecast_scores.weighted_interval_scores(
+            labels, y_pred[:, 0], bounds[..., 0], bounds[..., 1], self.alphas
+        )

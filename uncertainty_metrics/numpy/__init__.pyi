@@ -91,6 +91,8 @@ from .forecast_scores import (
     energy_score as energy_score,
     interval_score as interval_score,
     pinball_loss as pinball_loss,
+    threshold_weighted_crps as threshold_weighted_crps,
+    weighted_interval_score as weighted_interval_score,
 )
 
 # Selective prediction and detection.

@@ -20,6 +20,8 @@ __all__ = [
     "energy_score",
     "interval_score",
     "pinball_loss",
+    "threshold_weighted_crps",
+    "weighted_interval_score",
 ]
 
 # How the spread of samples is estimated.
@@ -282,6 +284,19 @@ def pinball_loss(
     return _inputs.in_double(loss, labels, predictions)
 
 
+def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raises ValueError where every lower bound is above its upper bound."""
+    reversed_ = lower > upper
+    if np.all(reversed_):
+        low, high = (
+            _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
+        )
+        raise ValueError(
+            "`lower` and `upper` seem to be swapped: every interval is reversed. "
+            f"Received: {low} as `lower`, {high} as `upper`"
+        )
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def interval_score(
     labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
@@ -321,21 +336,142 @@ def interval_score(
     labels = _inputs.finite("labels", labels, single=True)
     lower = _inputs.like_labels("lower", lower, labels, single=True)
     upper = _inputs.like_labels("upper", upper, labels, single=True)
-    reversed_ = lower > upper
-    if np.all(reversed_):
-        low, high = (
-            _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
-        )
-        raise ValueError(
-            "`lower` and `upper` seem to be swapped: every interval is reversed. "
-            f"Received: {low} as `lower`, {high} as `upper`"
-        )
+    _check_not_reversed(lower, upper)
 
     def score(y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
         return high - low + 2 / alpha * outside
 
     return _inputs.in_double(score, labels, lower, upper)
+
+
+def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+    """Returns the levels of intervals; raises ValueError unless all are in (0, 1)."""
+    levels = _checks.levels("alphas", alphas)
+    if not isinstance(levels, tuple):
+        raise _checks.error("alphas", "a sequence of numbers in (0, 1)", repr(alphas))
+    return levels
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def weighted_interval_score(
+    labels: ArrayLike,
+    median: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Weighted interval score (WIS) of a median and K central prediction intervals.
+
+      WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
+
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
+    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
+    evenly spaced levels.
+
+    Args:
+      labels: real, shape [...].
+      median: real, shape of the labels, or a scalar.
+      lower: real, the quantiles of level alpha/2, shape [..., K].
+      upper: real, the quantiles of level 1 - alpha/2, shape [..., K].
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> intervals = {"lower": [[0.0, -1.0]], "upper": [[1.0, 2.0]]}
+      >>> alphas = [0.5, 0.1]
+      >>> score = um.weighted_interval_score([3.0], [0.5], **intervals, alphas=alphas)
+      >>> round(float(score[0]), 6)
+      1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+    levels = interval_levels(alphas)
+    labels, lower, upper = (
+        _inputs.as_array(name, value)
+        for name, value in (("labels", labels), ("lower", lower), ("upper", upper))
+    )
+    for name, bounds in (("lower", lower), ("upper", upper)):
+        _checks.counted_axis(name, bounds.shape, labels.shape, "alphas", len(levels))
+    labels = _inputs.finite("labels", labels).reshape(lower.shape[:-1])
+    median = _inputs.like_labels("median", median, labels)
+    lower, upper = _inputs.finite("lower", lower), _inputs.finite("upper", upper)
+    _check_not_reversed(lower, upper)
+    y = labels[..., None]
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    total = np.sum(np.divide(levels, 2) * (upper - lower) + outside, axis=-1)
+    return (np.abs(labels - median) / 2 + total) / (len(levels) + 0.5)
+
+
+def _threshold(
+    name: str, value: ArrayLike, labels: np.ndarray, infinite: float
+) -> np.ndarray:
+    """Returns thresholds of the shape [..., 1], one of the infinities among them."""
+    array = _inputs.as_array(name, value)
+    _checks.same_shape(name, array.shape, labels.shape)
+    array = array.astype(np.float64)
+    bad = ~(np.isfinite(array) | (array == infinite))
+    if np.any(bad):
+        raise _checks.error(name, f"numbers or {infinite}", _inputs.first(bad, array))
+    shaped = array if array.ndim == 0 else array.reshape(labels.shape)
+    return np.broadcast_to(shaped, labels.shape)[..., None]
+
+
+@_arguments.as_in(crps_score)
+def threshold_weighted_crps(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+) -> np.ndarray:
+    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+
+      twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
+
+    It is the `crps_score` of labels and samples that are clipped to the two: a proper
+    score of tails, while a mean over nothing but the labels beyond a threshold rewards
+    whoever always forecasts an extreme.
+
+    Args:
+      lower: real or -inf, a number, or the shape of the labels.
+      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Example:
+      >>> scores = um.threshold_weighted_crps([5.0, 1.0], [[2.0, 4.0], [2.0, 4.0]], 3.0)
+      >>> [float(score) for score in scores]
+      [1.0, 0.0]
+
+    References:
+      Gneiting and Ranjan (2011), Comparing Density Forecasts Using Threshold- and
+      Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
+      Forecasts for High-Impact Events Using Transformed Kernel Scores.
+    """
+    labels, samples = _samples(labels, predictive_samples)
+    low = _threshold("lower", lower, labels, -np.inf)
+    high = _threshold("upper", upper, labels, np.inf)
+    if np.any(low > high):
+        received = (_inputs.first(low > high, end) for end in (low, high))
+        raise _checks.error("lower", "at most `upper`", " above ".join(received))
+    labels = np.clip(labels[..., None], low, high)[..., 0]
+    clipped = np.clip(samples, low, high)
+    return crps_score(labels, clipped, estimator=estimator, alpha=alpha)
 
 
 @np.errstate(over="ignore", invalid="ignore")

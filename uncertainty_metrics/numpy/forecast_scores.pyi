@@ -12,6 +12,8 @@ __all__ = [
     "energy_score",
     "interval_score",
     "pinball_loss",
+    "threshold_weighted_crps",
+    "weighted_interval_score",
 ]
 SpreadEstimator = Literal["fair", "nrg", "almost_fair", "roll"]
 ALPHA = 0.95
@@ -194,6 +196,97 @@ def interval_score(
     References:
       Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
       Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+    ...
+def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+    """Returns the levels of intervals; raises ValueError unless all are in (0, 1)."""
+    ...
+def weighted_interval_score(
+    labels: ArrayLike,
+    median: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Weighted interval score (WIS) of a median and K central prediction intervals.
+
+      WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
+
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
+    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
+    evenly spaced levels.
+
+    Args:
+      labels: real, shape [...].
+      median: real, shape of the labels, or a scalar.
+      lower: real, the quantiles of level alpha/2, shape [..., K].
+      upper: real, the quantiles of level 1 - alpha/2, shape [..., K].
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> intervals = {"lower": [[0.0, -1.0]], "upper": [[1.0, 2.0]]}
+      >>> alphas = [0.5, 0.1]
+      >>> score = um.weighted_interval_score([3.0], [0.5], **intervals, alphas=alphas)
+      >>> round(float(score[0]), 6)
+      1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+    ...
+def threshold_weighted_crps(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+) -> np.ndarray:
+    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+
+      twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
+
+    It is the `crps_score` of labels and samples that are clipped to the two: a proper
+    score of tails, while a mean over nothing but the labels beyond a threshold rewards
+    whoever always forecasts an extreme.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      lower: real or -inf, a number, or the shape of the labels.
+      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.threshold_weighted_crps([5.0, 1.0], [[2.0, 4.0], [2.0, 4.0]], 3.0)
+      >>> [float(score) for score in scores]
+      [1.0, 0.0]
+
+    References:
+      Gneiting and Ranjan (2011), Comparing Density Forecasts Using Threshold- and
+      Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
+      Forecasts for High-Impact Events Using Transformed Kernel Scores.
     """
     ...
 def energy_score(

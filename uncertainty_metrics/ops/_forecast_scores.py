@@ -123,3 +123,19 @@ def interval_scores(
     """Returns the interval scores, all arguments of one shape, and which are right."""
     outside = xp.nn.relu(lower - labels) + xp.nn.relu(labels - upper)
     return upper - lower + (2 / alpha) * outside, _finite(labels, lower, upper)
+
+
+def weighted_interval_scores(
+    labels: xp.Tensor,
+    median: xp.Tensor,
+    lower: xp.Tensor,
+    upper: xp.Tensor,
+    alphas: tuple[float, ...],
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the scores of bounds [..., K] and the rest [...], and which are right."""
+    y = labels[..., None]
+    outside = xp.nn.relu(lower - y) + xp.nn.relu(y - upper)
+    halves = xp.constant([alpha / 2 for alpha in alphas], lower.dtype)
+    total = xp.reduce_sum(halves * (upper - lower) + outside, axis=-1)
+    right = xp.reduce_all(_finite(lower, upper), axis=-1) & _finite(labels, median)
+    return (xp.abs(labels - median) / 2 + total) / (len(alphas) + 0.5), right

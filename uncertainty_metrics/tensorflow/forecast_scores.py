@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import forecast_scores as declared
 from uncertainty_metrics.ops import _forecast_scores, _inputs, xp
@@ -23,6 +25,8 @@ __all__ = [
     "energy_score",
     "interval_score",
     "pinball_loss",
+    "threshold_weighted_crps",
+    "weighted_interval_score",
 ]
 
 
@@ -46,25 +50,64 @@ def crps_normal_score(labels, means, stddevs):
     )
 
 
-@twin(declared.crps_score)
-def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
+def _samples(
+    labels: TensorLike, predictive_samples: TensorLike, estimator: str
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns labels [...] and samples [..., m], of one type."""
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     declared.check_estimator(estimator, samples.shape[-1])
-    alpha = _checks.open_unit("alpha", alpha)
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
-    shape = samples.shape[:-1]
+    return _without_last(labels, samples), samples
+
+
+def _without_last(labels: xp.Tensor, predictions: xp.Tensor) -> xp.Tensor:
+    """Returns the labels in type and shape of predictions, but for their last axis."""
+    shape = predictions.shape[:-1]
     if None in shape:
-        shape = xp.shape(samples)[:-1]
-    labels = xp.reshape(xp.cast(labels, samples.dtype), shape)
+        shape = xp.shape(predictions)[:-1]
+    return xp.reshape(xp.cast(labels, predictions.dtype), shape)
+
+
+def _sample_scores(
+    labels: xp.Tensor, samples: xp.Tensor, estimator: str, alpha: float
+) -> tuple[xp.Tensor, xp.Tensor]:
+    scores, right = _forecast_scores.sample_scores(labels, samples, estimator, alpha)
+    if declared.is_fair(estimator):
+        right = right & (xp.shape(samples)[-1] > 1)
+    return scores, right
+
+
+@twin(declared.crps_score)
+def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
+    labels, samples = _samples(labels, predictive_samples, estimator)
+    alpha = _checks.open_unit("alpha", alpha)
     if member_weights is not None:
         weights = _inputs.as_tensor("member_weights", member_weights)
         declared.check_member_weights(weights.shape, samples.shape, estimator)
         return _forecast_scores.weighted_sample_scores(
             labels, samples, xp.cast(weights, samples.dtype), estimator, alpha
         )
-    scores, right = _forecast_scores.sample_scores(labels, samples, estimator, alpha)
+    return _sample_scores(labels, samples, estimator, alpha)
+
+
+@twin(declared.threshold_weighted_crps)
+def threshold_weighted_crps(
+    labels, predictive_samples, lower, upper, *, estimator, alpha
+):
+    labels, samples = _samples(labels, predictive_samples, estimator)
+    alpha = _checks.open_unit("alpha", alpha)
+    low, high = (
+        _inputs.like_labels(name, _inputs.as_tensor(name, value), labels)
+        for name, value in (("lower", lower), ("upper", upper))
+    )
+    right = (low <= high) & (low < np.inf) & (high > -np.inf)
+    right = right & xp.math.is_finite(labels)
+    right = right & xp.reduce_all(xp.math.is_finite(samples), axis=-1)
+    labels = xp.clip_by_value(labels, low, high)
+    samples = xp.clip_by_value(samples, low[..., None], high[..., None])
+    scores, _ = _sample_scores(labels, samples, estimator, alpha)
     if declared.is_fair(estimator):
         right = right & (xp.shape(samples)[-1] > 1)
     return scores, right
@@ -92,6 +135,26 @@ def interval_score(labels, lower, upper, alpha):
     alpha = _checks.open_unit("alpha", alpha)
     labels, lower, upper = _like_labels(labels, lower=lower, upper=upper)
     scores, right = _forecast_scores.interval_scores(labels, lower, upper, alpha)
+    return scores, right & ~xp.reduce_all(lower > upper)
+
+
+@twin(declared.weighted_interval_score)
+def weighted_interval_score(labels, median, lower, upper, alphas):
+    levels = declared.interval_levels(alphas)
+    labels = _inputs.as_tensor("labels", labels)
+    named = {"lower": lower, "upper": upper, "median": median}
+    named = {name: _inputs.as_tensor(name, value) for name, value in named.items()}
+    for name in ("lower", "upper"):
+        shape = named[name].shape
+        _checks.counted_axis(name, shape, labels.shape, "alphas", len(levels))
+    dtype = _inputs.predictions_dtype(*named.values())
+    lower = xp.cast(named["lower"], dtype)
+    upper = _inputs.like_labels("upper", named["upper"], lower)
+    labels = _without_last(labels, lower)
+    median = _inputs.like_labels("median", named["median"], labels)
+    scores, right = _forecast_scores.weighted_interval_scores(
+        labels, median, lower, upper, levels
+    )
     return scores, right & ~xp.reduce_all(lower > upper)
 
 

@@ -230,3 +230,96 @@ def pinball_loss(
       Koenker and Bassett (1978), Regression Quantiles.
     """
     ...
+
+def threshold_weighted_crps(
+    labels: TensorLike,
+    predictive_samples: TensorLike,
+    lower: TensorLike = -np.inf,
+    upper: TensorLike = np.inf,
+    *,
+    estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
+    alpha: float = 0.95,
+) -> tf.Tensor:
+    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+
+      twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
+
+    It is the `crps_score` of labels and samples that are clipped to the two: a proper
+    score of tails, while a mean over nothing but the labels beyond a threshold rewards
+    whoever always forecasts an extreme.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      lower: real or -inf, a number, or the shape of the labels.
+      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in (0, 1).
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
+      an unbiased score of few samples may be negative. O(m log m). float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> scores = um.threshold_weighted_crps([5.0, 1.0], [[2.0, 4.0], [2.0, 4.0]], 3.0)
+      >>> [float(score) for score in scores]
+      [1.0, 0.0]
+
+    References:
+      Gneiting and Ranjan (2011), Comparing Density Forecasts Using Threshold- and
+      Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
+      Forecasts for High-Impact Events Using Transformed Kernel Scores.
+    """
+    ...
+
+def weighted_interval_score(
+    labels: TensorLike,
+    median: TensorLike,
+    lower: TensorLike,
+    upper: TensorLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> tf.Tensor:
+    """Weighted interval score (WIS) of a median and K central prediction intervals.
+
+      WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
+
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
+    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
+    evenly spaced levels.
+
+    Args:
+      labels: real, shape [...].
+      median: real, shape of the labels, or a scalar.
+      lower: real, the quantiles of level alpha/2, shape [..., K].
+      upper: real, the quantiles of level 1 - alpha/2, shape [..., K].
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
+      better. float32, or float64 where the predictions are. NaN in compiled code, where
+      eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> intervals = {"lower": [[0.0, -1.0]], "upper": [[1.0, 2.0]]}
+      >>> alphas = [0.5, 0.1]
+      >>> score = um.weighted_interval_score([3.0], [0.5], **intervals, alphas=alphas)
+      >>> round(float(score[0]), 6)
+      1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+    ...

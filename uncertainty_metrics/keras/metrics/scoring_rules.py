@@ -24,6 +24,7 @@ __all__ = [
     "Pinball",
     "RefinedNegativeLogLikelihood",
     "RankedProbabilityScore",
+    "WeightedIntervalScore",
 ]
 
 
@@ -192,6 +193,30 @@ class IntervalScore(MeanScore):
 
     _direction = "down"
     _scorer_type = _scorers.Interval
+
+
+@declared(
+    "alphas, name, dtype", "weighted_interval_score", alphas=Option(Sequence[float])
+)
+class WeightedIntervalScore(MeanScore):
+    """Weighted interval score of a median and K intervals, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred`, shape [..., 2K + 1],
+    the median, then lower and upper bound of each interval, in the order of `alphas`:
+    see `weighted_interval_score`.
+
+    Args:
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Example:
+      >>> metric = um.WeightedIntervalScore(alphas=[0.5, 0.1])
+      >>> metric.update_state([3.0], [[0.5, 0.0, 1.0, -1.0, 2.0]])
+      >>> round(float(metric.result()), 6)
+      1.86
+    """
+
+    _direction = "down"
+    _scorer_type = _scorers.WeightedInterval
 
 
 @declared(

@@ -393,6 +393,57 @@ class IntervalScore(MeanScore):
         """
         ...
 
+class WeightedIntervalScore(MeanScore):
+    """Weighted interval score of a median and K intervals, mean of all batches.
+
+    `y_true` holds real labels, shape [...] or [..., 1]; `y_pred`, shape [..., 2K + 1],
+    the median, then lower and upper bound of each interval, in the order of `alphas`:
+    see `weighted_interval_score`.
+
+    Args:
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+      name: name of the metric.
+      dtype: "float64" for a float64 result; the state keeps its own type.
+
+    Raises:
+      ValueError: an argument is not as described. `update_state` raises it for a batch
+        in eager execution and keeps its state; after such a batch in a compiled update
+        the result is NaN until the reset.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> metric = um.WeightedIntervalScore(alphas=[0.5, 0.1])
+      >>> metric.update_state([3.0], [[0.5, 0.0, 1.0, -1.0, 2.0]])
+      >>> round(float(metric.result()), 6)
+      1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float],
+        name: str | None = "weighted_interval_score",
+        dtype: Any = None,
+    ) -> None: ...
+
+    def update_state(
+        self,
+        y_true: TensorLike,
+        y_pred: TensorLike,
+        sample_weight: TensorLike | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+          y_true: labels, as the class describes them.
+          y_pred: predictions, as the class describes them.
+          sample_weight: finite and >= 0, broadcastable to the labels.
+        """
+        ...
+
 class BrierDecomposition(DecompositionMetric):
     """The parts of the Brier score of all batches, a dict.
 
