@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from scipy import stats
 
 
 def _score(y, x, distance, estimator="fair", alpha=0.95, member_weights=None):
@@ -74,4 +75,28 @@ def weighted_interval(labels, median, lower, upper, alphas):
             max(t * (labels[i] - q), (t - 1) * (labels[i] - q)) for t, q in quantiles
         ]
         scores[i] = 2 * np.mean(losses)
+    return scores
+
+
+def variogram(labels, predictive_samples, p=0.5, weights=None):
+    scores = np.zeros(labels.shape[:-1])
+    d = labels.shape[-1]
+    w = np.ones((d, d)) if weights is None else np.asarray(weights)
+    for i in np.ndindex(scores.shape):
+        y, x = labels[i], predictive_samples[i]
+        for a in range(d):
+            for b in range(d):
+                drawn = sum(abs(row[a] - row[b]) ** p for row in x) / len(x)
+                scores[i] += w[a, b] * (abs(y[a] - y[b]) ** p - drawn) ** 2
+    return scores
+
+
+def dawid_sebastiani(labels, predictive_samples):
+    """Twice the negative log-density of the Normal distribution, but for a constant."""
+    scores = np.zeros(labels.shape[:-1])
+    for i in np.ndindex(scores.shape):
+        x = predictive_samples[i]
+        normal = stats.multivariate_normal(np.mean(x, axis=0), np.cov(x.T))
+        constant = labels.shape[-1] * np.log(2 * np.pi)
+        scores[i] = -2 * normal.logpdf(labels[i]) - constant
     return scores

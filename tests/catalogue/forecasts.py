@@ -1,5 +1,7 @@
 """Scores of real-valued forecasts, and of detectors."""
 
+import math
+
 import numpy as np
 import sklearn.metrics
 
@@ -110,6 +112,23 @@ REAL_ROWS = (
         reference=sample_references.energy,
         make=makers.vectors,
         cases=_ESTIMATORS,
+        tail={"labels": 1, "predictive_samples": 2},
+    ),
+    RealRow(
+        "variogram_score",
+        reference=sample_references.variogram,
+        make=makers.vectors,
+        cases=(
+            *({}, {"p": 1}),
+            {"p": 0.75, "weights": ((0, 1, 2), (0.5, 0, 1), (1, 1, 0))},
+        ),
+        tail={"labels": 1, "predictive_samples": 2},
+        numbers={"p": (0.5, 1, 2, math.inf, *makers.WRONG)},
+    ),
+    RealRow(
+        "dawid_sebastiani_score",
+        reference=sample_references.dawid_sebastiani,
+        make=makers.vectors,
         tail={"labels": 1, "predictive_samples": 2},
     ),
 )

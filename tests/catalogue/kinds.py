@@ -16,6 +16,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import makers
 from tests.makers import (
+    BAD_OPTIONS,
     NUMBERS,
     SHAPES,
     VALUES,
@@ -99,6 +100,16 @@ class Function(Public):
     def options(self) -> Mapping[str, tuple]:
         """Values of the options, good and bad ones."""
         return {name: NUMBERS[name] for name in self.parameters if name in NUMBERS}
+
+    @property
+    def bad_options(self) -> list[str]:
+        """The names of what `BAD_OPTIONS` has bad values of."""
+        # Weights may be an array, no choice.
+        of_arrays = {"weights"} if self._default("weights") is None else set()
+        return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
+
+    def _default(self, option):
+        return getattr(self.parameters.get(option), "default", None)
 
     def takes(self, option):
         return option in self.parameters
@@ -280,6 +291,7 @@ class RealRow(Forecasts, Swept):
       tail: number of axes of each argument after those of the scores.
       split: turns `y_pred` [..., units] into the arguments after the labels.
       bad_values: changes of one argument to a value it must not have.
+      numbers: values of options that other functions have other values of.
     """
 
     make: Callable[..., dict[str, np.ndarray]]
@@ -287,7 +299,12 @@ class RealRow(Forecasts, Swept):
     units: int = 1
     split: Callable[..., dict[str, np.ndarray]] | None = None
     bad_values: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    numbers: Mapping[str, tuple] = dataclasses.field(default_factory=dict)
     scale: float = 10.0
+
+    @property
+    def options(self):
+        return {**super().options, **self.numbers}
 
     def draw(self, rng, shape):
         size = math.prod(shape)

@@ -113,7 +113,7 @@ def test_progress_is_shown_on_stderr_only_if_asked(row, rng, capfd):
     assert re.search(r"100%.* (\d+)/\1 ", err)
 
 
-@each_with("name", lambda row: [name for name in BAD_OPTIONS if row.takes(name)], ROWS)
+@each_with("name", lambda row: row.bad_options, ROWS)
 def test_bad_options_raise(row, name, rng):
     arguments = row.draw(rng, (8,))
     if name == "seed" and row.takes("consistency_band"):

@@ -329,9 +329,7 @@ def test_foreign_tensors_and_text_name_the_argument(row):
 @each_with(
     "name",
     # TensorFlow draws by seeds of its own.
-    lambda row: [
-        k for k in BAD_OPTIONS if row.takes(k) and not (row.random and k == "seed")
-    ],
+    lambda row: [k for k in row.bad_options if not (row.random and k == "seed")],
     catalogue.TWINS,
 )
 def test_bad_options_say_what_numpy_says(row, name, rng):

@@ -125,6 +125,14 @@ VECTORS = [
 ]
 
 
+CORNERS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+CLOUDS = [
+    *([[0, 0], CORNERS], [[1e10, -1e10], CORNERS], [[0, 0], 1e10 * CORNERS]),
+    *([[0, 0], 1e-10 * CORNERS], [[1, 1], [0, 1e-6] * CORNERS + [1e-3, 0] * CORNERS]),
+    [[1, 1], [[0, 0], [0, 0], [1, 0], [0, 1]]],
+]
+
+
 def columns(rows, *widths):
     """Returns arguments: parts of the rows, without an axis for a width of 0."""
     rows = np.array(rows, np.float64)
@@ -276,6 +284,19 @@ CASES = {
         )
         for estimator in ("nrg", "fair", "almost_fair", "roll")
     },
+    **{
+        f"variogram_score-{p}": (
+            functools.partial(um.variogram_score, p=p),
+            reals([2], [3, 2]),
+            [np.array(part, np.float64) for part in zip(*VECTORS, strict=True)],
+        )
+        for p in (0.5, 0.9)
+    },
+    "dawid_sebastiani_score": (
+        um.dawid_sebastiani_score,
+        reals([2], [4, 2]),
+        [np.array(part, np.float64) for part in zip(*CLOUDS, strict=True)],
+    ),
 }
 CASES = [Case(name, *parts) for name, parts in CASES.items()]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

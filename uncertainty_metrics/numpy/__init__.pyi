@@ -94,6 +94,10 @@ from .forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .multivariate_scores import (
+    dawid_sebastiani_score as dawid_sebastiani_score,
+    variogram_score as variogram_score,
+)
 
 # Selective prediction and detection.
 from .selective import (

@@ -27,6 +27,7 @@ from uncertainty_metrics.numpy import (
     calibration,
     debiased_calibration,
     forecast_scores,
+    multivariate_scores,
     regression,
     scoring_rules,
     selective,
@@ -42,7 +43,7 @@ from uncertainty_metrics.numpy.ensemble import (
 _BY_EXAMPLE = (
     *(
         getattr(family, name)
-        for family in (distances, forecast_scores, uncertainty)
+        for family in (distances, forecast_scores, multivariate_scores, uncertainty)
         for name in family.__all__
     ),
     *(cross_entropy.ensemble_cross_entropy, cross_entropy.gibbs_cross_entropy),
@@ -74,6 +75,7 @@ _OPTION_ARRAYS = (
     "level",
     "quantiles",
     "thresholds",
+    "weights",
 )
 # Those that are, where they have one axis.
 _OPTION_ROWS = ("alphas", "member_weights")

@@ -541,6 +541,13 @@ math = SimpleNamespace(
 )
 
 
+linalg = SimpleNamespace(
+    cholesky=ops.cholesky,
+    eigvalsh=lambda x: ops.eigh(x)[0],
+    triangular_solve=lambda x, y: ops.solve_triangular(x, y, lower=True),
+)
+
+
 def _cross_entropies(labels: Any, logits: Any) -> Any:
     return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 

@@ -1,0 +1,90 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def dawid_sebastiani_score(
+    labels: TensorLike,
+    predictive_samples: TensorLike,
+) -> tf.Tensor:
+    """Dawid-Sebastiani score: of mean and covariance of a multivariate forecast.
+
+      DSS = log det S + (y - mean)^T S^-1 (y - mean)
+
+    mean and S are those of the m samples, S with the divisor m - 1. But for a constant
+    and the factor 2 it is the negative log-likelihood of a Normal distribution.
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m > d samples of each forecast, shape [..., m, d]. Their
+        covariance must have an inverse: no coordinate may be constant, or follow from
+        others by a linear equation.
+
+    Returns:
+      Scores, shape [...], real. Smaller is better. It is not unbiased: for few samples
+      per coordinate it prefers smooth forecasts. Computed in float64. O(m d^2 + d^3).
+      float32, or float64 where the predictions are. NaN in compiled code, where eager
+      code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described; the covariance is singular.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> samples = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+      >>> round(float(um.dawid_sebastiani_score([1.0, 0.0], samples)), 6)
+      0.68907
+
+    References:
+      Dawid and Sebastiani (1999), Coherent Dispersion Criteria for Optimal Experimental
+      Design.
+    """
+    ...
+
+def variogram_score(
+    labels: TensorLike,
+    predictive_samples: TensorLike,
+    p: float = 0.5,
+    weights: TensorLike | None = None,
+) -> tf.Tensor:
+    """Variogram score of samples of a multivariate forecast.
+
+    Over all ordered pairs (i, j) of the d coordinates, with x_k the m samples:
+
+      VS = sum_ij w_ij (abs(y_i - y_j)^p - mean_k abs(x_ki - x_kj)^p)^2
+
+    It tells wrong correlations from right ones better than the energy score, and is
+    blind to what all coordinates have in common, as a bias: use it beside scores of
+    each coordinate. Proper, where moments of order 2p are finite, but not strictly.
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      p: the order, > 0; 0.5, 1 and 2 are usual.
+      weights: w, finite and >= 0, shape [d, d], as the inverse distance of stations;
+        all 1 by default.
+
+    Returns:
+      Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is
+      better. Time and memory O(m d^2) for each forecast. float32, or float64 where the
+      predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> together = [[0.0, 0.0], [1.0, 1.0]]
+      >>> apart = [[0.0, 1.0], [1.0, 0.0]]
+      >>> [float(um.variogram_score([0.5, 0.5], x)) for x in (together, apart)]
+      [0.0, 2.0]
+
+    References:
+      Scheuerer and Hamill (2015), Variogram-Based Proper Scoring Rules for
+      Probabilistic Forecasts of Multivariate Quantities.
+    """
+    ...
