@@ -45,6 +45,10 @@ CLOSED = {
         (2, 5, 1e-6),
     ],
     "LogNormal": [(0, 1), (0, 1e-6), (2, 0.01), (1, 0.49), (1, 0.51), (0, 3)],
+    "GeneralizedPareto": [
+        *[(0, 1, c) for c in (0.3, -0.4, 0, 1e-7, -1e-7, 1, 1.2, -1, -3)],
+        (5, 1e-6, 0.1),
+    ],
 }
 
 
@@ -95,6 +99,7 @@ MODERATE = {
     "Beta": [(1.0, 1.0), (2.0, 3.0), (1200.0, 1300.0)],
     "StudentT": [(df, 0.3, 1.2) for df in (1.0, 0.7, 4.0)],
     "LogNormal": [(0.3, 0.4), (0.3, 1.2)],
+    "GeneralizedPareto": [(0.3, 1.2, c) for c in (0.2, -0.4, 1e-3)],
     "Poisson": [(2.5,), (1200.0,)],
     "Weibull": [(1.7, 1.2)],  # By quadrature.
 }
@@ -301,6 +306,7 @@ each_without_a_score = pytest.mark.parametrize(
         tfd.Beta(0.0, 1.0),
         tfd.StudentT(0.0, 0.0, 1.0),
         tfd.LogNormal(0.0, -1.0),
+        tfd.GeneralizedPareto(0.0, 1.0, np.nan),
         tfd.Poisson(0.0),
         tfd.Geometric(probs=1.5),
         tfd.Bernoulli(probs=-0.5),
@@ -328,7 +334,7 @@ def test_without_a_score(distribution):
 
 
 @each_without_a_score
-@pytest.mark.first(17)  # `test_nan_in_a_graph` has one by quadrature.
+@pytest.mark.first(18)  # `test_nan_in_a_graph` has one by quadrature.
 def test_without_a_score_in_a_graph(distribution):
     if distribution not in TOLD_EAGERLY:
         result = tf.function(lambda y: crps_distribution(y, distribution))([0.5, 2.0])
@@ -339,6 +345,20 @@ def test_student_t_without_a_finite_score():
     df = tf.constant([0.3, 0.5, 0.51])
     scores = crps_distribution(0.0, tfd.StudentT(df, 0.0, 1.0)).numpy()
     assert np.isinf(scores).tolist() == [True, True, False]
+
+
+def test_generalized_pareto_of_a_heavy_tail_and_at_its_ends():
+    forecast = tfd.GeneralizedPareto(double(1.0), double(2.0), double([2.5, 2.0, 1.9]))
+    scores = crps_distribution(double([3.0] * 3), forecast).numpy()
+    assert np.isinf(scores).tolist() == [True, True, False]
+    labels = double([-0.5, 0.0, 0.7, 2.0, 9.0])
+    for shape, same in (
+        (-1.0, tfd.Uniform(double(0.0), double(2.0))),
+        (0.0, tfd.Exponential(double(0.5))),
+    ):
+        forecast = tfd.GeneralizedPareto(double(0.0), double(2.0), double(shape))
+        expected = crps_distribution(labels, same)
+        np.testing.assert_allclose(crps_distribution(labels, forecast), expected)
 
 
 # Arguments.

@@ -193,6 +193,36 @@ def _expm1_over(x: tf.Tensor) -> tf.Tensor:
     return tf.where(near, series, tf.math.expm1(some) / some)
 
 
+def _log1p_over(x: tf.Tensor) -> tf.Tensor:
+    """Returns `log(1 + x) / x`, 1 at 0."""
+    near = tf.abs(x) < 1e-5
+    some = tf.where(near, tf.ones_like(x), x)
+    inner = tf.where(near, x, tf.zeros_like(x))
+    series = 1 - inner * (0.5 - inner / 3)
+    return tf.where(near, series, tf.math.log1p(some) / some)
+
+
+@_in_double
+def generalized_pareto(y: tf.Tensor, distribution: Distribution) -> Score:
+    centred, scale, right = _location_scale(y, distribution)
+    c, valid = _finite(distribution.concentration, y)
+    proper = c < 2
+    c = tf.where(proper, c, tf.zeros_like(c))
+    z = centred / scale
+    # With 1 - F = e^-h between the ends of the support, the integral of 1 - F up to z
+    # is (1 - e^-((1 - c) h)) / (1 - c).
+    inside = (z > 0) & (1 + c * z > 0)
+    some = tf.where(inside, z, tf.zeros_like(z))
+    h = some * _log1p_over(c * some)
+    beyond = (z > 0) & ~inside  # Where c < 0.
+    end = tf.where(beyond, 1 / (1 - tf.where(beyond, c, tf.zeros_like(c))), 0)
+    area = tf.where(beyond, end, h * _expm1_over((c - 1) * h))
+    score = scale * (tf.abs(z) - 2 * area + 1 / (2 - c))
+    # The integral over the tail diverges.
+    infinite = tf.constant(np.inf, score.dtype)
+    return tf.where(proper, score, infinite), valid & right
+
+
 def _zeta(n: int) -> float:
     """Riemann's zeta function of n >= 2, by the Euler-Maclaurin formula."""
     m = 20
@@ -506,6 +536,7 @@ def _table() -> dict[type, ClosedForm]:
         tfd.Exponential: exponential,
         tfd.FiniteDiscrete: finite_discrete,
         tfd.Gamma: gamma,
+        tfd.GeneralizedPareto: generalized_pareto,
         tfd.Geometric: geometric,
         tfd.Gumbel: gumbel,
         tfd.HalfNormal: half_normal,

@@ -76,12 +76,12 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
                  = E|X - y| - E|X - X'| / 2,   X, X' ~ F independent
 
     In closed form for Bernoulli, Beta, Categorical, Cauchy, Chi2, Deterministic,
-    Empirical, Exponential, FiniteDiscrete, Gamma, Geometric, Gumbel, HalfNormal,
-    Laplace, LogNormal, Logistic, Normal, Poisson, StudentT, Uniform, and for
-    MixtureSameFamily and Mixture of normals (O(K^2) for K components). Relative
+    Empirical, Exponential, FiniteDiscrete, Gamma, GeneralizedPareto, Geometric, Gumbel,
+    HalfNormal, Laplace, LogNormal, Logistic, Normal, Poisson, StudentT, Uniform, and
+    for MixtureSameFamily and Mixture of normals (O(K^2) for K components). Relative
     errors are below 2e-8 in float64 and 2e-6 in float32, beside the rounding of the
-    inputs themselves. Beta, Gamma, Chi2, Poisson, StudentT and Cauchy are computed in
-    float64 throughout.
+    inputs themselves. Beta, Gamma, GeneralizedPareto, Chi2, Poisson, StudentT and
+    Cauchy are computed in float64 throughout.
 
     All others need a `cdf`, which is evaluated some 800 times per label and
     integrated by double exponential quadrature. Measured relative errors in float64:
