@@ -150,6 +150,17 @@ def test_small_ranked_probability_scores_keep_their_precision(room):
 
 
 @ROOMS
+@pytest.mark.parametrize("label", [0, 1, 2])
+def test_ranked_probability_scores_of_infinite_logits_raise(room, label):
+    for place in range(3):
+        row = np.where(np.arange(3) == place, np.inf, 0.0)
+        with pytest.raises(ValueError, match="`logits` must be finite"):
+            room.ranked_probability_score([label], logits=row[None])
+    with pytest.raises(ValueError, match="`logits` must be finite"):
+        room.ranked_probability_score([label % 2], logits=np.array([np.inf]))
+
+
+@ROOMS
 def test_a_certain_forecast_is_scored_by_its_absolute_error(room):
     certain = room.crps_normal_score([1.0, 2.0, 2.0], [3.0, 2.0, 1.5], 0.0)
     assert np.asarray(certain).tolist() == [2.0, 0.0, 0.5]

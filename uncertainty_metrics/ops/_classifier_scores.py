@@ -130,9 +130,10 @@ def ranked_scores(
         happened = xp.cumsum(targets, axis=1)
         squares = happened * above * above + (1 - happened) * below * below
         scores = xp.reduce_sum(squares, axis=-1)
+    total = scores + below[:, -1]  # NaN where a probability is, counted or not.
     if examples.from_logits:
-        return scores, ~xp.math.is_nan(scores)
-    return scores, _inputs.rows_in_range(examples.predictions, scores)
+        return scores, ~xp.math.is_nan(total)
+    return scores, _inputs.rows_in_range(examples.predictions, total)
 
 
 _MOST_CLASSES = 46340  # Their square is an int32.
