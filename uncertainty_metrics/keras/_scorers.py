@@ -171,6 +171,9 @@ class Likelihood(ClassScorer):
 class Margins(Likelihood):
     def _scores(self, examples, targets):
         return _refined.margins(examples, targets)
+
+
+@dataclasses.dataclass(frozen=True)
 class RankedProbability(ClassScorer):
     def _scores(self, examples, targets):
         return _classifier_scores.ranked_scores(examples, targets)

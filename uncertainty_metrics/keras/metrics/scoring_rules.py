@@ -22,8 +22,8 @@ __all__ = [
     "IntervalScore",
     "NegativeLogLikelihood",
     "Pinball",
-    "RefinedNegativeLogLikelihood",
     "RankedProbabilityScore",
+    "RefinedNegativeLogLikelihood",
     "WeightedIntervalScore",
 ]
 
