@@ -207,6 +207,7 @@ ROWS = (
     ),
     Row(
         "calibration_error_interval",
+        wide=True,
         reference=calibration_error_interval,
         cases=(
             {"num_bins": 4},

@@ -127,6 +127,7 @@ REAL_ROWS = (
     ),
     RealRow(
         "dawid_sebastiani_score",
+        wide=True,
         reference=sample_references.dawid_sebastiani,
         make=makers.vectors,
         tail={"labels": 1, "predictive_samples": 2},

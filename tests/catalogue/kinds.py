@@ -76,6 +76,7 @@ class Function(Public):
       scale: what to compare absolute differences with.
       precision: what a value on tensors may be off beyond rounding.
       sketched: whether the metric joins scores that hardly differ.
+      wide: whether the arithmetic is float64, of float32 as well.
     """
 
     half: str | None = None
@@ -90,6 +91,7 @@ class Function(Public):
     scale: float = 1.0
     precision: float = 0.0
     sketched: bool = False
+    wide: bool = False
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:

@@ -210,7 +210,7 @@ class Given(_scorers.RealScorer):
         return "1 (score)"
 
     def _scores(self, labels, y_pred):
-        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else xp.transpose(y_pred)
+        scores = y_pred[:, 0] if y_pred.shape[1] == 1 else y_pred
         return scores, ~xp.math.is_nan(y_pred[:, 0])
 
     def explain(self, y_true, y_pred, live):

@@ -51,7 +51,7 @@ class MeanForecast(ForecastMetric, MeanScore):
 def _cell_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
     """Returns the weight of the scores between the limits, [1, limits + 1]."""
     if len(scores.shape) > 1:  # The two ends of intervals.
-        ends = xp.unstack(scores)
+        ends = xp.unstack(scores, axis=1)
         masses = _levels.ring_masses(ends, np.array(scorer.limits), weights)
         return _sums.Sums(None, masses[None], xp.zeros_like(masses)[None])
     limits = xp.constant(scorer.limits, scores.dtype)
