@@ -123,7 +123,11 @@ def told(function):
 
 @functools.cache
 def compiled(metric):
-    return tf.function(lambda *batch: metric.update_state(*batch))
+    @tf.function
+    def update(*batch):
+        metric.update_state(*batch)
+
+    return update
 
 
 def refuse(metric, *batches):

@@ -44,14 +44,10 @@ Tensor = DType = Any
 
 
 class Variable:
-    """No variable of these backends is one of TensorFlow's."""
+    """Nothing of these backends is a variable of TensorFlow, or ragged or sparse."""
 
 
-class RaggedTensor:
-    """No tensor of these backends is ragged."""
-
-
-SparseTensor = RaggedTensor
+RaggedTensor = SparseTensor = Variable
 
 
 def _dtype(name: str) -> Any:
@@ -548,16 +544,14 @@ linalg = SimpleNamespace(
 )
 
 
-def _cross_entropies(labels: Any, logits: Any) -> Any:
-    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
-
-
 nn = SimpleNamespace(
     log_softmax=ops.log_softmax,
     relu=ops.relu,
     softmax=ops.softmax,
     softplus=ops.softplus,
-    sparse_softmax_cross_entropy_with_logits=_cross_entropies,
+    sparse_softmax_cross_entropy_with_logits=functools.partial(
+        ops.sparse_categorical_crossentropy, from_logits=True
+    ),
 )
 signal = SimpleNamespace(irfft=ops.irfft, rfft=ops.rfft)
 bitwise = SimpleNamespace(
