@@ -13,7 +13,19 @@ from tests.fuzz.outcomes import flat
 
 # What is of TensorFlow alone, or random.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
-every_twin = pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+# JAX compiles each of their many operations; `test_functions_compile` has the whole.
+LONG = ("calibration_error_interval", "smooth_calibration_error")
+every_twin = pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(
+            row,
+            id=row.name,
+            marks=[pytest.mark.exhaustive] * (BACKEND == "jax" and row.name in LONG),
+        )
+        for row in TWINS
+    ],
+)
 
 
 def tensors(arguments):
