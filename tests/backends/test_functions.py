@@ -14,7 +14,10 @@ from tests.fuzz.outcomes import flat
 # What is of TensorFlow alone, or random.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
 # JAX compiles each of their many operations; `test_functions_compile` has the whole.
-LONG = ("calibration_error_interval", "smooth_calibration_error")
+LONG = (
+    *("calibration_error_interval", "smooth_calibration_error", "psis_loo"),
+    *("thresholded_adaptive_calibration_error", "compute_all_metrics"),
+)
 every_twin = pytest.mark.parametrize(
     "row",
     [
