@@ -88,12 +88,9 @@ def threshold_at_risk(
             "correct", correct, "confidences", confidences, sample_weight
         )
     if delta is None:
-        groups = _ranking.groups(_ranking.floating(scores), outcomes, weights)
-        enough = np.flatnonzero(
-            groups.misses[1:] <= risk * groups.masses[1:] * _ranking.ROUND_UP
-        )
-        ends = np.unique(scores)[::-1]
-        return float(ends[enough[-1]]) if len(enough) else math.inf
+        curve = selective.curve_of(_ranking.floating(scores), outcomes, weights)
+        fits = curve.risks <= risk * _ranking.ROUND_UP
+        return float(np.min(curve.thresholds, where=fits, initial=np.inf))
     delta = _checks.open_unit("delta", delta)
     if sample_weight is not None:
         raise _checks.error("sample_weight", "None with `delta`", "weights")

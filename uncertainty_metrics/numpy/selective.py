@@ -312,13 +312,23 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    scores, outcomes, weights = ranked(
-        labels, probabilities, logits, confidences, correct, sample_weight, ignore_index
+    curve = curve_of(
+        *ranked(
+            *(labels, probabilities, logits, confidences, correct),
+            *(sample_weight, ignore_index),
+        )
     )
+    if logits is None:
+        return curve
+    return curve._replace(thresholds=1 / (1 + np.exp(-curve.thresholds)))
+
+
+def curve_of(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> RiskCoverageCurve:
+    """Returns the curve of scores, of which the thresholds are some."""
     groups = _ranking.groups(scores, outcomes, weights)
     thresholds = np.unique(scores)[::-1].astype(np.float64)
-    if logits is not None:
-        thresholds = 1 / (1 + np.exp(-thresholds))
     return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
 
 

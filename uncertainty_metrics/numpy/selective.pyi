@@ -249,6 +249,11 @@ def risk_coverage_curve(
       Classification.
     """
     ...
+def curve_of(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> RiskCoverageCurve:
+    """Returns the curve of scores, of which the thresholds are some."""
+    ...
 def coverage_at_risk(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
