@@ -171,7 +171,7 @@ class _Logistic(_OneAgainstRest):
         return function(z), function(-z)
 
     def _log_odds(self, index: int, scores: np.ndarray) -> np.ndarray:
-        factors = [self._arrays[name][index] for name in self._names[:-1]]
+        factors = [self._array(name)[index] for name in self._names[:-1]]
         return factors[:-1] @ self._of(scores) + factors[-1]
 
     def _check(self, layout: _calibrator.Layout, arrays: dict[str, np.ndarray]) -> None:
@@ -325,7 +325,7 @@ class IsotonicCalibration(_OneAgainstRest):
     def knots(self) -> list[np.ndarray]:
         """Scores and values, [2, J] for each class."""
         ends = np.cumsum(self._array("counts")).astype(int)
-        return np.split(self._arrays["knots"], ends[:-1], axis=1)
+        return np.split(self._array("knots"), ends[:-1], axis=1)
 
     def _one(
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
