@@ -18,17 +18,6 @@ LONG = (
     *("calibration_error_interval", "smooth_calibration_error", "psis_loo"),
     *("thresholded_adaptive_calibration_error", "compute_all_metrics"),
 )
-every_twin = pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(
-            row,
-            id=row.name,
-            marks=[pytest.mark.exhaustive] * (BACKEND == "jax" and row.name in LONG),
-        )
-        for row in TWINS
-    ],
-)
 
 
 def tensors(arguments):
@@ -70,7 +59,7 @@ def few_samples():
         yield
 
 
-@every_twin
+@catalogue.first_of_kernel(TWINS, LONG if BACKEND == "jax" else ())
 def test_functions_equal_numpy(row, rng):
     from keras import ops, tree
 

@@ -98,15 +98,15 @@ def cases_that_take(option):
     return cases_of(row for row in FUNCTIONS if row.takes(option))
 
 
-def first_of_kernel(rows):
-    """Parametrizes over rows; those of a kernel that was there before are left to the
-    exhaustive run.
+def first_of_kernel(rows, left=()):
+    """Parametrizes over rows; those of a kernel that was there before, and of some
+    names, are left to the exhaustive run.
     """
     seen, marked = set(), []
     for row in rows:
         again = row.kernel is not None and row.kernel in seen
         seen.add(row.kernel)
-        marks = [pytest.mark.exhaustive] if again else []
+        marks = [pytest.mark.exhaustive] if again or row.name in left else []
         marked.append(pytest.param(row, id=row.name, marks=marks))
     return pytest.mark.parametrize("row", marked)
 

@@ -14,6 +14,7 @@ from tests.fuzz import (
     mixtures,
     outcomes,
     shapes,
+    sketches,
     streams,
 )
 
@@ -42,6 +43,7 @@ KINDS = {
     "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
     "threads": Kind(streams.STREAMS, streams.check_threads, 10),
     "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
+    "sketches": Kind(sketches.SKETCHES, sketches.check),
     "states": Kind(streams.STREAMS, files.check_state, 10),
     "reports": Kind(files.REPORTS, files.check_report),
     "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
