@@ -235,10 +235,11 @@ def _labelled(rng, shape, takes):
 def _confidences(rng, shape, takes):
     if rng.random() < 0.5:
         return _labelled(rng, shape, takes)
-    made = {
-        "confidences": np.round(rng.normal(size=shape), 1),
-        "correct": rng.integers(0, 2, shape),
-    }
+    made = {"confidences": np.round(rng.normal(size=shape), 1)}
+    if "losses" in takes and rng.random() < 0.7:
+        made["losses"] = np.round(rng.exponential(size=shape), 1)
+    else:
+        made["correct"] = rng.integers(0, 2, shape)
     return {**made, **_weights(rng, shape, takes)}
 
 
@@ -419,6 +420,8 @@ NUMBERS = {
     "n_bins": (1, 2, 10, np.int64(4), 5.0, *WRONG[1:]),
     "level": (0.9, [0.5, 0.9], np.array([0.25, 0.75]), *WRONG),
     "tpr": (0.5, 1.0, *WRONG),
+    "positive": ("out", "in", *WRONG),
+    "temperature": (0.5, np.float32(2), 3, *WRONG),
     "risk": (0.0, 0.5, 1.0, *WRONG),
     "delta": (None, 0.1, *WRONG[1:]),
     "coverage": (0.25, 1.0, *WRONG),
@@ -471,6 +474,8 @@ BAD_OPTIONS = {
     "coverage": (r"in \(0, 1\]", (0, -1, 1.01, math.nan, None, "half", [0.1, 0.2])),
     "fraction": (r"in \[0, 1\]", (-0.1, 1.01, math.nan, None, "half", [0.1, 0.2])),
     "tpr": (r"in \(0, 1\]", (0.0, -0.5, 1.01, math.nan, None, "most")),
+    "positive": ("one of 'out', 'in'", ("ood", None, 1)),
+    "temperature": ("finite and > 0", (0, -1.0, math.nan, math.inf, None, "hot")),
     "weight_trunc": (r"in \(0, 1\]", (0, math.nan, None)),
     "prior_alpha": ("", (0, -1, math.nan, math.inf, "x")),
     "seed": ("", (-1, 1.5, "a")),

@@ -141,6 +141,14 @@ from .tensorflow.selective import (
     risk_at_coverage as risk_at_coverage,
     risk_coverage_curve as risk_coverage_curve,
 )
+from .tensorflow.rejection import (
+    area_under_accuracy_rejection_curve as area_under_accuracy_rejection_curve,
+    area_under_sparsification_error_curve as area_under_sparsification_error_curve,
+    auarc as auarc,
+    ause as ause,
+    prediction_rejection_ratio as prediction_rejection_ratio,
+    prr as prr,
+)
 from .tensorflow.detection import (
     aupr as aupr,
     auroc as auroc,

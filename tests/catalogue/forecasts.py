@@ -135,15 +135,29 @@ REAL_ROWS = (
 )
 
 
-def _detection(name, metric, reference, cases=({},), bad=()):
+def _turned(reference):
+    """Also of which label is positive."""
+
+    def value(labels, scores, positive="out", **options):
+        if positive == "in":
+            labels, scores = 1 - labels, -np.asarray(scores, np.float64)
+        return reference(labels, scores, **options)
+
+    return value
+
+
+_IN = {"positive": "in"}
+
+
+def _detection(name, metric, reference, cases=({}, _IN), bad=()):
     return DetectionRow(
         name,
-        reference=reference,
+        reference=_turned(reference),
         make=makers.scores,
         cases=cases,
         metric=metric,
         metric_cases=tuple(({**case, **FEW_CELLS}, case) for case in cases),
-        bad_metric_options=({"sketch_bits": -1}, *bad),
+        bad_metric_options=({"sketch_bits": -1}, {"positive": "ood"}, *bad),
         bad_values={"labels": 2.0},
     )
 
@@ -153,7 +167,7 @@ DETECTION_ROWS = (
     _detection("aupr", "AUPR", sklearn.metrics.average_precision_score),
     _detection(
         *("fpr_at_tpr", "FPRAtTPR", references.fpr_at_tpr),
-        ({}, {"tpr": 0.5}, {"tpr": 1.0}),
+        ({}, {"tpr": 0.5}, {"tpr": 1.0}, {"tpr": 0.5, **_IN}),
         ({"tpr": 0.0}, {"tpr": 1.5}, {"tpr": None}),
     ),
 )

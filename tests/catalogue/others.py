@@ -47,6 +47,11 @@ def _of_an_event(rng, shape):
     return {"labels": rng.integers(0, 2, shape), **given}
 
 
+def _of_losses(rng, shape):
+    confidences = np.round(rng.normal(size=shape), 1)
+    return {"confidences": confidences, "losses": rng.exponential(size=shape)}
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -125,6 +130,27 @@ FUNCTION_ROWS = (
     *_functions("crps_distribution", "regression.distribution_pit", half="tensorflow"),
     # Selective prediction.
     FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
+    FunctionRow(
+        "area_under_accuracy_rejection_curve",
+        aliases=("auarc",),
+        jumps=True,
+        scale=9.0,
+        kernel="ranking",
+    ),
+    FunctionRow(
+        "area_under_sparsification_error_curve",
+        aliases=("ause",),
+        jumps=True,
+        scale=9.0,
+        kernel="oracle",
+    ),
+    FunctionRow(
+        "prediction_rejection_ratio",
+        aliases=("prr",),
+        make=_of_losses,
+        jumps=True,
+        kernel="oracle",
+    ),
     FunctionRow("accuracy_confidence_curve", **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
     FunctionRow("threshold_at_risk", unbounded=True, **_CURVE),

@@ -220,6 +220,20 @@ def test_saturated_scores_where_even_thresholds_fail(rng):
     assert abs(stream(with_thresholds, labels, scores) - expected) > 0.2
 
 
+def test_the_other_class_has_the_same_cells(rng):
+    labels, scores = detection_data("saturated", rng)
+    plain, turned = um.AUPR(), um.AUPR(positive="in")
+    for metric, other in ((plain, labels), (turned, 1 - labels)):
+        signed = scores if metric is plain else -scores.astype(np.float64)
+        expected = sklearn.metrics.average_precision_score(other, signed)
+        assert abs(stream(metric, labels, scores) - expected) < 1e-3
+    for ours, theirs in zip(plain.variables, turned.variables, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    collection = um.MetricCollection([um.AUPR(name="a"), um.AUPR(positive="in")])
+    collection.update_state(labels, scores)
+    assert float(collection.result()["aupr"]) == pytest.approx(float(turned.result()))
+
+
 def test_more_bits_lower_the_error_bound(rng):
     labels = rng.integers(0, 2, 5000)
     scores = 1e5 + 100 * rng.normal(size=5000) + 150 * labels

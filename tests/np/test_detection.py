@@ -91,3 +91,21 @@ def test_limits_are_reached_exactly(scale):
         given = {"sample_weight": weights}
         assert detection.fpr_at_tpr(labels, scores, tpr, **given) == 0
         assert detection.fpr_at_tpr(labels, scores, tpr + 1e-9, **given) == 1
+
+
+def test_positive_in_is_the_other_class(rng):
+    labels, scores, weights = labelled(rng)
+    given = {"sample_weight": weights}
+    for name, options in (("auroc", {}), ("aupr", {}), ("fpr_at_tpr", {"tpr": 0.8})):
+        turned = call(name, 1 - labels, -scores, **options, **given)
+        found = call(name, labels, scores, positive="in", **options, **given)
+        assert found == turned
+        if name != "auroc":
+            assert found != call(name, labels, scores, **options, **given)
+    assert call("aupr", [0, 0], [1.0, 2.0], positive="in") == 1
+    for label, missing in ((0, 1), (1, 0)):
+        match = f"{missing} for at least one"
+        with pytest.raises(ValueError, match=match):
+            detection.auroc([label] * 2, [0.1, 0.2], positive="in")
+    with pytest.raises(ValueError, match="`labels` must be 0 for at least one"):
+        detection.aupr([1, 1], [0.1, 0.2], positive="in")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests import catalogue, references
-from uncertainty_metrics.numpy import selective
+from uncertainty_metrics.numpy import rejection, selective
 
 
 def call(name, *arguments, **options):
@@ -159,3 +159,98 @@ def test_accuracy_of_one_probability():
     assert selective.accuracy([0, 1, 1], [0.5, 0.5, 0.6]) == pytest.approx(2 / 3)
     logits = {"logits": [-1, -1, 3], "ignore_index": 255}
     assert selective.accuracy([0, 1, 255], **logits) == 0.5
+
+
+def naive_area(confidences, losses):
+    """The mean over k of the expected mean loss of the k most confident."""
+    order = sorted(range(len(losses)), key=lambda i: -confidences[i])
+    risks = []
+    for k in range(1, len(order) + 1):
+        last = confidences[order[k - 1]]
+        above = [losses[i] for i in order if confidences[i] > last]
+        equal = [losses[i] for i in order if confidences[i] == last]
+        share = (k - len(above)) / len(equal)
+        risks.append((sum(above) + share * sum(equal)) / k)
+    return sum(risks) / len(risks)
+
+
+def with_losses(rng, n=60):
+    """Losses of any size, which confidences with ties tell a little of."""
+    losses = np.exp(3 * rng.normal(size=n))
+    losses[rng.uniform(size=n) < 0.2] = 0.0
+    confidences = np.round(-np.log1p(losses) + rng.normal(size=n), 1)
+    return confidences, losses, rng.integers(1, 4, n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("unit", [1.0, 1e-300, 1e300])
+def test_losses_equal_the_naive_area(weighted, unit, rng):
+    confidences, losses, times = with_losses(rng)
+    repeated = np.repeat(np.stack([confidences, losses]), times if weighted else 1, 1)
+    data = {"confidences": confidences, "losses": unit * losses}
+    data["sample_weight"] = times if weighted else None
+    area, oracle = naive_area(*repeated), naive_area(-repeated[1], repeated[1])
+    mean = repeated[1].mean()
+    assert selective.aurc(**data) / unit == pytest.approx(area, rel=1e-12)
+    assert rejection.ause(**data) / unit == pytest.approx(area - oracle, rel=1e-11)
+    ratio = (mean - area) / (mean - oracle)
+    assert rejection.prr(**data) == pytest.approx(ratio, rel=1e-11)
+    assert rejection.auarc(**data) == 1 - selective.aurc(**data)
+    curve = selective.risk_coverage_curve(**data)
+    for i, threshold in enumerate(curve.thresholds):
+        kept = repeated[0] >= threshold
+        assert curve.coverages[i] == pytest.approx(kept.mean())
+        assert curve.risks[i] / unit == pytest.approx(repeated[1][kept].mean())
+
+
+def test_losses_of_0_and_1_are_errors(rng):
+    confidences, losses, weights = with_losses(rng)
+    wrong, weights = losses > 1, np.exp(rng.normal(size=60))
+    for given in ({}, {"sample_weight": weights}, {"sample_weight": 1e-9 * weights}):
+        given = {"confidences": confidences, **given}
+        for function in (selective.aurc, rejection.ause, rejection.prr):
+            value = function(**given, losses=wrong.astype(float))
+            expected = function(**given, correct=~wrong)
+            assert value == pytest.approx(expected, rel=1e-12)
+        excess = selective.excess_aurc(**given, correct=~wrong)
+        assert rejection.ause(**given, correct=~wrong) == excess
+
+
+def test_losses_less_a_constant(rng):
+    """An order is as good as it was; the ratio has no unit."""
+    confidences, losses, _ = with_losses(rng)
+    data = {"confidences": confidences, "losses": losses}
+    other = {"confidences": confidences, "losses": 8 * losses + 1e6}
+    assert rejection.prr(**other) == pytest.approx(rejection.prr(**data), rel=1e-8)
+    assert rejection.ause(**other) / 8 == pytest.approx(rejection.ause(**data))
+
+
+def test_orders_of_losses():
+    losses = [0.0, 1.0, 2.0, 5.0]
+    best, equal = {"confidences": [4, 3, 2, 1]}, {"confidences": [0, 0, 0, 0]}
+    assert rejection.ause(**best, losses=losses) == 0
+    assert rejection.prr(**best, losses=losses) == 1
+    assert rejection.prr(**equal, losses=losses) == pytest.approx(0, abs=1e-15)
+    assert selective.aurc(**equal, losses=losses) == pytest.approx(2)
+    # The worst order has means of 5, 7/2, 8/3, 2; the best of 0, 1/2, 1, 2.
+    worst = {"confidences": [1, 2, 3, 4], "losses": losses}
+    assert rejection.ause(**worst) == pytest.approx((5 + 3 + 5 / 3) / 4)
+    assert rejection.prr(**worst) == pytest.approx(
+        (8 - 5 - 7 / 2 - 8 / 3 - 2) / (8 - 7 / 2)
+    )
+    one = {"confidences": [0.5], "losses": [3.0]}
+    assert selective.aurc(**one) == 3
+    assert rejection.ause(**one) == 0
+    with pytest.raises(ValueError, match="`losses` must be such that some"):
+        rejection.prr(**one)
+
+
+def test_order_and_scale_of_losses_change_no_bit(rng):
+    confidences, losses, _ = with_losses(rng)
+    order = rng.permutation(60)
+    for function in (selective.aurc, rejection.ause, rejection.prr):
+        value = function(confidences=confidences, losses=losses)
+        shuffled = {"confidences": confidences[order], "losses": losses[order]}
+        assert function(**shuffled) == value
+        given = {"confidences": confidences, "losses": losses}
+        assert function(**given, sample_weight=1e-200) == pytest.approx(value)

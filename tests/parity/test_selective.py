@@ -164,7 +164,7 @@ def test_limits_that_a_share_equals_are_reached(dtype):
 GOOD = {"confidences": [0.9, 0.4, 0.6], "correct": [1, 0, 1]}
 LABELS = {"labels": [0, 1, 1], "probabilities": [0.1, 0.8, 0.6]}
 BAD = (
-    ({}, "`confidences` with `correct` must be given. Received: none of them"),
+    ({}, "with `correct`( or `losses`)? must be given. Received: none of them"),
     ({"confidences": [1.0]}, "Received: `confidences`$"),
     ({"correct": [1]}, "Received: `correct`$"),
     ({"probabilities": [0.5]}, "Received: `probabilities`$"),
@@ -193,7 +193,7 @@ BAD_VALUES = (
 )
 
 
-@pytest.mark.parametrize("name", [*dict(FUNCTIONS), "risk_coverage_curve"])
+@pytest.mark.parametrize("name", [*dict(FUNCTIONS), "ause", "risk_coverage_curve"])
 def test_bad_data(name):
     for arguments, word in BAD + BAD_VALUES:
         messages = []
@@ -222,3 +222,96 @@ def test_equal_rows_of_logits_are_tied_wherever_they_are(dtype):
         for labels in 1 - tf.eye(7, dtype=tf.int32):
             value = float(function(labels, logits=logits))
             assert value == pytest.approx(6 / 7, abs=1e-6)
+
+
+def with_losses(rng, dtype, n=60):
+    confidences, _, weights = make(rng, n, dtype)
+    # The largest ones have no weight.
+    losses = np.where(weights > 0, rng.choice([0.0, 0.25, 3.0], n), 1e30)
+    return confidences, (losses * rng.uniform(1, 2, n)).astype(dtype), weights
+
+
+LOSS_FUNCTIONS = ("aurc", "auarc", "ause", "prr")
+
+
+@pytest.mark.first(1)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_losses(dtype, rng):
+    confidences, losses, weights = with_losses(rng, dtype)
+
+    names = ("confidences", "losses", "sample_weight")
+    arrays = confidences, losses, weights
+
+    def of_losses(*arrays, room=um, functions=("aurc", "prr")):
+        data = dict(zip(names, arrays, strict=True))
+        return [getattr(room, name)(**data) for name in functions]
+
+    def assert_equal(values, expected):
+        atol = 1e-11 if dtype is np.float64 else 1e-6
+        np.testing.assert_allclose(values, expected, rtol=0, atol=atol)
+        assert {value.dtype for value in values} == {tf.as_dtype(dtype)}
+
+    expected = of_losses(*arrays, room=um_np, functions=LOSS_FUNCTIONS)
+    assert_equal(of_losses(*arrays, functions=LOSS_FUNCTIONS), expected)
+    for values in modes(of_losses, *arrays):
+        assert_equal(values, expected[::3])
+    data = {"confidences": confidences, "losses": losses, "sample_weight": weights}
+    curve = um_np.risk_coverage_curve(**data)
+    found = um.risk_coverage_curve(**data)
+    np.testing.assert_allclose(found.risks, curve.risks, rtol=1e-6)
+    tensors = {name: tf.constant(array) for name, array in data.items()}
+    compiled = tf.function(um.risk_coverage_curve)(**tensors)
+    kept = np.append(True, np.diff(compiled.coverages) > 1e-12)
+    np.testing.assert_allclose(compiled.risks[kept], curve.risks, rtol=1e-5)
+
+
+def test_ratio_of_losses_that_hardly_differ(rng):
+    """Nearly all losses are the largest: float32 alone would leave two digits."""
+    n = 20000
+    confidences = rng.normal(size=n).astype(np.float32)
+    losses = np.full(n, 1000, np.float32)
+    losses[np.argsort(-confidences)[7]] = 999
+    given = {"confidences": confidences, "losses": losses}
+    expected = um_np.prr(**given)
+    assert 0.5 < expected < 0.8
+    for function in (um.prr, tf.function(um.prr)):
+        assert float(function(**given)) == pytest.approx(expected, rel=1e-6)
+
+
+LOSSES = {"confidences": [0.9, 0.4, 0.6], "losses": [0.5, 2.0, 0.0]}
+BAD_LOSSES = (
+    ({"losses": [1.0]}, "with `correct` or `losses` must be given. Received: `losses`"),
+    ({**LOSSES, "correct": [1, 1, 0]}, "and `correct` and `losses`$"),
+    ({**LOSSES, **LABELS}, "and `confidences` and `losses`$"),
+    ({**LOSSES, "losses": [1.0, 2.0]}, "`confidences` must be of the shape of `loss"),
+    ({**LOSSES, "ignore_index": 3}, "ignore_index"),
+)
+BAD_LOSS_VALUES = (
+    ({**LOSSES, "losses": [1, -0.5, 2]}, r"`losses` must be >= 0. Received: -0.5 at"),
+    ({**LOSSES, "losses": [1, np.nan, 2]}, "`losses` must be finite"),
+    ({**LOSSES, "losses": [1, np.inf, 2]}, "`losses` must be finite"),
+    ({**LOSSES, "confidences": [1, np.nan, 2]}, "`confidences` must be finite"),
+    ({**LOSSES, "sample_weight": 0}, "`losses` must be at least one example of"),
+)
+EQUAL = (
+    ({**LOSSES, "losses": [0.1, 0.1, 0.1]}, "`losses` must be such that some"),
+    ({**GOOD, "correct": [1, 1, 1]}, "`correct` must be such that some"),
+    ({**LABELS, "labels": [0, 1, 1]}, "`labels` must be such that some"),
+)
+
+
+@pytest.mark.parametrize("name", [*LOSS_FUNCTIONS, "risk_coverage_curve"])
+def test_bad_losses(name):
+    equal = EQUAL if name == "prr" else ()
+    for arguments, word in (*BAD_LOSSES, *BAD_LOSS_VALUES, *equal):
+        messages = []
+        for room in (um, um_np):
+            with pytest.raises(ValueError, match=word) as raised:
+                getattr(room, name)(**arguments)
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+        assert "Received" in messages[0]
+    for arguments, _ in (*BAD_LOSS_VALUES[:2], *equal[:2]):
+        if name in ("aurc", "prr"):  # Of one kernel each.
+            in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
+            assert np.isnan(in_graph), arguments

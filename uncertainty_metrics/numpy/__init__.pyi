@@ -114,6 +114,14 @@ from .selective import (
     risk_coverage_curve as risk_coverage_curve,
 )
 from .risk_control import threshold_at_risk as threshold_at_risk
+from .rejection import (
+    area_under_accuracy_rejection_curve as area_under_accuracy_rejection_curve,
+    area_under_sparsification_error_curve as area_under_sparsification_error_curve,
+    auarc as auarc,
+    ause as ause,
+    prediction_rejection_ratio as prediction_rejection_ratio,
+    prr as prr,
+)
 from .detection import (
     aupr as aupr,
     auroc as auroc,

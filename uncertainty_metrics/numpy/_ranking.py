@@ -26,19 +26,21 @@ class Groups:
     """Running masses over groups of equal score, the best score first.
 
     They start with the 0 before the first group. None of them depends on the order of
-    the examples, down to the last bit. They are integers where there are no weights,
-    and float64 elsewhere.
+    the examples, down to the last bit. They are integers where there are no weights and
+    no losses, and float64 elsewhere.
 
     Attributes:
       hits: mass of the true outcomes up to and with each group, [1 + G].
-      misses: mass of the false outcomes, [1 + G].
+      misses: mass of the false outcomes, [1 + G]. A loss is a part of a miss.
       unit: number of examples in a mass of 1. Weights are numbers of examples, unless
         they are less than 1 on average: then their average is one example.
+      exponent: a miss is a loss of 2^exponent, which may itself be beyond float64.
     """
 
     hits: np.ndarray
     misses: np.ndarray
     unit: float = 1.0
+    exponent: int = 0
 
     @functools.cached_property
     def masses(self) -> np.ndarray:
@@ -51,8 +53,8 @@ class Groups:
 
     @property
     def risks(self) -> np.ndarray:
-        """Share of misses in the mass up to and with each group, [G]."""
-        return self.misses[1:] / self.masses[1:]
+        """Mean loss of the mass up to and with each group, [G]."""
+        return np.ldexp(self.misses[1:] / self.masses[1:], self.exponent)
 
 
 def trapezoids(x: np.ndarray, y: np.ndarray) -> float:
@@ -150,35 +152,63 @@ def groups(
     else:
         order = np.argsort(-scores)
         keys, missed = scores[order], missed[order]
-    bounds = np.ones(len(keys) + 1, bool)
-    np.not_equal(keys[1:], keys[:-1], out=bounds[1:-1])
-    ends = np.flatnonzero(bounds)
+    ends = _ends(keys)
     if weights is None:
         # Small integers, of which two have a sum, take the least memory.
         dtype = np.promote_types(missed.dtype, np.min_scalar_type(-2 * len(keys)))
         misses = _sums(missed, ends, dtype)
         ends -= misses
         return Groups(ends, misses)
-    weights = weights[order]
-    exponent = np.frexp(np.max(weights))[1] - 1
-    weights = np.ldexp(weights, -exponent)  # So that no product of masses overflows.
+    weights, least = _scaled(weights[order])
     hits = _weight_sums(np.where(missed, 0.0, weights), ends)
     misses = _weight_sums(np.where(missed, weights, 0.0), ends)
-    return Groups(hits, misses, max(2.0**exponent, len(order) / (hits + misses)[-1]))
+    return Groups(hits, misses, max(least, len(order) / (hits + misses)[-1]))
 
 
-def examples(
+def loss_groups(
+    scores: np.ndarray, losses: np.ndarray, weights: np.ndarray | None = None
+) -> Groups:
+    """Groups examples by score; the arguments are those of `groups`, but for finite
+    losses >= 0, float64 [N], in place of the outcomes.
+    """
+    order = np.argsort(-scores)
+    ends = _ends(scores[order])
+    exponent = int(np.frexp(np.max(losses))[1])
+    parts = np.ldexp(losses[order], -exponent)  # No sum overflows.
+    masses, unit = ends, 1.0
+    if weights is not None:
+        weights, least = _scaled(weights[order])
+        masses, parts = _weight_sums(weights, ends), weights * parts
+        unit = max(least, len(order) / masses[-1])
+    misses = _weight_sums(parts, ends)
+    made = Groups(masses - misses, misses, unit, exponent)
+    made.__dict__["masses"] = masses  # Without rounding.
+    return made
+
+
+def _ends(ordered: np.ndarray) -> np.ndarray:
+    """Returns 0 and the end of each group of equal values."""
+    bounds = np.ones(len(ordered) + 1, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=bounds[1:-1])
+    return np.flatnonzero(bounds)
+
+
+def _scaled(weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Returns weights of which no product of sums overflows, and what 1 of them was."""
+    exponent = np.frexp(np.max(weights))[1] - 1
+    return np.ldexp(weights, -exponent), 2.0**exponent
+
+
+def _counted(
     outcomes_name: str,
     outcomes: Any,
     scores_name: str,
     scores: Any,
-    sample_weight: Any = None,
+    sample_weight: Any,
     ignore_index: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, boolean outcomes and weights [N], the arguments of `groups`.
-
-    Examples of weight 0 and of the ignored label are left out before anything else is
-    asked of them.
+    """Returns scores, outcomes and weights [N], unchecked, without examples of weight 0
+    and of the ignored label: nothing is asked of these.
     """
     outcomes = _inputs.as_array(outcomes_name, outcomes)
     scores = _inputs.as_array(scores_name, scores)
@@ -200,7 +230,42 @@ def examples(
             )
         outcomes, scores = outcomes[kept], scores[kept]
         weights = None if weights is None else weights[kept]
+    return scores, outcomes, weights
 
+
+def _finite(name: str, scores: np.ndarray) -> np.ndarray:
+    return _inputs.finite(name, floating(scores), single=True)
+
+
+def loss_examples(
+    losses: Any, confidences: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, losses and weights [N], the arguments of `loss_groups`."""
+    scores, losses, weights = _counted(
+        "losses", losses, "confidences", confidences, sample_weight
+    )
+    losses = _inputs.finite("losses", losses)
+    if np.any(losses < 0):
+        raise _checks.error("losses", ">= 0", _inputs.first(losses < 0, losses))
+    return _finite("confidences", scores), losses, weights
+
+
+def examples(
+    outcomes_name: str,
+    outcomes: Any,
+    scores_name: str,
+    scores: Any,
+    sample_weight: Any = None,
+    ignore_index: int | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, boolean outcomes and weights [N], the arguments of `groups`.
+
+    Examples of weight 0 and of the ignored label are left out before anything else is
+    asked of them.
+    """
+    scores, outcomes, weights = _counted(
+        outcomes_name, outcomes, scores_name, scores, sample_weight, ignore_index
+    )
     positive = outcomes == 1
     bad = ~(positive | (outcomes == 0))
     if np.any(bad):
@@ -213,5 +278,4 @@ def examples(
                 f"and ones as `{scores_name}`"
             )
         raise _checks.error(outcomes_name, "0 or 1", _inputs.first(bad, outcomes))
-    scores = _inputs.finite(scores_name, floating(scores), single=True)
-    return scores, positive, weights
+    return _finite(scores_name, scores), positive, weights

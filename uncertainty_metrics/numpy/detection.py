@@ -7,6 +7,8 @@ is out of distribution is positive.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,21 +17,30 @@ from uncertainty_metrics.numpy import _arguments, _ranking
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
 
+Positive = Literal["out", "in"]
+
+
+def is_turned(positive: str) -> bool:
+    """Says if the examples of label 0 are the positive ones; checks the option."""
+    _checks.one_of("positive", positive, get_args(Positive))
+    return positive == "in"
+
 
 def _groups(
     labels: ArrayLike,
     scores: ArrayLike,
+    positive: Positive,
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
     negatives: bool = True,
 ) -> _ranking.Groups:
     """Returns the groups; raises ValueError where a class that is needed is absent."""
-    groups = _ranking.groups(
-        *_ranking.examples(
-            "labels", labels, "scores", scores, sample_weight, ignore_index
-        )
+    turned = is_turned(positive)
+    x, hits, weights = _ranking.examples(
+        "labels", labels, "scores", scores, sample_weight, ignore_index
     )
-    needed = (1, groups.hits), (0, groups.misses)
+    groups = _ranking.groups(*((-x, ~hits) if turned else (x, hits)), weights)
+    needed = (int(not turned), groups.hits), (int(turned), groups.misses)
     for label, masses in needed if negatives else needed[:1]:
         if masses[-1] == 0:
             raise _checks.error("labels", f"{label} for at least one example", "none")
@@ -41,6 +52,7 @@ def auroc(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
+    positive: Positive = "out",
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -54,7 +66,11 @@ def auroc(
     Args:
       labels: 0, or 1 for the positive class; integers, booleans or floating, shape
         [...].
-      scores: finite, shape of the labels; larger is more positive.
+      scores: finite, shape of the labels; larger for label 1.
+      positive: "out": of examples out of distribution (label 1) and in distribution
+        (label 0) with uncertainties as scores, those out of distribution are positive.
+        "in": the others are, as with `1 - labels` and `-scores`. The AUROC does not
+        change.
 
     Returns:
       A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
@@ -70,7 +86,7 @@ def auroc(
       Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
       Operating Characteristic (ROC) Curve.
     """
-    groups = _groups(labels, scores, sample_weight, ignore_index)
+    groups = _groups(labels, scores, positive, sample_weight, ignore_index)
     hits, misses = groups.hits, groups.misses
     return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
 
@@ -80,6 +96,7 @@ def aupr(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
+    positive: Positive = "out",
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -90,10 +107,12 @@ def aupr(
 
       AUPR = sum_i (R_i - R_{i-1}) P_i
 
-    Which class is positive changes the value. With uncertainties as scores and labels 1
-    for examples out of distribution these are positive; where the others are to be,
-    pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
-    and AUPR-In.
+    Which class is positive changes the value: OpenOOD and many papers report both, as
+    AUPR-Out and AUPR-In.
+
+    Args:
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
 
     Returns:
       A number in (0, 1]; the share of positive examples where scores tell nothing.
@@ -103,14 +122,18 @@ def aupr(
       ValueError: an argument is not as described, or no example is positive.
 
     Example:
-      >>> round(float(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 6)
+      >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+      >>> round(float(um.aupr(labels, scores)), 6)
+      0.833333
+      >>> round(float(um.aupr(labels, scores, positive="in")), 6)
       0.833333
 
     References:
       Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
       Curves.
     """
-    groups = _groups(labels, scores, sample_weight, ignore_index, negatives=False)
+    weighting = sample_weight, ignore_index
+    groups = _groups(labels, scores, positive, *weighting, negatives=False)
     precisions = groups.hits[1:] / groups.masses[1:]
     return float(np.sum(np.diff(groups.hits) * precisions) / groups.hits[-1])
 
@@ -121,6 +144,7 @@ def fpr_at_tpr(
     scores: ArrayLike,
     tpr: float = 0.95,
     *,
+    positive: Positive = "out",
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -132,10 +156,12 @@ def fpr_at_tpr(
     Which class is positive changes the value. With uncertainties as scores and labels 1
     for examples out of distribution these are positive, as in torch-uncertainty and
     OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
-    (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
+    (2018) and OpenOOD 1.0 call the others positive: `positive="in"`.
 
     Args:
       tpr: true positive rate, in (0, 1].
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
 
     Returns:
       A share in [0, 1]. Smaller is better.
@@ -149,6 +175,6 @@ def fpr_at_tpr(
       Image Detection in Neural Networks.
     """
     tpr = _checks.share("tpr", tpr, zero=False)
-    groups = _groups(labels, scores, sample_weight, ignore_index)
+    groups = _groups(labels, scores, positive, sample_weight, ignore_index)
     enough = groups.hits / groups.hits[-1] * _ranking.ROUND_UP >= tpr
     return float(groups.misses[np.argmax(enough)] / groups.misses[-1])

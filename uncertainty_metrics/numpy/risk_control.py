@@ -70,9 +70,8 @@ def threshold_at_risk(
       Predictive Algorithms to Achieve Risk Control.
     """
     risk = _checks.share("risk", risk)
-    given = (labels, probabilities, logits, confidences, correct)
     lowest = -math.inf
-    if selective.is_classifier(*given, ignore_index):
+    if selective.is_classifier(locals()):
         lowest = 0.0
         examples = _inputs.examples(
             labels,

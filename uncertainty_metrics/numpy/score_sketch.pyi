@@ -482,8 +482,8 @@ class ScoreSketch(_sketch_state.SketchState):
         """Area under the risk-coverage curve, of decisions. Alias `aurc`.
 
         Returns:
-          A number in [0, 1]. Smaller is better; the error rate where confidence tells
-          nothing.
+          A number in [0, 1], or in the range of the losses. Smaller is better; the error
+          rate, or the mean loss, where confidence tells nothing.
 
         Raises:
           ValueError: an argument is not as described.

@@ -2,8 +2,8 @@
 
 A selective classifier decides only where its confidence reaches a threshold. Its
 coverage is the share of examples that it decides, its risk the share of errors among
-them. Exact, by sorting; equal confidences are never told apart, so the order of the
-examples does not matter.
+them, or their mean loss, of any `losses`. Exact, by sorting; equal confidences are
+never told apart, so the order of the examples does not matter.
 
 The confidence is the largest probability, the decision its class. Confidences of logits
 keep their order where probabilities would all be rounded to 1. See `_arguments`.
@@ -45,36 +45,30 @@ ARGUMENTS = (
 _BLOCK = 2**16
 
 
-def is_classifier(
-    labels: Any,
-    probabilities: Any,
-    logits: Any,
-    confidences: Any,
-    correct: Any,
-    ignore_index: Any = None,
-) -> bool:
-    """Says if labels were passed (True) or `confidences` with `correct` (False).
+def is_classifier(arguments: Mapping[str, Any]) -> bool:
+    """Says if labels were passed (True), or `confidences` with `correct`, or with the
+    `losses` that some functions take (False).
 
     Raises:
       ValueError: neither or both were, or there are no labels to ignore.
     """
-    if labels is not None and confidences is None and correct is None:
-        return True
-    given = (labels, probabilities, logits, confidences, correct)
     names = [
-        f"`{name}`"
-        for name, value in zip(ARGUMENTS, given, strict=False)
-        if value is not None
+        name for name in (*ARGUMENTS[:5], "losses") if arguments.get(name) is not None
     ]
-    if names != ["`confidences`", "`correct`"]:
+    if "labels" in names and not {"confidences", "correct", "losses"} & {*names}:
+        return True
+    if names not in (["confidences", "correct"], ["confidences", "losses"]):
         raise ValueError(
             "Either `labels` with one of `probabilities` and `logits`, or "
-            "`confidences` with `correct` must be given. Received: "
-            + (" and ".join(names) or "none of them")
+            f"`confidences` with `correct`{' or `losses`' * ('losses' in arguments)} "
+            "must be given. Received: "
+            + (" and ".join(f"`{name}`" for name in names) or "none of them")
         )
-    if ignore_index is not None:
+    if arguments.get("ignore_index") is not None:
         raise _checks.error(
-            "ignore_index", "None where there are no `labels`", ignore_index
+            "ignore_index",
+            "None where there are no `labels`",
+            arguments["ignore_index"],
         )
     return False
 
@@ -109,8 +103,7 @@ def ranked(
     ignore_index: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
-    given = (labels, probabilities, logits, confidences, correct)
-    if is_classifier(*given, ignore_index):
+    if is_classifier(locals()):
         examples = _inputs.examples(
             labels,
             probabilities,
@@ -125,9 +118,31 @@ def ranked(
     )
 
 
+def examples_of(
+    arguments: Mapping[str, Any],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, outcomes and weights of what a public function was passed; or
+    losses, float64, in place of the outcomes.
+    """
+    if is_classifier(arguments) or arguments.get("losses") is None:
+        return ranked(*(arguments[name] for name in ARGUMENTS))
+    names = ("losses", "confidences", "sample_weight")
+    return _ranking.loss_examples(*(arguments[name] for name in names))
+
+
 def _groups(arguments: Mapping[str, Any]) -> _ranking.Groups:
     """Returns the groups of what a public function was passed."""
-    return _ranking.groups(*ranked(*(arguments[name] for name in ARGUMENTS)))
+    return grouped(*examples_of(arguments))
+
+
+def grouped(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> _ranking.Groups:
+    """Returns the groups of outcomes, or of losses."""
+    boolean = outcomes.dtype == bool
+    return (_ranking.groups if boolean else _ranking.loss_groups)(
+        scores, outcomes, weights
+    )
 
 
 def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
@@ -142,17 +157,17 @@ def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
 def mean_risk(groups: _ranking.Groups) -> float:
     """Returns the mean over k of the expected risk of the k most confident examples."""
     total = 0.0
-    for start in range(0, len(groups.hits) - 1, _BLOCK):
+    for start in range(0, len(groups.misses) - 1, _BLOCK):
         block = slice(start, start + _BLOCK + 1)
         misses = groups.unit * groups.misses[block]
-        masses = groups.unit * groups.hits[block] + misses
+        masses = groups.unit * groups.masses[block]
         sizes = masses[1:] - masses[:-1]
         risks = misses[1:] / masses[1:]  # That is all for groups of one example.
         tied = np.flatnonzero(sizes != 1)
         errors = misses[tied + 1] - misses[tied]
         risks[tied] = _tied_risks(masses[tied], misses[tied], sizes[tied], errors)
         total += risks.sum()
-    return float(total / masses[-1])
+    return float(np.ldexp(total / masses[-1], groups.exponent))
 
 
 def least_mean_risk(groups: _ranking.Groups) -> float:
@@ -169,6 +184,7 @@ def area_under_risk_coverage_curve(
     logits: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     correct: ArrayLike | None = None,
+    losses: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -182,19 +198,26 @@ def area_under_risk_coverage_curve(
       AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
+    Of any losses, such as squared errors with less of a predicted variance as the
+    confidence, sums of losses stand in place of numbers of errors.
+
     Args:
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
       sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
         of examples; where the positive ones are less than 1 on average, they are scaled
         to an average of 1.
 
     Returns:
-      A number in [0, 1]. Smaller is better; the error rate where confidence tells
-      nothing.
+      A number in [0, 1], or in the range of the losses. Smaller is better; the error
+      rate, or the mean loss, where confidence tells nothing.
 
     Example:
       >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
       >>> round(float(area), 6)
       0.270833
+      >>> float(um.aurc(confidences=[-0.1, -0.3], losses=[0.5, 2.5]))  # .5 and 3 / 2
+      1.0
 
     References:
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
@@ -287,17 +310,23 @@ def risk_coverage_curve(
     logits: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     correct: ArrayLike | None = None,
+    losses: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> RiskCoverageCurve:
     """Risk and coverage at every threshold on the confidence.
 
+    Args:
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
       confidence, the highest first: the share of the examples with this confidence or
-      more, in (0, 1]; the share of errors among them, in [0, 1]; and the confidence, a
-      probability unless `confidences` were passed. TensorFlow's compiled code, whose
-      sizes are static, has an entry for each example and repeats the last one.
+      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
+      and the confidence, a probability unless `confidences` were passed. TensorFlow's
+      compiled code, whose sizes are static, has an entry for each example and repeats
+      the last one.
 
     Example:
       >>> curve = um.risk_coverage_curve([0, 1, 1, 1], [0.1, 0.8, 0.2, 0.7])
@@ -312,12 +341,7 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    curve = curve_of(
-        *ranked(
-            *(labels, probabilities, logits, confidences, correct),
-            *(sample_weight, ignore_index),
-        )
-    )
+    curve = curve_of(*examples_of(locals()))
     if logits is None:
         return curve
     return curve._replace(thresholds=1 / (1 + np.exp(-curve.thresholds)))
@@ -327,7 +351,7 @@ def curve_of(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
 ) -> RiskCoverageCurve:
     """Returns the curve of scores, of which the thresholds are some."""
-    groups = _ranking.groups(scores, outcomes, weights)
+    groups = grouped(scores, outcomes, weights)
     thresholds = np.unique(scores)[::-1].astype(np.float64)
     return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
 

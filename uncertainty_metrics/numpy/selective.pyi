@@ -25,15 +25,9 @@ ARGUMENTS = (
     *("sample_weight", "ignore_index"),
 )
 _BLOCK = 2**16
-def is_classifier(
-    labels: Any,
-    probabilities: Any,
-    logits: Any,
-    confidences: Any,
-    correct: Any,
-    ignore_index: Any = None,
-) -> bool:
-    """Says if labels were passed (True) or `confidences` with `correct` (False).
+def is_classifier(arguments: Mapping[str, Any]) -> bool:
+    """Says if labels were passed (True), or `confidences` with `correct`, or with the
+    `losses` that some functions take (False).
 
     Raises:
       ValueError: neither or both were, or there are no labels to ignore.
@@ -50,6 +44,18 @@ def ranked(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
     ...
+def examples_of(
+    arguments: Mapping[str, Any],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, outcomes and weights of what a public function was passed; or
+    losses, float64, in place of the outcomes.
+    """
+    ...
+def grouped(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> _ranking.Groups:
+    """Returns the groups of outcomes, or of losses."""
+    ...
 def mean_risk(groups: _ranking.Groups) -> float:
     """Returns the mean over k of the expected risk of the k most confident examples."""
     ...
@@ -63,6 +69,7 @@ def area_under_risk_coverage_curve(
     logits: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     correct: ArrayLike | None = None,
+    losses: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
@@ -76,20 +83,25 @@ def area_under_risk_coverage_curve(
       AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
+    Of any losses, such as squared errors with less of a predicted variance as the
+    confidence, sums of losses stand in place of numbers of errors.
+
     Args:
       labels: integers in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
       sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
         of examples; where the positive ones are less than 1 on average, they are scaled
         to an average of 1.
       ignore_index: examples with this label are left out.
 
     Returns:
-      A number in [0, 1]. Smaller is better; the error rate where confidence tells
-      nothing.
+      A number in [0, 1], or in the range of the losses. Smaller is better; the error
+      rate, or the mean loss, where confidence tells nothing.
 
     Raises:
       ValueError: an argument is not as described.
@@ -99,6 +111,8 @@ def area_under_risk_coverage_curve(
       >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
       >>> round(float(area), 6)
       0.270833
+      >>> float(um.aurc(confidences=[-0.1, -0.3], losses=[0.5, 2.5]))  # .5 and 3 / 2
+      1.0
 
     References:
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
@@ -210,6 +224,7 @@ def risk_coverage_curve(
     logits: ArrayLike | None = None,
     confidences: ArrayLike | None = None,
     correct: ArrayLike | None = None,
+    losses: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> RiskCoverageCurve:
@@ -221,15 +236,18 @@ def risk_coverage_curve(
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
       confidence, the highest first: the share of the examples with this confidence or
-      more, in (0, 1]; the share of errors among them, in [0, 1]; and the confidence, a
-      probability unless `confidences` were passed. TensorFlow's compiled code, whose
-      sizes are static, has an entry for each example and repeats the last one.
+      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
+      and the confidence, a probability unless `confidences` were passed. TensorFlow's
+      compiled code, whose sizes are static, has an entry for each example and repeats
+      the last one.
 
     Raises:
       ValueError: an argument is not as described.

@@ -32,6 +32,7 @@ class Ranking(NamedTuple):
       misses_before: float [G], weight of their misses.
       total_hits: float scalar, weight of all hits.
       total_misses: float scalar, weight of all misses.
+      unit: the loss of a miss, of which other losses are parts.
     """
 
     hits: xp.Tensor
@@ -40,6 +41,7 @@ class Ranking(NamedTuple):
     misses_before: xp.Tensor
     total_hits: xp.Tensor
     total_misses: xp.Tensor
+    unit: xp.Tensor | float = 1.0
 
     @property
     def mass(self) -> xp.Tensor:
@@ -60,9 +62,14 @@ class Ranking(NamedTuple):
 
     @property
     def risks(self) -> xp.Tensor:
-        """Share of misses up to and with each group."""
+        """Mean loss up to and with each group."""
         covered = self.mass_before + self.mass
-        return _ratio(self.misses_before + self.misses, covered)
+        return _ratio(self.misses_before + self.misses, covered) * self.unit
+
+    @property
+    def risk(self) -> xp.Tensor:
+        """Mean loss of all."""
+        return _ratio(self.total_misses, self.total) * self.unit
 
 
 _ratio = xp.math.divide_no_nan
@@ -90,9 +97,15 @@ def _from_integers(
 
 
 def from_sums(
-    sums: _sums.Sums, cells: slice, examples: xp.Tensor, dtype: xp.DType
+    sums: _sums.Sums,
+    cells: slice,
+    examples: xp.Tensor,
+    dtype: xp.DType,
+    turned: bool = False,
 ) -> Ranking:
-    """Returns the ranking of cells [2, G], the worst first: weight and that of hits."""
+    """Returns the ranking of cells [2, G], the worst first: weight and that of hits.
+    `turned` takes misses for hits, and the best for the worst.
+    """
 
     def weighted() -> tuple[xp.Tensor, xp.Tensor]:
         return _sums.integers(_sums.totals(_sums.of_cells(sums, cells), dtype), 1)
@@ -103,7 +116,15 @@ def from_sums(
         weighted,
         lambda: (sums.units[:, cells], xp.ones([], dtype)),
     )
-    return _from_integers(units, unit, examples, worst_first=True)
+    if turned:
+        units = _turned(units)
+    return _from_integers(units, unit, examples, worst_first=not turned)
+
+
+def _turned(masses: xp.Tensor) -> xp.Tensor:
+    """Returns masses and masses of misses, of those of hits, [2, G]."""
+    mass, hits = xp.unstack(masses)
+    return xp.stack([mass, mass - hits])
 
 
 class Ranked(NamedTuple):
@@ -114,15 +135,19 @@ class Ranked(NamedTuple):
       hits: boolean [N].
       weights: float [N], 0 for what is left out, or None for ones.
       valid: boolean scalar, False if an example of positive weight was wrong.
+      losses: float [N], >= 0, instead of hits; of the type of the scores.
     """
 
     scores: xp.Tensor
-    hits: xp.Tensor
+    hits: xp.Tensor | None
     weights: xp.Tensor | None
     valid: xp.Tensor
+    losses: xp.Tensor | None = None
 
     def ranking(self) -> Ranking:
         """Returns the ranking, of weights that are at least 1 on average."""
+        if self.losses is not None:
+            return _from_losses(self.scores, self.losses, self.weights)
         if _inputs.through_numpy() and self.valid:
             return _from_numpy(*self[:3])
         return _from_scores(*self[:3])
@@ -156,16 +181,38 @@ def _from_scores(
         masses, unit = xp.stack([xp.ones_like(hits), hits], axis=1), xp.ones([], dtype)
         examples = xp.size(scores)
     else:
-        order, group = _sorted(scores)
-        hits = xp.cast(xp.gather(hits, order), dtype)
-        if weights is None:
-            weights = xp.ones_like(hits)
-        else:
-            weights = xp.cast(xp.gather(weights, order), dtype)
-        masses, unit = _sums.integers(xp.stack([weights, weights * hits], axis=1), 1)
-        examples = xp.math.count_nonzero(weights)
+        masses, unit, examples, group = _weighted(scores, xp.cast(hits, dtype), weights)
     masses = xp.math.unsorted_segment_sum(masses, group, xp.size(scores))
     return _from_integers(xp.transpose(masses), unit, examples)
+
+
+def _weighted(
+    scores: xp.Tensor, parts: xp.Tensor, weights: xp.Tensor | None
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the integer masses, and those of parts of them in [0, 1], of examples in
+    order, [N, 2]; their unit; the number of examples; and the groups.
+    """
+    order, group = _sorted(scores)
+    parts = xp.gather(parts, order)
+    if weights is None:
+        weights = xp.ones_like(parts)
+    else:
+        weights = xp.cast(xp.gather(weights, order), parts.dtype)
+    masses, unit = _sums.integers(xp.stack([weights, weights * parts], axis=1), 1)
+    return masses, unit, xp.math.count_nonzero(weights), group
+
+
+def _from_losses(
+    scores: xp.Tensor, losses: xp.Tensor, weights: xp.Tensor | None
+) -> Ranking:
+    """Ranks examples as N groups; a loss is a part of the largest."""
+    if weights is not None:
+        losses = xp.where(weights > 0, losses, xp.zeros_like(losses))
+    largest = xp.reduce_max(losses)
+    masses, unit, examples, group = _weighted(scores, _ratio(losses, largest), weights)
+    masses = xp.math.unsorted_segment_sum(masses, group, xp.size(scores))
+    ranking = _from_integers(_turned(xp.transpose(masses)), unit, examples)
+    return ranking._replace(unit=largest)
 
 
 def _sorted_hits(scores: xp.Tensor, hits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
@@ -202,23 +249,52 @@ def ranked(
     names: tuple[str, str] = ("labels", "scores"),
 ) -> Ranked:
     """Returns the examples, by score; a hit is a positive one."""
-    outcomes = _inputs.as_tensor(names[0], labels)
-    values = _inputs.as_tensor(names[1], scores)
-    _checks.paired(names[1], values.shape, names[0], outcomes.shape)
-    if not is_floating(values):  # float32 holds no more than 24 bits.
-        values = xp.cast(
-            values, xp.float64 if numpy_dtype(values).itemsize > 2 else xp.float32
-        )
+    outcomes, values = _paired(names, labels, scores)
     dtype = _inputs.sum_dtype(values)
-    values = xp.cast(xp.reshape(values, [-1]), dtype)
     weights, usable = _inputs.weights_and_ignored(
         sample_weight, outcomes, ignore_index, dtype
     )
     outcomes, right = _inputs.integers(xp.reshape(outcomes, [-1]), 2)
-    finite = xp.math.is_finite(values)
+    values, finite = _finite(values, dtype)
     valid = usable & _inputs.live_rows(weights, right & finite)
-    values = xp.where(finite, values, xp.zeros_like(values))
     return Ranked(values, outcomes == 1, weights, valid)
+
+
+def ranked_losses(
+    losses: TensorLike, confidences: TensorLike, sample_weight: TensorLike | None
+) -> Ranked:
+    """Returns the examples, by confidence."""
+    costs, values = _paired(("losses", "confidences"), losses, confidences)
+    dtype = _inputs.predictions_dtype(costs, values)
+    weights, usable = _inputs.weights_and_ignored(sample_weight, costs, None, dtype)
+    costs, right = _finite(costs, dtype)
+    values, finite = _finite(values, dtype)
+    valid = usable & _inputs.live_rows(weights, right & finite & (costs >= 0))
+    return Ranked(values, None, weights, valid, costs)
+
+
+def _paired(
+    names: tuple[str, str], outcomes: TensorLike, scores: TensorLike
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns outcomes, and floating scores, of one shape."""
+    tensors = _inputs.as_tensor(names[0], outcomes), _inputs.as_tensor(names[1], scores)
+    _checks.paired(names[1], tensors[1].shape, names[0], tensors[0].shape)
+    return tensors[0], _floating(tensors[1])
+
+
+def _floating(values: xp.Tensor) -> xp.Tensor:
+    if is_floating(values):
+        return values
+    # float32 holds no more than 24 bits.
+    wide = numpy_dtype(values).itemsize > 2
+    return xp.cast(values, xp.float64 if wide else xp.float32)
+
+
+def _finite(values: xp.Tensor, dtype: xp.DType) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns values [N], 0 where they are not finite, and where they are."""
+    values = xp.cast(xp.reshape(values, [-1]), dtype)
+    finite = xp.math.is_finite(values)
+    return xp.where(finite, values, xp.zeros_like(values)), finite
 
 
 def _margins(logits: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
@@ -261,11 +337,16 @@ def ranked_decisions(examples: _inputs.Examples) -> Ranked:
 
 def settled(batch: Ranked) -> Ranked:
     """Gives examples of weight 0 the worst score of the others."""
-    if batch.weights is None:
-        return batch
-    scores, live = batch.scores, batch.weights > 0
-    worst = xp.reduce_min(xp.where(live, scores, np.finfo(numpy_dtype(scores)).max))
-    return batch._replace(scores=xp.where(live, scores, worst))
+    return batch._replace(scores=_settled(batch.scores, batch.weights))
+
+
+def _settled(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
+    """Gives those of weight 0 the least of the other values, [N]."""
+    if weights is None:
+        return values
+    live, largest = weights > 0, np.finfo(numpy_dtype(values)).max
+    least = xp.reduce_min(xp.where(live, values, largest))
+    return xp.where(live, values, least)
 
 
 def group_scores(scores: xp.Tensor) -> xp.Tensor:
@@ -315,14 +396,38 @@ def risk_coverage_area(ranking: Ranking) -> xp.Tensor:
     rate = _ratio(ranking.misses, ranking.mass)
     excess = ranking.misses_before - rate * ranking.mass_before
     sums = ranking.misses + excess * _harmonic(ranking.mass_before, ranking.mass)
-    return _ratio(_total(sums), ranking.total)
+    return _ratio(_total(sums), ranking.total) * ranking.unit
+
+
+def least_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
+    """Returns that of the perfect order, hits first."""
+    hits, misses = ranking.total_hits, ranking.total_misses
+    return _ratio(misses - hits * _harmonic(hits, misses), ranking.total)
 
 
 def excess_risk_coverage_area(ranking: Ranking) -> xp.Tensor:
-    """Returns the same less that of the perfect order, hits first."""
-    hits, misses = ranking.total_hits, ranking.total_misses
-    best = _ratio(misses - hits * _harmonic(hits, misses), ranking.total)
+    """Returns the area less that of the perfect order."""
+    best = least_risk_coverage_area(ranking)
     return xp.maximum(risk_coverage_area(ranking) - best, 0)
+
+
+def compared_areas(batch: Ranked) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the areas of the order of the scores, of the perfect order, and of a
+    random one, of losses less the smallest of them; in float64, as their differences
+    may be small.
+    """
+    scores = xp.cast(batch.scores, xp.float64)
+    weights = None if batch.weights is None else xp.cast(batch.weights, xp.float64)
+    batch = batch._replace(scores=scores, weights=weights)
+    if batch.losses is None:
+        ranking = batch.ranking()
+        best = least_risk_coverage_area(ranking)
+    else:
+        losses = _settled(xp.cast(batch.losses, xp.float64), weights)
+        batch = batch._replace(losses=losses - xp.reduce_min(losses))
+        ranking = batch.ranking()
+        best = risk_coverage_area(batch._replace(scores=-losses).ranking())
+    return risk_coverage_area(ranking), best, ranking.risk
 
 
 def generalized_risk_coverage_area(ranking: Ranking) -> xp.Tensor:

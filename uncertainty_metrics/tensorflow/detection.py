@@ -8,31 +8,40 @@ from __future__ import annotations
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import detection as declared
-from uncertainty_metrics.ops import _ranking
+from uncertainty_metrics.ops import _ranking, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = ["aupr", "auroc", "fpr_at_tpr"]
 
 
-@twin(declared.auroc)
-def auroc(labels, scores, *, sample_weight, ignore_index):
+def _ranking_of(
+    labels, scores, positive, sample_weight, ignore_index
+) -> tuple[_ranking.Ranking, xp.Tensor]:
+    """Returns the ranking, and whether the examples are right."""
     batch = _ranking.ranked(labels, scores, sample_weight, ignore_index)
-    ranking = batch.ranking()
-    both = (ranking.total_hits > 0) & (ranking.total_misses > 0)
-    return _ranking.roc_area(ranking), batch.valid & both
+    if declared.is_turned(positive):
+        batch = batch._replace(scores=-batch.scores, hits=~batch.hits)
+    return batch.ranking(), batch.valid
+
+
+def _both(ranking: _ranking.Ranking) -> xp.Tensor:
+    return (ranking.total_hits > 0) & (ranking.total_misses > 0)
+
+
+@twin(declared.auroc)
+def auroc(**data):
+    ranking, valid = _ranking_of(**data)
+    return _ranking.roc_area(ranking), valid & _both(ranking)
 
 
 @twin(declared.aupr)
-def aupr(labels, scores, *, sample_weight, ignore_index):
-    batch = _ranking.ranked(labels, scores, sample_weight, ignore_index)
-    ranking = batch.ranking()
-    return _ranking.average_precision(ranking), batch.valid & (ranking.total_hits > 0)
+def aupr(**data):
+    ranking, valid = _ranking_of(**data)
+    return _ranking.average_precision(ranking), valid & (ranking.total_hits > 0)
 
 
 @twin(declared.fpr_at_tpr)
-def fpr_at_tpr(labels, scores, tpr, *, sample_weight, ignore_index):
-    tpr = _checks.share("tpr", tpr, zero=False)
-    batch = _ranking.ranked(labels, scores, sample_weight, ignore_index)
-    ranking = batch.ranking()
-    both = (ranking.total_hits > 0) & (ranking.total_misses > 0)
-    return _ranking.miss_rate_at_hit_rate(ranking, tpr), batch.valid & both
+def fpr_at_tpr(**data):
+    tpr = _checks.share("tpr", data.pop("tpr"), zero=False)
+    ranking, valid = _ranking_of(**data)
+    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _both(ranking)

@@ -10,6 +10,7 @@ def aupr(
     labels: TensorLike,
     scores: TensorLike,
     *,
+    positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
@@ -20,15 +21,15 @@ def aupr(
 
       AUPR = sum_i (R_i - R_{i-1}) P_i
 
-    Which class is positive changes the value. With uncertainties as scores and labels 1
-    for examples out of distribution these are positive; where the others are to be,
-    pass `1 - labels` and `-scores`. OpenOOD and many papers report both, as AUPR-Out
-    and AUPR-In.
+    Which class is positive changes the value: OpenOOD and many papers report both, as
+    AUPR-Out and AUPR-In.
 
     Args:
       labels: 0, or 1 for the positive class; integers, booleans or floating, shape
         [...].
-      scores: finite, shape of the labels; larger is more positive.
+      scores: finite, shape of the labels; larger for label 1.
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -42,7 +43,10 @@ def aupr(
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> round(float(um.aupr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 6)
+      >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+      >>> round(float(um.aupr(labels, scores)), 6)
+      0.833333
+      >>> round(float(um.aupr(labels, scores, positive="in")), 6)
       0.833333
 
     References:
@@ -55,6 +59,7 @@ def auroc(
     labels: TensorLike,
     scores: TensorLike,
     *,
+    positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
@@ -68,7 +73,11 @@ def auroc(
     Args:
       labels: 0, or 1 for the positive class; integers, booleans or floating, shape
         [...].
-      scores: finite, shape of the labels; larger is more positive.
+      scores: finite, shape of the labels; larger for label 1.
+      positive: "out": of examples out of distribution (label 1) and in distribution
+        (label 0) with uncertainties as scores, those out of distribution are positive.
+        "in": the others are, as with `1 - labels` and `-scores`. The AUROC does not
+        change.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
@@ -96,6 +105,7 @@ def fpr_at_tpr(
     scores: TensorLike,
     tpr: float = 0.95,
     *,
+    positive: Literal["out", "in"] = 'out',
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
@@ -107,13 +117,15 @@ def fpr_at_tpr(
     Which class is positive changes the value. With uncertainties as scores and labels 1
     for examples out of distribution these are positive, as in torch-uncertainty and
     OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
-    (2018) and OpenOOD 1.0 call the others positive: pass `1 - labels` and `-scores`.
+    (2018) and OpenOOD 1.0 call the others positive: `positive="in"`.
 
     Args:
       labels: 0, or 1 for the positive class; integers, booleans or floating, shape
         [...].
-      scores: finite, shape of the labels; larger is more positive.
+      scores: finite, shape of the labels; larger for label 1.
       tpr: true positive rate, in (0, 1].
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 

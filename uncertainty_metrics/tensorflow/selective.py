@@ -29,66 +29,68 @@ __all__ = [
 ]
 
 
-def _ranked(data: dict[str, Any]) -> _ranking.Ranked:
+def examples_of(data: dict[str, Any]) -> _ranking.Ranked:
     """Returns the examples of the arguments that all functions share."""
+    is_classifier = declared.is_classifier(data)
     confidences, correct = data.pop("confidences"), data.pop("correct")
-    names = ("labels", "probabilities", "logits")
-    given = (*(data[name] for name in names), confidences, correct)
-    if not declared.is_classifier(*given, data["ignore_index"]):
-        names = ("correct", "confidences")
-        return _ranking.ranked(correct, confidences, data["sample_weight"], None, names)
-    return _ranking.ranked_decisions(_inputs.examples(**data))
+    losses = data.pop("losses", None)
+    if is_classifier:
+        return _ranking.ranked_decisions(_inputs.examples(**data))
+    if losses is not None:
+        return _ranking.ranked_losses(losses, confidences, data["sample_weight"])
+    names = ("correct", "confidences")
+    return _ranking.ranked(correct, confidences, data["sample_weight"], None, names)
 
 
-def _ranking_of(data: dict[str, Any]) -> tuple[_ranking.Ranking, xp.Tensor]:
+def ranking_of(data: dict[str, Any]) -> tuple[_ranking.Ranking, xp.Tensor]:
     """Returns the ranking, and a boolean scalar."""
-    batch = _ranked(data)
+    batch = examples_of(data)
     ranking = batch.ranking()
     return ranking, batch.valid & (ranking.total > 0)
 
 
 @twin(declared.area_under_risk_coverage_curve)
 def area_under_risk_coverage_curve(**data):
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.risk_coverage_area(ranking), ok
 
 
 @twin(declared.excess_aurc)
 def excess_aurc(**data):
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.excess_risk_coverage_area(ranking), ok
 
 
 @twin(declared.area_under_generalized_risk_coverage_curve)
 def area_under_generalized_risk_coverage_curve(**data):
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.generalized_risk_coverage_area(ranking), ok
 
 
 @twin(declared.coverage_at_risk)
 def coverage_at_risk(**data):
     risk = _checks.share("risk", data.pop("risk"))
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.coverage_at_risk(ranking, risk), ok
 
 
 @twin(declared.risk_at_coverage)
 def risk_at_coverage(**data):
     coverage = _checks.share("coverage", data.pop("coverage"), zero=False)
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.risk_at_coverage(ranking, coverage), ok
 
 
 @twin(declared.oracle_collaborative_accuracy)
 def oracle_collaborative_accuracy(**data):
     fraction = _checks.share("fraction", data.pop("fraction"))
-    ranking, ok = _ranking_of(data)
+    ranking, ok = ranking_of(data)
     return _ranking.collaborative_accuracy(ranking, fraction), ok
 
 
 @twin(declared.risk_coverage_curve)
 def risk_coverage_curve(**data):
-    batch = _ranked({**data})
+    batch = examples_of({**data})
     if xp.executing_eagerly():  # Only there the number of points may depend on values.
         curve = declared.risk_coverage_curve(**{k: plain(data[k]) for k in data})
         dtype = _inputs.sum_dtype(batch.scores)

@@ -98,6 +98,7 @@ def area_under_risk_coverage_curve(
     logits: TensorLike | None = None,
     confidences: TensorLike | None = None,
     correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
@@ -111,21 +112,27 @@ def area_under_risk_coverage_curve(
       AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
+    Of any losses, such as squared errors with less of a predicted variance as the
+    confidence, sums of losses stand in place of numbers of errors.
+
     Args:
       labels: integers in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
       sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
         of examples; where the positive ones are less than 1 on average, they are scaled
         to an average of 1.
       ignore_index: examples with this label are left out.
 
     Returns:
-      A number in [0, 1]. Smaller is better; the error rate where confidence tells
-      nothing. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      A number in [0, 1], or in the range of the losses. Smaller is better; the error
+      rate, or the mean loss, where confidence tells nothing. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -135,6 +142,8 @@ def area_under_risk_coverage_curve(
       >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
       >>> round(float(area), 6)
       0.270833
+      >>> float(um.aurc(confidences=[-0.1, -0.3], losses=[0.5, 2.5]))  # .5 and 3 / 2
+      1.0
 
     References:
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
@@ -336,6 +345,7 @@ def risk_coverage_curve(
     logits: TensorLike | None = None,
     confidences: TensorLike | None = None,
     correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> RiskCoverageCurve:
@@ -347,17 +357,19 @@ def risk_coverage_curve(
       logits: instead of `probabilities`, floating of the same shape.
       confidences: instead of `labels`, finite; larger is more confident.
       correct: with `confidences`, 0 or 1, of the same shape.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
 
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
       confidence, the highest first: the share of the examples with this confidence or
-      more, in (0, 1]; the share of errors among them, in [0, 1]; and the confidence, a
-      probability unless `confidences` were passed. TensorFlow's compiled code, whose
-      sizes are static, has an entry for each example and repeats the last one. float32,
-      or float64 where the predictions are. NaN in compiled code, where eager code
-      raises ValueError for values.
+      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
+      and the confidence, a probability unless `confidences` were passed. TensorFlow's
+      compiled code, whose sizes are static, has an entry for each example and repeats
+      the last one. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.

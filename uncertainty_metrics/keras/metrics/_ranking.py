@@ -114,12 +114,18 @@ class RankingMetric(_declared.Metric):
         dtype = self._result_dtype
         last = _sums.of_cells(sums, slice(-1, None))
         examples = _sums.totals(last, dtype)[0, 0]
-        return _ranking.from_sums(sums, slice(-1), examples, dtype), valid
+        turned = self._is_turned
+        return _ranking.from_sums(sums, slice(-1), examples, dtype, turned), valid
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether label 0 is positive, and lower scores are better."""
+        return False
 
     def result(self) -> xp.Tensor:
         """Returns the value of all batches; 0.0 where there is none yet."""
         ranking, valid = self._read_ranking()
-        levels = (getattr(self, name) for name in self._own)
+        levels = (getattr(self, name) for name in self._own if name != "positive")
         value = self._value(ranking, *levels)
         return xp.where(valid, value, xp.constant(float("nan"), value.dtype))
 
@@ -161,11 +167,17 @@ def _detection_sums(
 
 
 class DetectionMetric(RankingMetric):
-    """A metric of scores that should be larger for positive examples."""
+    """A metric of scores that should be larger for label 1."""
+
+    positive: np_detection.Positive
 
     @property
     def _is_real(self) -> bool:
         return True
+
+    @property
+    def _is_turned(self) -> bool:
+        return np_detection.is_turned(self.positive)
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
@@ -181,9 +193,9 @@ class DetectionMetric(RankingMetric):
         """Adds a batch.
 
         Args:
-          y_true: 0 or 1 (positive), shape [...] or [..., 1].
+          y_true: 0 or 1, shape [...] or [..., 1].
           y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(positive) will do.
+            P(label 1) will do.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         mask = _family.mask_of(y_pred)

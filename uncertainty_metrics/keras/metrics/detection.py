@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.keras._declared import Option
+from uncertainty_metrics.keras._declared import Option, one_of
 from uncertainty_metrics.keras.metrics._ranking import (
     DetectionMetric,
     declared,
     positive_share,
 )
+from uncertainty_metrics.numpy.detection import Positive
 from uncertainty_metrics.ops import _ranking, xp
 
-_COMMON = "ignore_index, name, dtype, *, sketch_bits"
+_COMMON = "ignore_index, name, dtype, *, sketch_bits, positive"
+_POSITIVE = one_of(Positive)._replace(
+    default="out",
+    prose='"out" (label 1, of the larger scores) or "in" (label 0, of the smaller '
+    "ones).",
+)
 
 
-@declared(_COMMON)
+@declared(_COMMON, positive=_POSITIVE)
 class AUROC(DetectionMetric):
     """Area under the ROC curve of all batches.
 
@@ -54,16 +60,16 @@ class AUROC(DetectionMetric):
         return _ranking.roc_area_within_groups(ranking)
 
 
-@declared(_COMMON)
+@declared(_COMMON, positive=_POSITIVE)
 class AUPR(DetectionMetric):
     """Area under the precision-recall curve (average precision) of all batches.
 
     The definition is that of the function `aupr`; the state is that of `AUROC`. It is
     exact within the mean, over the positive examples, of the share that their cell has
-    of the examples in it and above it: mostly too small, by up to 1e-3 on usual data.
+    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual data.
     0.0 before the first positive example.
 
-    Which class is positive changes the value: `aupr` says what others call positive.
+    Which class is positive changes the value.
 
     Example:
       >>> metric = um.AUPR()
@@ -77,7 +83,9 @@ class AUPR(DetectionMetric):
     _value = staticmethod(_ranking.average_precision)
 
 
-@declared(f"tpr, {_COMMON}", tpr=Option(float, 0.95, positive_share))
+@declared(
+    f"tpr, {_COMMON}", tpr=Option(float, 0.95, positive_share), positive=_POSITIVE
+)
 class FPRAtTPR(DetectionMetric):
     """Least false positive rate at a true positive rate of at least `tpr`.
 

@@ -28,6 +28,8 @@ class AUROC(DetectionMetric):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sketch_bits: log2 of the cells per octave, 7 by default. Memory is 32 bytes for
         each of the 1728 + 122 * 2^sketch_bits cells.
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones).
 
     Attributes:
       error_bound: what the result may differ at most from the exact one.
@@ -57,6 +59,7 @@ class AUROC(DetectionMetric):
         dtype: Any = None,
         *,
         sketch_bits: int | None = None,
+        positive: Literal["out", "in"] = "out",
     ) -> None: ...
 
     def update_state(
@@ -68,9 +71,9 @@ class AUROC(DetectionMetric):
         """Adds a batch.
 
         Args:
-          y_true: 0 or 1 (positive), shape [...] or [..., 1].
+          y_true: 0 or 1, shape [...] or [..., 1].
           y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(positive) will do.
+            P(label 1) will do.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...
@@ -87,16 +90,18 @@ class AUPR(DetectionMetric):
 
     The definition is that of the function `aupr`; the state is that of `AUROC`. It is
     exact within the mean, over the positive examples, of the share that their cell has
-    of the examples in it and above it: mostly too small, by up to 1e-3 on usual data.
+    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual data.
     0.0 before the first positive example.
 
-    Which class is positive changes the value: `aupr` says what others call positive.
+    Which class is positive changes the value.
 
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones).
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -122,6 +127,7 @@ class AUPR(DetectionMetric):
         dtype: Any = None,
         *,
         sketch_bits: int | None = None,
+        positive: Literal["out", "in"] = "out",
     ) -> None: ...
 
     def update_state(
@@ -133,9 +139,9 @@ class AUPR(DetectionMetric):
         """Adds a batch.
 
         Args:
-          y_true: 0 or 1 (positive), shape [...] or [..., 1].
+          y_true: 0 or 1, shape [...] or [..., 1].
           y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(positive) will do.
+            P(label 1) will do.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...
@@ -158,6 +164,8 @@ class FPRAtTPR(DetectionMetric):
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
       sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones).
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -184,6 +192,7 @@ class FPRAtTPR(DetectionMetric):
         dtype: Any = None,
         *,
         sketch_bits: int | None = None,
+        positive: Literal["out", "in"] = "out",
     ) -> None: ...
 
     def update_state(
@@ -195,9 +204,9 @@ class FPRAtTPR(DetectionMetric):
         """Adds a batch.
 
         Args:
-          y_true: 0 or 1 (positive), shape [...] or [..., 1].
+          y_true: 0 or 1, shape [...] or [..., 1].
           y_pred: scores, finite, shape [...] or [..., 1]; any increasing function of
-            P(positive) will do.
+            P(label 1) will do.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         ...
