@@ -155,6 +155,14 @@ from .tensorflow.detection import (
     fpr_at_tpr as fpr_at_tpr,
 )
 
+# Out of distribution.
+from .tensorflow.out_of_distribution import (
+    energy as energy,
+    max_logit as max_logit,
+    max_softmax as max_softmax,
+)
+from .numpy.mahalanobis import Mahalanobis as Mahalanobis
+
 # Ensembles.
 from .tensorflow.ensemble.uncertainty import (
     ensemble_disagreement as ensemble_disagreement,

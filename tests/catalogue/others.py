@@ -52,6 +52,12 @@ def _of_losses(rng, shape):
     return {"confidences": confidences, "losses": rng.exponential(size=shape)}
 
 
+def _of_logits(rng, shape):
+    logits = 3 * rng.normal(size=(*shape, 4))
+    logits[..., 2] = np.where(rng.uniform(size=shape) < 0.3, -np.inf, logits[..., 2])
+    return {"logits": logits}
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -154,6 +160,14 @@ FUNCTION_ROWS = (
     FunctionRow("accuracy_confidence_curve", **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
     FunctionRow("threshold_at_risk", unbounded=True, **_CURVE),
+    # Out of distribution.
+    *_functions(
+        *("max_softmax", "max_logit", "energy"),
+        make=_of_logits,
+        interval=False,
+        scale=9.0,
+        kernel="largest logits",
+    ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
     SetRow(
@@ -300,6 +314,12 @@ def _accumulated(room, rng):
     return metric
 
 
+def _distances(room, rng):
+    distances = room.Mahalanobis()
+    distances.update(rng.normal(size=(20, 3)), rng.integers(0, 2, 20))
+    return distances
+
+
 def _sketched(room, rng):
     sketch = room.ScoreSketch()
     made = data(rng)
@@ -313,6 +333,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),
     _calibrator("VectorScaling"),

@@ -128,6 +128,14 @@ from .detection import (
     fpr_at_tpr as fpr_at_tpr,
 )
 
+# Out of distribution.
+from .out_of_distribution import (
+    energy as energy,
+    max_logit as max_logit,
+    max_softmax as max_softmax,
+)
+from .mahalanobis import Mahalanobis as Mahalanobis
+
 # Ensembles.
 from .ensemble.uncertainty import (
     ensemble_disagreement as ensemble_disagreement,

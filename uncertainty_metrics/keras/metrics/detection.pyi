@@ -90,8 +90,8 @@ class AUPR(DetectionMetric):
 
     The definition is that of the function `aupr`; the state is that of `AUROC`. It is
     exact within the mean, over the positive examples, of the share that their cell has
-    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual data.
-    0.0 before the first positive example.
+    of the examples in it and of better scores: mostly too small, by up to 1e-3 on usual
+    data. 0.0 before the first positive example.
 
     Which class is positive changes the value.
 

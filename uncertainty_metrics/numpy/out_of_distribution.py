@@ -1,0 +1,137 @@
+"""Scores of a classifier's logits that tell what is out of distribution.
+
+Some are larger for examples in distribution, some for those out of it: each says so.
+`auroc`, `aupr` and `fpr_at_tpr` want those that are larger out of distribution.
+Distances of features are in `mahalanobis`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.ensemble import _predictions
+
+__all__ = ["energy", "max_logit", "max_softmax"]
+
+
+def check_temperature(temperature: object) -> float:
+    """Returns it as a float; raises ValueError unless it is finite and > 0."""
+    value = _checks.number(temperature)
+    if not 0 < value < math.inf:
+        raise _checks.error("temperature", "finite and > 0", repr(temperature))
+    return value
+
+
+def _checked(logits: ArrayLike) -> np.ndarray:
+    """Returns float64 logits [..., K]."""
+    array = _inputs.as_array("logits", logits)
+    _predictions.check_shape("logits", array.shape, size=2)
+    array = _inputs.native_floating(array)
+    _inputs.check_logits(array)
+    if _inputs.are_probabilities(array.reshape(-1, array.shape[-1])):
+        raise _checks.error(
+            "logits",
+            "logits; for probabilities pass their logarithm",
+            "rows of numbers in [0, 1] that sum to 1",
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def max_softmax(logits: ArrayLike) -> np.ndarray:
+    """Maximum softmax probability (MSP): a score of being in distribution.
+
+      max_k exp(z_k) / sum_j exp(z_j)
+
+    The larger, the more in distribution: for `auroc` and its like pass its negative, an
+    uncertainty. Above a margin of 37 between the logits it is 1.0 in float64, of 17 in
+    float32; `energy` and `max_logit` still tell such examples apart.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+
+    Returns:
+      Probabilities, shape [...], in [1/K, 1]. Larger is more in distribution.
+
+    Raises:
+      ValueError: `logits` are not as described, or rows of probabilities.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> [round(float(score), 6) for score in um.max_softmax([[2.0, 0.0], [1.0, 1.0]])]
+      [0.880797, 0.5]
+
+    References:
+      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
+      Out-of-Distribution Examples in Neural Networks.
+    """
+    below = _inputs.below_maximum(_checked(logits))
+    return 1 / np.exp(below).sum(axis=-1)
+
+
+def max_logit(logits: ArrayLike) -> np.ndarray:
+    """Maximum logit: a score of being in distribution.
+
+      max_k z_k
+
+    The larger, the more in distribution: for `auroc` and its like pass its negative, an
+    uncertainty. Unlike probabilities it changes where a number is added to all logits.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+
+    Returns:
+      Real numbers, shape [...]. Larger is more in distribution.
+
+    Raises:
+      ValueError: `logits` are not as described, or rows of probabilities.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> [float(score) for score in um.max_logit([[2.0, 0.0], [1.0, 1.5]])]
+      [2.0, 1.5]
+
+    References:
+      Hendrycks et al. (2022), Scaling Out-of-Distribution Detection for Real-World
+      Settings.
+    """
+    return _checked(logits).max(axis=-1)
+
+
+def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
+    """Free energy of logits: a score of being out of distribution.
+
+      E = -T log sum_k exp(z_k / T)
+
+    The larger, the more out of distribution: for `auroc` and its like it is the score
+    as it is. Liu et al. call its negative the energy score; as T goes to 0 that is the
+    maximum logit.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+      temperature: T, finite and > 0.
+
+    Returns:
+      Real numbers, shape [...]. Larger is more out of distribution.
+
+    Raises:
+      ValueError: an argument is not as described, or `logits` are rows of
+        probabilities.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> [round(float(score), 6) for score in um.energy([[2.0, 0.0], [1.0, 1.0]])]
+      [-2.126928, -1.693147]
+
+    References:
+      Liu, Wang, Owens and Li (2020), Energy-based Out-of-distribution Detection.
+    """
+    temperature = check_temperature(temperature)
+    z = _checked(logits)
+    with np.errstate(over="ignore"):  # To -inf.
+        below = _inputs.below_maximum(z) / temperature
+    return -(z.max(axis=-1) + temperature * np.log(np.exp(below).sum(axis=-1)))

@@ -1,0 +1,108 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def energy(
+    logits: TensorLike,
+    *,
+    temperature: float = 1.0,
+) -> tf.Tensor:
+    """Free energy of logits: a score of being out of distribution.
+
+      E = -T log sum_k exp(z_k / T)
+
+    The larger, the more out of distribution: for `auroc` and its like it is the score
+    as it is. Liu et al. call its negative the energy score; as T goes to 0 that is the
+    maximum logit.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+      temperature: T, finite and > 0.
+
+    Returns:
+      Real numbers, shape [...]. Larger is more out of distribution. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or `logits` are rows of
+        probabilities.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> [round(float(score), 6) for score in um.energy([[2.0, 0.0], [1.0, 1.0]])]
+      [-2.126928, -1.693147]
+
+    References:
+      Liu, Wang, Owens and Li (2020), Energy-based Out-of-distribution Detection.
+    """
+    ...
+
+def max_logit(
+    logits: TensorLike,
+) -> tf.Tensor:
+    """Maximum logit: a score of being in distribution.
+
+      max_k z_k
+
+    The larger, the more in distribution: for `auroc` and its like pass its negative, an
+    uncertainty. Unlike probabilities it changes where a number is added to all logits.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+
+    Returns:
+      Real numbers, shape [...]. Larger is more in distribution. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: `logits` are not as described, or rows of probabilities.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> [float(score) for score in um.max_logit([[2.0, 0.0], [1.0, 1.5]])]
+      [2.0, 1.5]
+
+    References:
+      Hendrycks et al. (2022), Scaling Out-of-Distribution Detection for Real-World
+      Settings.
+    """
+    ...
+
+def max_softmax(
+    logits: TensorLike,
+) -> tf.Tensor:
+    """Maximum softmax probability (MSP): a score of being in distribution.
+
+      max_k exp(z_k) / sum_j exp(z_j)
+
+    The larger, the more in distribution: for `auroc` and its like pass its negative, an
+    uncertainty. Above a margin of 37 between the logits it is 1.0 in float64, of 17 in
+    float32; `energy` and `max_logit` still tell such examples apart.
+
+    Args:
+      logits: finite, or -inf for some classes, shape [..., K], K >= 2.
+
+    Returns:
+      Probabilities, shape [...], in [1/K, 1]. Larger is more in distribution. float32,
+      or float64 where the predictions are. NaN in compiled code, where eager code
+      raises ValueError for values.
+
+    Raises:
+      ValueError: `logits` are not as described, or rows of probabilities.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> [round(float(score), 6) for score in um.max_softmax([[2.0, 0.0], [1.0, 1.0]])]
+      [0.880797, 0.5]
+
+    References:
+      Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
+      Out-of-Distribution Examples in Neural Networks.
+    """
+    ...
