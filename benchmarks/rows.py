@@ -39,6 +39,7 @@ _TIMED = {
     contender.options.get("name", contender.setup.partition(".")[2])
     for case in NAMED
     for contender in case.contenders
+    if contender.environment == OURS
 } | {"bayesian_expected_calibration_error"}  # Of `ours.bayesian`.
 
 CASES = tuple(_case(row.name) for row in TWINS if not _TIMED & set(row.names))

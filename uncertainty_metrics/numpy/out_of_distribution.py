@@ -32,14 +32,15 @@ def _checked(logits: ArrayLike) -> np.ndarray:
     array = _inputs.as_array("logits", logits)
     _predictions.check_shape("logits", array.shape, size=2)
     array = _inputs.native_floating(array)
-    _inputs.check_logits(array)
+    wide = array.astype(np.float64, copy=False)
+    _inputs.check_logits(wide)
     if _inputs.are_probabilities(array.reshape(-1, array.shape[-1])):
         raise _checks.error(
             "logits",
             "logits; for probabilities pass their logarithm",
             "rows of numbers in [0, 1] that sum to 1",
         )
-    return array.astype(np.float64, copy=False)
+    return wide
 
 
 def max_softmax(logits: ArrayLike) -> np.ndarray:

@@ -135,11 +135,12 @@ class Ranked(NamedTuple):
       hits: boolean [N].
       weights: float [N], 0 for what is left out, or None for ones.
       valid: boolean scalar, False if an example of positive weight was wrong.
-      losses: float [N], >= 0, instead of hits; of the type of the scores.
+      losses: float [N], >= 0, of the type of the scores; None where the loss of what is
+        no hit is 1.
     """
 
     scores: xp.Tensor
-    hits: xp.Tensor | None
+    hits: xp.Tensor
     weights: xp.Tensor | None
     valid: xp.Tensor
     losses: xp.Tensor | None = None
@@ -270,7 +271,7 @@ def ranked_losses(
     costs, right = _finite(costs, dtype)
     values, finite = _finite(values, dtype)
     valid = usable & _inputs.live_rows(weights, right & finite & (costs >= 0))
-    return Ranked(values, None, weights, valid, costs)
+    return Ranked(values, costs == 0, weights, valid, costs)
 
 
 def _paired(
