@@ -253,7 +253,7 @@ def test_losses(dtype, rng):
 
     expected = of_losses(*arrays, room=um_np, functions=LOSS_FUNCTIONS)
     assert_equal(of_losses(*arrays, functions=LOSS_FUNCTIONS), expected)
-    for values in modes(of_losses, *arrays):
+    for values in modes(of_losses, *arrays, xla=False):  # XLA: in the sweeps.
         assert_equal(values, expected[::3])
     data = {"confidences": confidences, "losses": losses, "sample_weight": weights}
     curve = um_np.risk_coverage_curve(**data)
@@ -311,7 +311,7 @@ def test_bad_losses(name):
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
         assert "Received" in messages[0]
-    for arguments, _ in (*BAD_LOSS_VALUES[:2], *equal[:2]):
+    for arguments, _ in (*BAD_LOSS_VALUES[:1], *equal[:1]):
         if name in ("aurc", "prr"):  # Of one kernel each.
             in_graph = tf.function(functools.partial(getattr(um, name), **arguments))()
             assert np.isnan(in_graph), arguments
