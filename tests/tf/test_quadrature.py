@@ -80,8 +80,13 @@ def test_quadrature_equals_scipy(name, parameters):
 @pytest.mark.first(1)
 def test_a_tail_that_is_too_heavy_is_refused(dtype, df):
     heavy = tfb.Shift(tf.constant(0.5, dtype))(named("StudentT", (df, 0, 1), dtype))
-    with pytest.raises(ValueError, match="can be integrated"):
-        crps_distribution([0.5, 2.0], heavy)
+    two = tfd.MixtureSameFamily(
+        tfd.Categorical(probs=tf.constant([0.5, 0.5], dtype)),
+        named("StudentT", ([df, df], [0, 1], [1, 2]), dtype),
+    )
+    for distribution in (heavy, two):
+        with pytest.raises(ValueError, match="can be integrated"):
+            crps_distribution([0.5, 2.0], distribution)
 
 
 # Weights, and the name and the parameters of each component.
