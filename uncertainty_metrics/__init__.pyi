@@ -120,6 +120,7 @@ from .tensorflow.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .numpy.ranks import rank_histogram as rank_histogram
 from .tensorflow.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
     variogram_score as variogram_score,

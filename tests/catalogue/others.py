@@ -58,6 +58,19 @@ def _of_logits(rng, shape):
     return {"logits": logits}
 
 
+def _of_a_number(rng, shape):
+    return {"n": int(rng.integers(1, 9)), "level": 0.9}
+
+
+def _of_samples(rng, shape):
+    samples = np.round(rng.normal(size=(*shape, 5)), 1)
+    return {
+        "labels": np.round(rng.normal(size=shape), 1),
+        "predictive_samples": samples,
+        "sample_weight": rng.integers(1, 3, shape),
+    }
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -233,6 +246,8 @@ FUNCTION_ROWS = (
         **_PIT,
     ),
     *_functions("regression.sample_pit", "regression.quantile_pit", jumps=True),
+    FunctionRow("regression.ecdf_band", make=_of_a_number, **_CURVE),
+    FunctionRow("rank_histogram", make=_of_samples, **_CURVE),
 )
 
 _EXP = {"scale_transform": "exp"}

@@ -94,6 +94,7 @@ from .forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
+from .ranks import rank_histogram as rank_histogram
 from .multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
     variogram_score as variogram_score,

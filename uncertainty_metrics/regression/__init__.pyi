@@ -20,6 +20,7 @@ from ._tensorflow import (
     sharpness as sharpness,
 )
 from ._distributions import distribution_pit as distribution_pit
+from ._numpy import ecdf_band as ecdf_band
 
 # Keras metrics.
 from ._keras import (

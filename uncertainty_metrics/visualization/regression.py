@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _arguments, regression
 from uncertainty_metrics.numpy.regression import _forecasts
+from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "plot_reliability_diagram",
     "plot_uncertainty_vs_error",
 ]
+
+PitPlot = Literal["histogram", "ecdf"]
 
 _TICKS = np.linspace(0, 1, 6)
 _REFERENCE = {"color": "0.3", "linestyle": "--"}
@@ -406,9 +409,10 @@ def plot_pit_histogram(
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     ax: Any = None,
-    title: str = "PIT Histogram",
+    title: str | None = None,
     color: str = "steelblue",
     *,
+    kind: PitPlot = "histogram",
     consistency_band: float | None = 0.95,
 ) -> Any:
     """Histogram of the probability integral transform: flat if calibrated.
@@ -422,12 +426,19 @@ def plot_pit_histogram(
     Intervals, as those of samples, spread their mass over the bars, which chance then
     moves less: within the band at least as often as it says.
 
+    Without bins, `kind="ecdf"` draws the share of the values up to each point, less
+    that of a uniform distribution, and the band of `ecdf_band`, within which chance
+    alone leaves the whole curve. It is below 0, then above, where the predicted
+    distributions are too wide, and the other way round where too narrow.
+
     Args:
       pit: values in [0, 1] of any shape, such as those of
         `probability_integral_transform` or `quantile_pit`; or a `PITInterval`, as those
         of `sample_pit`.
-      n_bins: number of bins of equal width.
-      color: color of the bars.
+      n_bins: number of bins of equal width, for "histogram".
+      title: title of the diagram; by default "PIT Histogram" or "PIT ECDF".
+      color: color of the bars, or of the curve.
+      kind: "histogram" or "ecdf".
       consistency_band: level in (0, 1) of the band; None draws none.
 
     Example:
@@ -440,12 +451,35 @@ def plot_pit_histogram(
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Säilynoja, Bürkner and Vehtari (2022), Graphical Test for Discrete
+      Uniformity and Its Applications in Goodness-of-Fit Evaluation and Multiple Sample
+      Comparison.
     """
-    histogram = regression.pit_histogram(pit, n_bins, mask)
+    _checks.one_of("kind", kind, get_args(PitPlot))
+    bars = kind == "histogram"
+    histogram = regression.pit_histogram(pit, n_bins if bars else NUM_STEPS, mask)
     _check_color("color", color)
     consistency_band = _series.level("consistency_band", consistency_band)
     ax, own = _series.axes(ax, 6, 4)
+    draw = _draw_bars if bars else _draw_ecdf
+    draw(ax, own, histogram, color, consistency_band)
+    ax.set(xlabel="Probability integral transform", xlim=(0, 1))
+    if title is None:
+        title = "PIT Histogram" if bars else "PIT ECDF"
+    _series.finish(ax, own, title, columns=2)
+    return ax
+
+
+_BAND_STYLE = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}
+
+
+def _draw_bars(
+    ax: Any,
+    own: bool,
+    histogram: dict[str, np.ndarray],
+    color: str,
+    consistency_band: float | None,
+) -> None:
     density, edges = histogram["density"], histogram["edges"]
     style = {"color": color, "edgecolor": "white", "linewidth": 0.6}
     ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
@@ -453,15 +487,37 @@ def plot_pit_histogram(
     if consistency_band is not None:
         label = _series.band_label(consistency_band)
         ends = _chance(histogram["counts"], consistency_band)
-        style = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}
-        ax.axhspan(*ends, zorder=0, label=label, **style)
+        ax.axhspan(*ends, zorder=0, label=label, **_BAND_STYLE)
         ax.hlines(ends, 0, 1, color=_series.BAND_EDGE)
         top = max(top, ends[1])
     ax.axhline(1, label="Perfect calibration", **_REFERENCE)
-    ax.set(xlabel="Probability integral transform", ylabel="Density", xlim=(0, 1))
-    ax.set_ylim(0, (1.05 if own else _LEGEND_ROOM) * top)
-    _series.finish(ax, own, title, columns=2)
-    return ax
+    ax.set(ylabel="Density", ylim=(0, (1.05 if own else _LEGEND_ROOM) * top))
+
+
+def _draw_ecdf(
+    ax: Any,
+    own: bool,
+    histogram: dict[str, np.ndarray],
+    color: str,
+    consistency_band: float | None,
+) -> None:
+    counts, points = histogram["counts"], histogram["edges"]
+    share = np.append(0, np.cumsum(counts)) / np.sum(counts)
+    ax.plot(points, share - points, color=color, label="Observed", zorder=3)
+    top = np.max(np.abs(share - points))
+    if consistency_band is not None:
+        # The mass of intervals is split.
+        number = int(np.rint(np.sum(counts)))
+        _, *ends = regression.ecdf_band(number, consistency_band)
+        low, high = (end - points for end in ends)
+        label = _series.band_label(consistency_band)
+        ax.fill_between(points, low, high, label=label, **_BAND_STYLE)
+        top = max(top, np.max(high))
+    ax.axhline(0, label="Perfect calibration", **_REFERENCE)
+    ax.set(
+        ylabel="Share of values, less uniform",
+        ylim=(-1.05 * top, (1.05 if own else 2 * _LEGEND_ROOM - 1) * top),
+    )
 
 
 def _chance(counts: np.ndarray, level: float) -> np.ndarray:

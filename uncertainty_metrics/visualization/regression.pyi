@@ -2,13 +2,14 @@
 from typing import overload
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _arguments, regression
 from uncertainty_metrics.numpy.regression import _forecasts
+from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
 __all__ = [
     "create_calibration_report",
@@ -17,6 +18,7 @@ __all__ = [
     "plot_reliability_diagram",
     "plot_uncertainty_vs_error",
 ]
+PitPlot = Literal["histogram", "ecdf"]
 _TICKS = np.linspace(0, 1, 6)
 _REFERENCE = {"color": "0.3", "linestyle": "--"}
 _OVER, _UNDER = "#cc3311", "#4477aa"
@@ -217,9 +219,10 @@ def plot_pit_histogram(
     n_bins: int = 10,
     mask: ArrayLike | None = None,
     ax: Any = None,
-    title: str = "PIT Histogram",
+    title: str | None = None,
     color: str = "steelblue",
     *,
+    kind: PitPlot = "histogram",
     consistency_band: float | None = 0.95,
 ) -> Any:
     """Histogram of the probability integral transform: flat if calibrated.
@@ -233,16 +236,22 @@ def plot_pit_histogram(
     Intervals, as those of samples, spread their mass over the bars, which chance then
     moves less: within the band at least as often as it says.
 
+    Without bins, `kind="ecdf"` draws the share of the values up to each point, less
+    that of a uniform distribution, and the band of `ecdf_band`, within which chance
+    alone leaves the whole curve. It is below 0, then above, where the predicted
+    distributions are too wide, and the other way round where too narrow.
+
     Args:
       pit: values in [0, 1] of any shape, such as those of
         `probability_integral_transform` or `quantile_pit`; or a `PITInterval`, as those
         of `sample_pit`.
-      n_bins: number of bins of equal width.
+      n_bins: number of bins of equal width, for "histogram".
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is
         not shown.
-      title: title of the diagram.
-      color: color of the bars.
+      title: title of the diagram; by default "PIT Histogram" or "PIT ECDF".
+      color: color of the bars, or of the curve.
+      kind: "histogram" or "ecdf".
       consistency_band: level in (0, 1) of the band; None draws none.
 
     Returns:
@@ -263,6 +272,9 @@ def plot_pit_histogram(
 
     References:
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
-      Sharpness.
+      Sharpness. Säilynoja, Bürkner and Vehtari (2022), Graphical Test for Discrete
+      Uniformity and Its Applications in Goodness-of-Fit Evaluation and Multiple Sample
+      Comparison.
     """
     ...
+_BAND_STYLE = {"facecolor": _series.BAND_FILL, "edgecolor": _series.BAND_EDGE}

@@ -28,6 +28,7 @@ from .pit_calibration import (
     pit_calibration_error as pit_calibration_error,
     pit_histogram as pit_histogram,
 )
+from .ecdf import ecdf_band as ecdf_band
 
 # Plots.
 from ._visualization import (
