@@ -448,6 +448,7 @@ NUMBERS = {
     "estimator": ("fair", "nrg", "almost_fair", "roll", *WRONG),
     "waic_type": ("waic1", "waic2", *WRONG),
     "criterion": ("waic1", "psis_loo", *WRONG),
+    "reff": (1, 0.3, np.float32(2.5), *WRONG),
 }
 
 _FLAG = ("True or False", ("yes", 1, None))
@@ -502,6 +503,7 @@ BAD_OPTIONS = {
     "smoothing": ("one of 'kernel', 'spline'", ("bins", None)),
     "estimator": ("one of 'fair', 'nrg', 'almost_fair', 'roll'", ("pwm", None)),
     "waic_type": ("one of 'waic1', 'waic2'", ("waic", None)),
+    "reff": ("a finite number > 0", (0, -1.0, math.nan, math.inf, None, True, "x")),
     "criterion": ("one of 'psis_loo', 'waic1', 'waic2', 'iscv'", ("loo", None, "waic")),
     **dict.fromkeys(
         (

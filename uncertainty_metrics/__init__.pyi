@@ -201,6 +201,7 @@ from .tensorflow.information_criteria import (
     negative_waic as negative_waic,
     psis_loo as psis_loo,
 )
+from .numpy.leave_one_out import loo_pit as loo_pit
 
 # Keras metrics.
 from .keras.metrics.calibration import (

@@ -71,6 +71,15 @@ def _of_samples(rng, shape):
     }
 
 
+def _left_out(rng, shape):
+    samples = rng.normal(size=(*shape, 9))
+    return {
+        "labels": rng.normal(size=shape),
+        "predictive_samples": samples,
+        "logp": -(samples**2) / 2,
+    }
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -223,6 +232,7 @@ FUNCTION_ROWS = (
         kernel="waic",
     ),
     FunctionRow("psis_loo", unbounded=True, interval=False),
+    FunctionRow("loo_pit", make=_left_out, **_CURVE),
     FunctionRow("compare_information_criteria", make=_logps, **_CURVE),
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from uncertainty_metrics.numpy import _psis, leave_one_out, regression
 from uncertainty_metrics.numpy import information_criteria as criteria
 
 with warnings.catch_warnings():
@@ -41,9 +42,9 @@ def naive(logp, name):
     return np.array(values)
 
 
-def arviz_loo(logp):
+def arviz_loo(logp, reff=1.0):
     """The PSIS-LOO of each instance of logp [n, m], and its Pareto k."""
-    weights, k = arviz.psislw(-logp, 1.0)
+    weights, k = arviz.psislw(-logp, reff)
     return np.logaddexp.reduce(weights + logp, axis=-1), k
 
 
@@ -70,6 +71,101 @@ def test_psis_loo_equals_arviz(draws, m, rng):
     np.testing.assert_allclose(k, expected_k, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(estimate, expected.mean(), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(sem, stats.sem(expected), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("reff", [0.01, 0.3, 2.5, 40.0])
+@pytest.mark.parametrize("m", [25, 400])
+def test_relative_efficiency_is_that_of_arviz(reff, m, rng):
+    logp = DRAWS["heavy tails"](rng, (20, m))
+    expected, expected_k = arviz_loo(logp, reff)
+    estimate, _, k = criteria.psis_loo(logp, reff)
+    np.testing.assert_allclose(k, expected_k, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(estimate, expected.mean(), rtol=1e-9, atol=1e-9)
+
+
+def naive_loo_pit(labels, samples, logp, reff):
+    """The interval of each label, by the weights of ArviZ."""
+    log_weights, _ = arviz.psislw(-logp, reff)
+    for y, row, logs in zip(labels, samples, log_weights, strict=True):
+        m = len(row)
+        below = upto = 0.0
+        for x, log in zip(row, logs, strict=True):
+            below += math.exp(log) * (x < y)
+            upto += math.exp(log) * (x <= y)
+        yield m * below / (m + 1), (m * upto + 1) / (m + 1)
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("draws", ["normal", "heavy tails", "wide", "vast"])
+@pytest.mark.parametrize(("m", "reff"), [(7, 1.0), (60, 1.0), (400, 0.2)])
+def test_loo_pit_equals_the_loop(counts, draws, m, reff, rng):
+    logp = DRAWS[draws](rng, (20, m))
+    labels, samples = rng.normal(size=20), rng.normal(size=(20, m))
+    if counts:
+        labels, samples = np.round(labels), np.round(samples)
+    pit = leave_one_out.loo_pit(labels[:, None], samples, logp, reff)
+    expected = np.array([*naive_loo_pit(labels, samples, logp, reff)])
+    assert pit.lower.shape == pit.upper.shape == (20, 1)
+    np.testing.assert_allclose(np.concatenate(pit, axis=1), expected, atol=1e-9)
+
+
+def test_loo_pit_without_weights_is_the_pit_of_samples(rng):
+    labels, samples = rng.normal(size=9).round(), rng.normal(size=(9, 50)).round()
+    found = leave_one_out.loo_pit(labels, samples, np.full([9, 50], -2.0))
+    np.testing.assert_allclose(
+        found, regression.sample_pit(samples, labels), atol=1e-14
+    )
+
+
+def test_the_order_of_draws_does_not_matter(rng):
+    # Draws that a sampler repeats have one logp, and samples of their own.
+    logp = np.repeat(rng.normal(size=(5, 30)), 4, axis=1)
+    labels, samples = rng.normal(size=5), rng.normal(size=(5, 120))
+    found = leave_one_out.loo_pit(labels, samples, logp)
+    order = rng.permutation(120)
+    again = leave_one_out.loo_pit(labels, samples[:, order], logp[:, order])
+    np.testing.assert_allclose(again, found, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [10, 300])
+def test_loo_pit_of_a_calibrated_model_is_uniform(m, rng):
+    # One mean for all, of a flat prior; each label moves it a little.
+    n, repeats = 50, 60
+    pits = []
+    for _ in range(repeats):
+        y = rng.normal(size=n)
+        means = rng.normal(y.mean(), 1 / math.sqrt(n), m)
+        logp = stats.norm.logpdf(y[:, None], means)
+        samples = means + rng.normal(size=(n, m))
+        pits.append(leave_one_out.loo_pit(y, samples, logp))
+    pit = regression.PITInterval(*np.concatenate(pits, axis=1))
+    density = regression.pit_histogram(pit)["density"]
+    # Labels of one data set depend on each other, which evens the histogram.
+    np.testing.assert_allclose(density, 1, atol=5 * math.sqrt(9 / (n * repeats)))
+
+
+def test_bad_leave_one_out():
+    good = {
+        "labels": np.zeros(3),
+        "predictive_samples": np.zeros([3, 4]),
+        "logp": np.zeros([3, 4]),
+    }
+    for change, said in (
+        ({"reff": 0}, "`reff` must be a finite number > 0. Received: 0"),
+        ({"reff": np.inf}, "`reff` must be a finite number > 0"),
+        ({"logp": np.zeros([3, 5])}, r"`logp` must be of the shape .*\[3, 4\]"),
+        ({"logp": np.full([3, 4], np.nan)}, "`logp` must be finite"),
+        ({"labels": np.zeros(4)}, "`predictive_samples` must be of the shape"),
+        ({"predictive_samples": np.zeros([3, 4, 2])}, r"of shape \[n, m\]"),
+        ({"labels": [0.0, np.nan, 0.0]}, "`labels` must be finite"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            leave_one_out.loo_pit(**{**good, **change})
+    with pytest.raises(ValueError, match="`reff` must be a finite number > 0"):
+        criteria.psis_loo(good["logp"], -1)
+    with pytest.warns(UserWarning, match="Pareto k exceeds") as caught:
+        leave_one_out.loo_pit(**good)
+    assert caught[0].filename == __file__
 
 
 def inference_data(logp):
@@ -134,7 +230,7 @@ def test_where_the_formulas_of_the_fit_are_limits():
 def test_blocks_do_not_show(rng, monkeypatch):
     logp = rng.normal(size=(7, 50, 3))
     whole = criteria.psis_loo(logp)
-    monkeypatch.setattr(criteria, "_BLOCK", 4000)
+    monkeypatch.setattr(_psis, "_BLOCK", 4000)
     for part, expected in zip(criteria.psis_loo(logp), whole, strict=True):
         np.testing.assert_array_equal(part, expected)
 
@@ -254,7 +350,7 @@ def test_comparison_equals_arviz(models):
         scale="log",
     )
     one = arviz.loo(inference_data(models["best"]), pointwise=True, reff=1.0)
-    assert criteria.max_pareto_k(300) == one.good_k
+    assert _psis.max_pareto_k(300) == one.good_k
     np.testing.assert_allclose(
         criteria.psis_loo(models["best"]).pareto_k, one.pareto_k, rtol=1e-9
     )

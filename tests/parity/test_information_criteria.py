@@ -73,6 +73,17 @@ def test_psis_loo_of_ties_and_of_draws_that_agree(dtype, rng):
 
 
 @QUIET
+@every_dtype
+def test_relative_efficiency(dtype, rng):
+    logp = rng.normal(size=(6, 200)).astype(dtype)
+    for reff in (0.2, 3):
+        result = tf_criteria.psis_loo(logp, reff)
+        assert_equal(result, np_criteria.psis_loo(logp, reff), dtype)
+    with pytest.raises(ValueError, match="`reff` must be a finite number > 0"):
+        tf_criteria.psis_loo(logp, reff=0)
+
+
+@QUIET
 @every_criterion
 @every_dtype
 def test_more_axes(name, dtype, rng):

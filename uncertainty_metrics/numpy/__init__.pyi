@@ -174,6 +174,7 @@ from .information_criteria import (
     negative_waic as negative_waic,
     psis_loo as psis_loo,
 )
+from .leave_one_out import loo_pit as loo_pit
 
 # Recalibration.
 from .recalibration import (

@@ -12,9 +12,8 @@ it not been trained on it. Higher is better.
 from __future__ import annotations
 
 import dataclasses
-import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs, _psis
 
 __all__ = [
     "compare_information_criteria",
@@ -36,12 +35,6 @@ Criterion = Literal["psis_loo", "waic1", "waic2", "iscv"]
 
 # Above it the criteria that do not smooth are unreliable (Vehtari et al., 2017).
 MAX_VARIANCE = 0.4
-# No generalized Pareto distribution is fitted to fewer ratios.
-MIN_TAIL = 5
-# What is smaller than this share of the largest ratio is not in the tail.
-LOG_TINY = math.log(np.finfo(np.float64).tiny)
-# Numbers held at once while the tails are fitted.
-_BLOCK = 2**18
 
 
 def check_logp(name: str, shape: _checks.Shape) -> None:
@@ -57,7 +50,7 @@ def check_logp(name: str, shape: _checks.Shape) -> None:
         raise _checks.error(name, "of at least 2 members on axis 1", f"shape {shape}")
 
 
-def _finite_logp(name: str, value: ArrayLike) -> np.ndarray:
+def finite_logp(name: str, value: ArrayLike) -> np.ndarray:
     array = _inputs.as_array(name, value)
     check_logp(name, array.shape)
     return _inputs.finite(name, array)
@@ -74,27 +67,11 @@ def warn_of(name: str, values: np.ndarray, limit: float, stacklevel: int = 3) ->
         )
 
 
-def tail_length(num_members: int) -> int:
-    """Returns how many of the largest ratios are smoothed."""
-    return math.ceil(min(num_members / 5, 3 * math.sqrt(num_members)))
-
-
-def max_pareto_k(num_members: int) -> float:
-    """Returns the largest Pareto k at which so many draws give a reliable estimate."""
-    return min(1 - 1 / math.log10(num_members), 0.7)
-
-
-def _log_mean_exp(logp: np.ndarray) -> np.ndarray:
-    """Returns the logarithm of the mean of exp(logp) over axis 1."""
-    largest = logp.max(axis=1, keepdims=True)
-    return np.log(np.exp(logp - largest).mean(axis=1)) + largest[:, 0]
-
-
 def _waic(logp: np.ndarray, waic_type: str) -> np.ndarray:
     """Returns the WAIC of each instance, shape [n, ...]."""
     if waic_type == "waic1":
-        return _log_mean_exp(logp) - logp.var(axis=1, ddof=1)
-    return 2 * logp.mean(axis=1) - _log_mean_exp(logp)
+        return _psis.log_mean_exp(logp) - logp.var(axis=1, ddof=1)
+    return 2 * logp.mean(axis=1) - _psis.log_mean_exp(logp)
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -108,135 +85,22 @@ def _mean_and_sem(values: np.ndarray) -> tuple[Any, Any]:
     return (float(mean), float(sem)) if values.ndim == 1 else (mean, sem)
 
 
-def _fit_pareto(
-    log_excesses: np.ndarray, sizes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the shape and the log scale of generalized Pareto distributions.
-
-    The estimate of Zhang and Stephens (2009), with the shape drawn towards 1/2 as by 10
-    more observations (Vehtari et al., 2024).
-
-    Args:
-      log_excesses: [rows, tail], descending; of each row the first `sizes` count, and
-        the rest is -inf.
-      sizes: integers >= 5, [rows, 1].
-    """
-    # In units of the lower quartile, so that nothing but the largest excesses can
-    # overflow; of those, log(1 + x) is log(x).
-    log_unit = np.take_along_axis(log_excesses, sizes - (sizes + 2) // 4, axis=1)
-    logs = log_excesses - log_unit
-    most = math.log(np.finfo(np.float64).max) - 8
-    excesses = np.exp(np.minimum(logs, most))
-    beyond = np.maximum(logs - most, 0).sum(axis=1, keepdims=True)
-    least = np.exp(-logs[:, :1])
-
-    def shape(theta: np.ndarray) -> np.ndarray:
-        """Returns the likeliest shape for each theta = -shape / scale, [rows, any]."""
-        terms = np.log1p(-theta[:, :, None] * excesses[:, None, :])
-        return (terms.sum(axis=2) + beyond) / sizes
-
-    # The formulas have limits at 0, and this is close to them.
-    def nonzero(theta: np.ndarray) -> np.ndarray:
-        return np.where(theta == 0, np.finfo(np.float64).eps * least, theta)
-
-    count = 30 + np.floor(np.sqrt(sizes))
-    place = np.arange(count.max()) + 0.5
-    spread = 1 - np.sqrt(count / np.minimum(place, count - 0.5))
-    theta = nonzero(least + spread / 3)
-    k = shape(theta)
-    likelihood = sizes * (np.log(-theta / k) - k - 1)
-    likelihood = np.where(place < count, likelihood, -np.inf)
-    weights = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-
-    theta = nonzero((weights * theta).sum(axis=1, keepdims=True))
-    k = shape(theta)
-    return (sizes * k + 5) / (sizes + 10), np.log(-k / theta) + log_unit
-
-
-def _pareto_order_statistics(
-    k: np.ndarray, log_scale: np.ndarray, sizes: np.ndarray, num: int
-) -> np.ndarray:
-    """Returns logarithms of the quantiles (r - 1/2) / size, descending, [rows, num].
-
-    The quantile of level q is scale ((1 - q)^-k - 1) / k.
-    """
-    rank = np.minimum(np.arange(num), sizes - 1) + 0.5
-    exponential = np.log(sizes / rank)  # The quantile for k = 0 and scale 1.
-    slope = np.maximum(np.abs(k), np.finfo(np.float64).eps)
-    standard = np.log(-np.expm1(-slope * exponential) / slope)
-    return log_scale + np.maximum(k, 0) * exponential + standard
-
-
-def _psis_loo(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the estimate and Pareto k of each row of logp [rows, m]."""
-    m = logp.shape[1]
-    tail = tail_length(m)
-    if tail < MIN_TAIL:
-        return -_log_mean_exp(-logp), np.full(len(logp), np.inf)
-    least = np.sort(np.partition(logp, tail, axis=1)[:, : tail + 1], axis=1)
-    # The ratio at the cut is the unit of all others.
-    cut = np.minimum(least[:, -1:], least[:, :1] - LOG_TINY)
-    # Ratios equal to it are not above it, and may leave too few.
-    fitted = (least < cut).sum(axis=1, keepdims=True) >= MIN_TAIL
-    cut = np.where(fitted, cut, least[:, :1])
-    raw = cut - least
-    inside = raw > 0
-    num_inside = inside.sum(axis=1, keepdims=True)
-
-    # Rows that are not fitted take part with harmless numbers.
-    sizes = np.where(fitted, num_inside, tail)
-    log_excesses = raw + np.log(-np.expm1(-np.where(inside, raw, 1)))
-    log_excesses = np.where(inside, log_excesses, np.where(fitted, -np.inf, 0))
-    k, log_scale = _fit_pareto(log_excesses, sizes)
-    smooth = _pareto_order_statistics(k, log_scale, sizes, tail + 1)
-    smooth = np.minimum(np.logaddexp(smooth, 0), raw[:, :1])
-
-    def log_sum(logs: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """Returns log(sum exp(logs) + rest) of the tail and the rest."""
-        logs = np.where(inside, logs, -np.inf)
-        with np.errstate(divide="ignore"):  # The rest may underflow.
-            logs = np.append(logs, np.log(rest), axis=1)
-        return np.logaddexp.reduce(logs, axis=1)
-
-    body = np.where(logp < cut, 0, np.exp(np.minimum(cut - logp, 0)))
-    # A raw ratio times p is 1 everywhere.
-    numerator = log_sum(smooth - raw, m - num_inside)
-    denominator = log_sum(smooth, body.sum(axis=1, keepdims=True))
-    k = np.where(fitted, k, np.inf)
-    return cut[:, 0] + numerator - denominator, k[:, 0]
-
-
 @np.errstate(over="ignore", invalid="ignore")
-def _psis_loo_in_blocks(logp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the estimate and Pareto k of each instance, shape [n, ...] both."""
-    rows = np.moveaxis(logp, 1, -1)
-    shape, m = rows.shape[:-1], rows.shape[-1]
-    rows = rows.reshape(-1, m)
-    tail = tail_length(m)
-    step = max(1, _BLOCK // max(m, tail * (30 + math.isqrt(tail))))
-    # A block at a time, to hold the likelihood of every shape for few rows only.
-    blocks = [_psis_loo(rows[i : i + step]) for i in range(0, len(rows), step)]
-    estimates, k = (
-        np.concatenate(parts).reshape(shape) for parts in zip(*blocks, strict=True)
-    )
-    return estimates, k
-
-
-@np.errstate(over="ignore", invalid="ignore")
-def _pointwise(logp: np.ndarray, criterion: str) -> tuple[np.ndarray, np.ndarray]:
+def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
     """Returns the criterion of each instance, and what tells where it is unreliable:
     Pareto k or the variance of logp; [n, ...] both.
     """
     if criterion == "psis_loo":
-        return _psis_loo_in_blocks(logp)
-    values = -_log_mean_exp(-logp) if criterion == "iscv" else _waic(logp, criterion)
+        return _psis.leave_one_out(logp)
+    values = (
+        -_psis.log_mean_exp(-logp) if criterion == "iscv" else _waic(logp, criterion)
+    )
     return values, logp.var(axis=1, ddof=1)
 
 
 def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:
     """Returns a criterion that is unreliable where the variance is large."""
-    values, variance = _pointwise(_finite_logp("logp", logp), criterion)
+    values, variance = _pointwise(finite_logp("logp", logp), criterion)
     warn_of("The variance of logp", variance, MAX_VARIANCE, stacklevel=4)
     return InformationCriterion(*_mean_and_sem(values))
 
@@ -308,23 +172,25 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
 
 
 @_arguments.as_in(negative_waic)
-def psis_loo(logp: ArrayLike) -> PsisLoo:
+def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
     With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m)) are replaced by order statistics of a generalized Pareto
-    distribution fitted to them, and are at most the largest ratio:
+    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
+    Pareto distribution fitted to them, and are at most the largest ratio:
 
       psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
 
     The shape k of the distribution tells how far to trust the value. With fewer than 21
     draws nothing is smoothed: the estimate is that of
-    `importance_sampling_cross_validation`, and k is inf. The draws count as
-    independent.
+    `importance_sampling_cross_validation`, and k is inf.
 
-    It equals `arviz.loo(..., reff=1)`, which has the sum over the instances: n times
-    the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
-    and smooths another number of ratios.
+    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
+    the estimate. ArviZ computes `reff` of its chains where it is not given.
+
+    Args:
+      reff: relative efficiency of the draws, > 0: what share of m independent draws
+        would estimate as well; 1 for independent ones.
 
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
@@ -336,7 +202,7 @@ def psis_loo(logp: ArrayLike) -> PsisLoo:
       bounded memory beside a copy of logp.
 
     Raises:
-      ValueError: the argument is not as described.
+      ValueError: an argument is not as described.
 
     Example:
       >>> draws = np.linspace(-0.1, 0.1, 100)
@@ -353,9 +219,9 @@ def psis_loo(logp: ArrayLike) -> PsisLoo:
       (2024), Pareto Smoothed Importance Sampling. Zhang and Stephens (2009), A New and
       Efficient Estimation Method for the Generalized Pareto Distribution.
     """
-    logp = _finite_logp("logp", logp)
-    values, k = _pointwise(logp, "psis_loo")
-    warn_of("Pareto k", k, max_pareto_k(logp.shape[1]))
+    logp = finite_logp("logp", logp)
+    values, k = _psis.leave_one_out(logp, _psis.check_reff(reff))
+    warn_of("Pareto k", k, _psis.max_pareto_k(logp.shape[1]))
     return PsisLoo(*_mean_and_sem(values), k)
 
 
@@ -418,7 +284,7 @@ def _models(logps: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
     if not logps:
         raise _checks.error("logps", "at least one model", "none")
     models = {
-        name: _finite_logp(f"logps[{name!r}]", logp) for name, logp in logps.items()
+        name: finite_logp(f"logps[{name!r}]", logp) for name, logp in logps.items()
     }
     shapes = {name: list(logp.shape) for name, logp in models.items()}
     if any(len(shape) != 2 for shape in shapes.values()):
@@ -482,7 +348,7 @@ def compare_information_criteria(
     for rank, name in enumerate(ranked, start=1):
         values, doubt = found[name]
         psis = criterion == "psis_loo"
-        limit = max_pareto_k(models[name].shape[1]) if psis else MAX_VARIANCE
+        limit = _psis.max_pareto_k(models[name].shape[1]) if psis else MAX_VARIANCE
         rows.append(
             ModelScore(
                 name,

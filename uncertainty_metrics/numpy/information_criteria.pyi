@@ -1,15 +1,14 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import dataclasses
-import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _arguments, _inputs, _psis
 __all__ = [
     "compare_information_criteria",
     "importance_sampling_cross_validation",
@@ -19,20 +18,13 @@ __all__ = [
 WaicType = Literal["waic1", "waic2"]
 Criterion = Literal["psis_loo", "waic1", "waic2", "iscv"]
 MAX_VARIANCE = 0.4
-MIN_TAIL = 5
-LOG_TINY = math.log(np.finfo(np.float64).tiny)
-_BLOCK = 2**18
 def check_logp(name: str, shape: _checks.Shape) -> None:
     """Raises ValueError unless the static shape is [n, m, ...] with m >= 2."""
     ...
+def finite_logp(name: str, value: ArrayLike) -> np.ndarray:
+    ...
 def warn_of(name: str, values: np.ndarray, limit: float, stacklevel: int = 3) -> None:
     """Warns if the value of an instance exceeds the limit."""
-    ...
-def tail_length(num_members: int) -> int:
-    """Returns how many of the largest ratios are smoothed."""
-    ...
-def max_pareto_k(num_members: int) -> float:
-    """Returns the largest Pareto k at which so many draws give a reliable estimate."""
     ...
 def negative_waic(
     logp: ArrayLike, waic_type: WaicType = "waic1"
@@ -112,27 +104,27 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
       with Implementation via Sampling-Based Methods.
     """
     ...
-def psis_loo(logp: ArrayLike) -> PsisLoo:
+def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
     With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m)) are replaced by order statistics of a generalized Pareto
-    distribution fitted to them, and are at most the largest ratio:
+    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
+    Pareto distribution fitted to them, and are at most the largest ratio:
 
       psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
 
     The shape k of the distribution tells how far to trust the value. With fewer than 21
     draws nothing is smoothed: the estimate is that of
-    `importance_sampling_cross_validation`, and k is inf. The draws count as
-    independent.
+    `importance_sampling_cross_validation`, and k is inf.
 
-    It equals `arviz.loo(..., reff=1)`, which has the sum over the instances: n times
-    the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
-    and smooths another number of ratios.
+    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
+    the estimate. ArviZ computes `reff` of its chains where it is not given.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
+      reff: relative efficiency of the draws, > 0: what share of m independent draws
+        would estimate as well; 1 for independent ones.
 
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
@@ -144,7 +136,7 @@ def psis_loo(logp: ArrayLike) -> PsisLoo:
       bounded memory beside a copy of logp.
 
     Raises:
-      ValueError: the argument is not as described.
+      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

@@ -15,6 +15,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import InformationCriterion, PsisLoo
+from uncertainty_metrics.numpy import _psis as np_psis
 from uncertainty_metrics.numpy import information_criteria as declared
 from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, to_numpy, xp
 from uncertainty_metrics.tensorflow._twin import twin
@@ -86,7 +87,7 @@ def _fit_pareto(
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the shape and the log scale of generalized Pareto distributions.
 
-    The twin of `numpy.information_criteria._fit_pareto`; says how there.
+    The twin of `numpy._psis._fit_pareto`; says how there.
 
     Args:
       log_excesses: [rows, tail], descending; of each row the first `sizes` count, and
@@ -150,20 +151,20 @@ def _count(mask: xp.Tensor) -> xp.Tensor:
     return xp.reduce_sum(xp.cast(mask, xp.int32), axis=1, keepdims=True)
 
 
-def _psis_loo(logp: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+def _psis_loo(logp: xp.Tensor, reff: float) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the estimate and Pareto k of each row of logp [rows, m]."""
     number, m = numpy_dtype(logp).type, logp.shape[1]
-    tail = declared.tail_length(m)
-    if tail < declared.MIN_TAIL:
+    tail = np_psis.tail_length(m, reff)
+    if tail < np_psis.MIN_TAIL:
         return -_log_mean_exp(-logp), xp.fill(xp.shape(logp)[:1], number(np.inf))
     top = xp.math.top_k(-logp, tail + 1).values
     # XLA would sort all of logp for a slice of this.
     largest = xp.reduce_max(top, axis=1, keepdims=True)
     # The ratio at the cut is the unit of all others.
     cut = xp.reduce_min(top, axis=1, keepdims=True)
-    cut = xp.maximum(cut, largest + declared.LOG_TINY)
+    cut = xp.maximum(cut, largest + np_psis.LOG_TINY)
     # Ratios equal to it are not above it, and may leave too few.
-    fitted = _count(top > cut) >= declared.MIN_TAIL
+    fitted = _count(top > cut) >= np_psis.MIN_TAIL
     cut = xp.where(fitted, cut, largest)
     raw = top - cut
     inside = raw > 0
@@ -216,7 +217,8 @@ def importance_sampling_cross_validation(logp):
 
 
 @twin(declared.psis_loo)
-def psis_loo(logp):
+def psis_loo(logp, reff):
+    reff = np_psis.check_reff(reff)
     values, right = _finite_logp(logp)
     m = values.shape[1]
     if m is None:
@@ -228,10 +230,10 @@ def psis_loo(logp):
     rows = xp.transpose(values, [0, *range(2, len(values.shape)), 1])
     estimates, k = (
         xp.reshape(result, xp.shape(right))
-        for result in _psis_loo(xp.reshape(rows, [-1, m]))
+        for result in _psis_loo(xp.reshape(rows, [-1, m]), reff)
     )
     if xp.executing_eagerly() and xp.reduce_all(right):
-        limit = declared.max_pareto_k(m)
+        limit = np_psis.max_pareto_k(m)
         declared.warn_of("Pareto k", to_numpy(k), limit, stacklevel=5)
     all_right = xp.reduce_all(right, axis=0)
     value = PsisLoo(*_mean_and_sem(estimates), k)

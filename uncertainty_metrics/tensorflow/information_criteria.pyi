@@ -94,27 +94,28 @@ def negative_waic(
 
 def psis_loo(
     logp: TensorLike,
+    reff: float = 1.0,
 ) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
     With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m)) are replaced by order statistics of a generalized Pareto
-    distribution fitted to them, and are at most the largest ratio:
+    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
+    Pareto distribution fitted to them, and are at most the largest ratio:
 
       psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
 
     The shape k of the distribution tells how far to trust the value. With fewer than 21
     draws nothing is smoothed: the estimate is that of
-    `importance_sampling_cross_validation`, and k is inf. The draws count as
-    independent.
+    `importance_sampling_cross_validation`, and k is inf.
 
-    It equals `arviz.loo(..., reff=1)`, which has the sum over the instances: n times
-    the estimate. By default ArviZ takes the relative efficiency `reff` of its chains,
-    and smooths another number of ratios.
+    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
+    the estimate. ArviZ computes `reff` of its chains where it is not given.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
+      reff: relative efficiency of the draws, > 0: what share of m independent draws
+        would estimate as well; 1 for independent ones.
 
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
@@ -127,7 +128,7 @@ def psis_loo(
       are. NaN in compiled code, where eager code raises ValueError for values.
 
     Raises:
-      ValueError: the argument is not as described.
+      ValueError: an argument is not as described.
 
     Example:
       >>> import uncertainty_metrics as um
