@@ -113,7 +113,9 @@ FROZEN = {
     "Pareto": lambda a, scale: st.pareto(a, 0, scale),
     "StudentT": st.t,
     "Triangular": lambda low, high, peak: st.triang(peak),
-    "TruncatedNormal": lambda loc, scale, low, high: st.truncnorm(low, high),
+    "TruncatedNormal": lambda loc, scale, low, high: st.truncnorm(
+        (low - loc) / scale, (high - loc) / scale, loc, scale
+    ),
     "Uniform": lambda low, high: st.uniform(low, high - low),
     "Weibull": lambda a, scale: st.weibull_min(a, 0, scale),
 }

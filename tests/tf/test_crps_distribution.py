@@ -14,6 +14,7 @@ from tests.distributions import (
     around,
     differences,
     double,
+    integral,
     labels_for,
     named,
     reference,
@@ -21,7 +22,7 @@ from tests.distributions import (
     table,
     with_gradients,
 )
-from uncertainty_metrics.tensorflow import _closed_form_crps
+from uncertainty_metrics.tensorflow import _closed_form_crps, _extreme_value_crps
 from uncertainty_metrics.tensorflow.distribution_scores import crps_distribution
 
 tfd = tfp.distributions
@@ -45,9 +46,16 @@ CLOSED = {
         (2, 5, 1e-6),
     ],
     "LogNormal": [(0, 1), (0, 1e-6), (2, 0.01), (1, 0.49), (1, 0.51), (0, 3)],
-    "GeneralizedPareto": [
-        *[(0, 1, c) for c in (0.3, -0.4, 0, 1e-7, -1e-7, 1, 1.2, -1, -3)],
-        (5, 1e-6, 0.1),
+    **dict.fromkeys(
+        ("GeneralizedPareto", "GeneralizedExtremeValue"),
+        (
+            *((0, 1, c) for c in (0.3, -0.4, 0, 1e-7, -1e-7, 1, 1.2, -1, -3)),
+            (5, 1e-6, 0.1),
+        ),
+    ),
+    "TruncatedNormal": [
+        *[(0, 1, *ends) for ends in ((-1, 2), (-np.inf, 0.5), (3, np.inf), (30, 31))],
+        *[(0, 1e6, 0, 1), (20, 1, 0, np.inf), (5, 1e-6, 5 - 3e-6, 6)],
     ],
 }
 
@@ -58,6 +66,7 @@ def test_closed_form_equals_the_integral(name, parameters):
     labels = labels_for(frozen)
     distribution = named(name, parameters)
     scores = crps_distribution(labels, distribution)
+    assert float(crps_distribution(labels[3], distribution)) == pytest.approx(scores[3])
     assert _closed_form_crps.lookup(distribution) is not None
     # Of the scale, the rounding of the labels costs as much as they are larger.
     np.testing.assert_allclose(scores, reference(frozen, labels), rtol=2e-8)
@@ -99,7 +108,11 @@ MODERATE = {
     "Beta": [(1.0, 1.0), (2.0, 3.0), (1200.0, 1300.0)],
     "StudentT": [(df, 0.3, 1.2) for df in (1.0, 0.7, 4.0)],
     "LogNormal": [(0.3, 0.4), (0.3, 1.2)],
-    "GeneralizedPareto": [(0.3, 1.2, c) for c in (0.2, -0.4, 1e-3)],
+    **dict.fromkeys(
+        ("GeneralizedPareto", "GeneralizedExtremeValue"),
+        tuple((0.3, 1.2, c) for c in (0.2, -0.4, 1e-3)),
+    ),
+    "TruncatedNormal": [(0.3, 1.2, -0.5, 2.0), (-4.0, 1.2, 0.5, 8.0)],
     "Poisson": [(2.5,), (1200.0,)],
     "Weibull": [(1.7, 1.2)],  # By quadrature.
 }
@@ -211,8 +224,8 @@ FORMS = {
 }
 OTHERS = {"Weibull": (1.7, 1.2), "Binomial": (20.0, None, 0.3)}
 LARGE = [
-    *("Beta", "Chi2", "Gamma", "Poisson", "StudentT"),
-    *(*OTHERS, "mixed Laplace"),
+    *("Beta", "Chi2", "Gamma", "GeneralizedExtremeValue", "Poisson", "StudentT"),
+    *(*OTHERS, "mixed Laplace", "TruncatedNormal", "censored Normal"),
 ]
 # Whose gradients take much longer to compile than the scores.
 DEAR_GRADIENTS = ["Gumbel", "Cauchy", "LogNormal"]
@@ -239,6 +252,7 @@ def test_compiled_equals_eager(large, jit_compile, values_alone):
         for name in ("Normal", "Laplace"):
             parts = named(name, ([0.0, 2.0], [1.0, 0.5]))
             made[f"mixed {name}"] = tfd.MixtureSameFamily(weights, parts)
+        made["censored Normal"] = censored(0.1, 1.0, 0.0, np.inf, 0.3)
 
         def of(name):
             if name in values_alone:
@@ -307,6 +321,11 @@ each_without_a_score = pytest.mark.parametrize(
         tfd.StudentT(0.0, 0.0, 1.0),
         tfd.LogNormal(0.0, -1.0),
         tfd.GeneralizedPareto(0.0, 1.0, np.nan),
+        tfd.GeneralizedExtremeValue(0.0, 1.0, np.nan),
+        tfd.GeneralizedExtremeValue(0.0, 1.0, -20.0),
+        tfd.TruncatedNormal(0.0, 1.0, 2.0, 2.0),
+        tfd.TruncatedNormal(0.0, 1.0, np.nan, 2.0),
+        tfd.TruncatedNormal(0.0, -1.0, 0.0, 2.0),
         tfd.Poisson(0.0),
         tfd.Geometric(probs=1.5),
         tfd.Bernoulli(probs=-0.5),
@@ -359,6 +378,91 @@ def test_generalized_pareto_of_a_heavy_tail_and_at_its_ends():
         forecast = tfd.GeneralizedPareto(double(0.0), double(2.0), double(shape))
         expected = crps_distribution(labels, same)
         np.testing.assert_allclose(crps_distribution(labels, forecast), expected)
+
+
+def test_generalized_extreme_value_of_a_heavy_tail_and_at_its_limits(rng):
+    shapes = double([2.5, 2.0, 1.9])
+    forecast = tfd.GeneralizedExtremeValue(double(1.0), double(2.0), shapes)
+    scores = crps_distribution(double([3.0] * 3), forecast).numpy()
+    assert np.isinf(scores).tolist() == [True, True, False]
+    labels = double(3 * rng.normal(size=50))
+    gumbel = crps_distribution(labels, tfd.Gumbel(double(0.3), double(1.2)))
+    for shape in (0.0, 1e-12, -1e-12):
+        forecast = tfd.GeneralizedExtremeValue(double(0.3), double(1.2), double(shape))
+        np.testing.assert_allclose(
+            crps_distribution(labels, forecast), gumbel, rtol=1e-10
+        )
+    shape = rng.uniform(-0.9, 0.9, 50)
+    forecast = tfd.GeneralizedExtremeValue(double(0.3), double(1.2), double(shape))
+    expected = scoringrules.crps_gev(labels.numpy(), shape, 0.3, 1.2)
+    np.testing.assert_allclose(crps_distribution(labels, forecast), expected, rtol=1e-8)
+
+
+def censored(loc, scale, low, high, below=0.0, above=0.0):
+    """A TruncatedNormal with masses at its ends."""
+    weights, parts = (
+        [1 - below - above],
+        [named("TruncatedNormal", (loc, scale, low, high))],
+    )
+    for place, weight in ((low, below), (high, above)):
+        if np.all(np.isfinite(place)):
+            weights.append(weight + 0 * np.asarray(loc))
+            parts.append(tfd.Deterministic(double(place + 0 * np.asarray(loc))))
+    return tfd.Mixture(tfd.Categorical(probs=double(np.stack(weights, axis=-1))), parts)
+
+
+def test_truncated_and_censored_normals_equal_scoringrules(rng):
+    # Of a mean far outside scoringrules loses digits, in the end all.
+    labels, loc = 2 * rng.normal(size=60), rng.uniform(-2, 3, 60)
+    scale = rng.uniform(0.7, 2, 60)
+    labels[:2] = -1.0, 2.0
+    parameters = loc, scale, np.full(60, -1.0), np.full(60, 2.0)
+    scores = crps_distribution(double(labels), named("TruncatedNormal", parameters))
+    expected = scoringrules.crps_tnormal(labels, *parameters)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8)
+    below = st.norm.cdf(-1.0, loc, scale)
+    above = st.norm.sf(2.0, loc, scale)
+    scores = crps_distribution(double(labels), censored(*parameters, below, above))
+    expected = scoringrules.crps_cnormal(labels, *parameters)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8)
+    # Other masses than those of a censored Normal, as of a hurdle.
+    below, above = rng.dirichlet([1, 1, 1], 60).T[:2]
+    scores = crps_distribution(double(labels), censored(*parameters, below, above))
+    expected = scoringrules.crps_gtcnormal(labels, *parameters, below, above)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8)
+
+
+def test_points_anywhere_beside_a_truncated_normal():
+    parts = [
+        tfd.Deterministic(double(-3.0)),
+        named("TruncatedNormal", (0.3, 1.2, -1.0, np.inf)),
+        tfd.Deterministic(double(0.7)),
+    ]
+    forecast = tfd.Mixture(tfd.Categorical(probs=double([0.2, 0.5, 0.3])), parts)
+    frozen = FROZEN["TruncatedNormal"](0.3, 1.2, -1.0, np.inf)
+    labels = np.array([-9.0, -3.0, -2.0, -1.0, 0.3, 0.7, 5.0])
+
+    def cdf(z):
+        return 0.5 * frozen.cdf(z) + 0.2 * (z >= -3) + 0.3 * (z >= 0.7)
+
+    points = [-3.0, -1.0, 0.3, 0.7, *np.linspace(1, 14, 27)]
+    expected = [integral(cdf, lambda z: 1 - cdf(z), points, y) for y in labels]
+    np.testing.assert_allclose(
+        crps_distribution(double(labels), forecast), expected, rtol=1e-10
+    )
+
+
+def test_gradients_where_a_label_is_at_an_end():
+    def score(y, low, high, loc):
+        return crps_distribution(y, tfd.TruncatedNormal(loc, double(1.2), low, high))
+
+    rows = [(0.0, 0.0, 3.0, 0.5), (3.0, 0.0, 3.0, 0.5), (0.0, 0.0, 3.0, -2.0)]
+    rows += [(3.0, 0.0, 3.0, 5.0), (0.5, 0.0, 3.0, 0.5)]
+    inputs = [double(column) for column in zip(*rows, strict=True)]
+    _, *gradients = with_gradients(score, *inputs)
+    for i, gradient in enumerate(gradients):
+        expected = differences(score, inputs, i, 1e-5)
+        np.testing.assert_allclose(gradient, expected, atol=1e-4)
 
 
 # Arguments.
@@ -459,6 +563,6 @@ def test_subclasses():
     for name, form in (
         ("Exponential", _closed_form_crps.exponential),
         ("LogNormal", _closed_form_crps.log_normal),
-        ("Gumbel", _closed_form_crps.gumbel),
+        ("Gumbel", _extreme_value_crps.gumbel),
     ):
         assert _closed_form_crps.lookup(named(name, CLOSED[name][0])) is form

@@ -20,22 +20,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _optional
-from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics.ops import _special
+from uncertainty_metrics.tensorflow import _crps_parameters as _parameters
+from uncertainty_metrics.tensorflow import _extreme_value_crps, _truncated_crps
 from uncertainty_metrics.tensorflow._alone import tf
+from uncertainty_metrics.tensorflow._crps_parameters import Score
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import Distribution
 
-Score = tuple[tf.Tensor, tf.Tensor]
-Rule = Callable[[tf.Tensor, Any], Score]
 # None for a distribution that has none, though others of its class have.
 ClosedForm = Callable[[tf.Tensor, Any], Score | None]
 
 _SQRT_2 = math.sqrt(2)
 _SQRT_PI = math.sqrt(math.pi)
 _LOG_2 = math.log(2)
-_EULER = float(np.euler_gamma)
 
 # For StudentT the series around df = 1 takes over this close to it.
 _NEAR_CAUCHY = 0.125
@@ -43,59 +42,19 @@ _NEAR_CAUCHY = 0.125
 _NARROW_LOG_NORMAL = 0.5
 
 
-def _parameter(value: Any, like: tf.Tensor) -> tf.Tensor:
-    """Returns a parameter in the dtype and the shape of the labels."""
-    value = tf.cast(tf.convert_to_tensor(value), like.dtype)
-    return tf.broadcast_to(value, tf.shape(like))
-
-
-def _finite(value: Any, like: tf.Tensor) -> Score:
-    """Returns a parameter, 0 where it is not finite, and where it is."""
-    value = _parameter(value, like)
-    valid = tf.math.is_finite(value)
-    return tf.where(valid, value, tf.zeros_like(value)), valid
-
-
-def _positive(value: Any, like: tf.Tensor) -> Score:
-    """Returns a parameter, 1 where it is not finite and positive, and where it is."""
-    value = _parameter(value, like)
-    valid = tf.math.is_finite(value) & (value > 0)
-    return tf.where(valid, value, tf.ones_like(value)), valid
-
-
-def _location_scale(
-    y: tf.Tensor, distribution: Distribution
-) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Returns `y - loc`, the scale, and where both parameters are in range."""
-    loc, right_loc = _finite(distribution.loc, y)
-    scale, right_scale = _positive(distribution.scale, y)
-    return y - loc, scale, right_loc & right_scale
-
-
-def _in_double(function: Rule) -> Rule:
-    """Computes in float64: the incomplete functions of float32 keep 2 to 5 digits."""
-
-    @functools.wraps(function)
-    def wrapped(y: tf.Tensor, distribution: Distribution) -> Score:
-        score, valid = function(tf.cast(y, tf.float64), distribution)
-        return tf.cast(score, y.dtype), valid
-
-    return wrapped
-
-
 def _normal_pdf(z: tf.Tensor) -> tf.Tensor:
     return tf.exp(-0.5 * tf.square(z)) / math.sqrt(2 * math.pi)
 
 
 def normal(y: tf.Tensor, distribution: Distribution) -> Score:
-    centred, scale, valid = _location_scale(y, distribution)
+    centred, scale, valid = _parameters.location_scale(y, distribution)
     z = centred / scale
     rest = 2 * _normal_pdf(z) - 1 / _SQRT_PI
     return centred * tf.math.erf(z / _SQRT_2) + scale * rest, valid
 
 
 def half_normal(y: tf.Tensor, distribution: Distribution) -> Score:
-    scale, valid = _positive(distribution.scale, y)
+    scale, valid = _parameters.positive(distribution.scale, y)
     inside = y > 0
     z = tf.where(inside, y, tf.zeros_like(y)) / scale
     rest = scale * (4 * _normal_pdf(z) - 2 / _SQRT_PI)
@@ -103,13 +62,13 @@ def half_normal(y: tf.Tensor, distribution: Distribution) -> Score:
 
 
 def laplace(y: tf.Tensor, distribution: Distribution) -> Score:
-    centred, scale, valid = _location_scale(y, distribution)
+    centred, scale, valid = _parameters.location_scale(y, distribution)
     distance = tf.abs(centred)
     return distance + scale * (tf.exp(-distance / scale) - 0.75), valid
 
 
 def logistic(y: tf.Tensor, distribution: Distribution) -> Score:
-    centred, scale, valid = _location_scale(y, distribution)
+    centred, scale, valid = _parameters.location_scale(y, distribution)
     distance = tf.abs(centred)
     # log1p, for softplus of a large negative number is 0 with a gradient of 0.
     rest = 2 * tf.math.log1p(tf.exp(-distance / scale)) - 1
@@ -117,8 +76,8 @@ def logistic(y: tf.Tensor, distribution: Distribution) -> Score:
 
 
 def uniform(y: tf.Tensor, distribution: Distribution) -> Score:
-    low, right_low = _finite(distribution.low, y)
-    high, right_high = _finite(distribution.high, y)
+    low, right_low = _parameters.finite(distribution.low, y)
+    high, right_high = _parameters.finite(distribution.high, y)
     valid = right_low & right_high & (low < high)
     high = tf.where(valid, high, low + 1)
     width = high - low
@@ -128,7 +87,7 @@ def uniform(y: tf.Tensor, distribution: Distribution) -> Score:
 
 
 def exponential(y: tf.Tensor, distribution: Distribution) -> Score:
-    rate, valid = _positive(distribution.rate, y)
+    rate, valid = _parameters.positive(distribution.rate, y)
     inside = y >= 0
     positive = tf.where(inside, y, tf.zeros_like(y))
     rest = (2 * tf.math.expm1(-positive * rate) + 0.5) / rate
@@ -148,27 +107,27 @@ def _gamma(y: tf.Tensor, a: tf.Tensor, rate: tf.Tensor) -> tf.Tensor:
     return (y - a / rate) * rises + (2 * kernel - spread) / rate
 
 
-@_in_double
+@_parameters.in_double
 def gamma(y: tf.Tensor, distribution: Distribution) -> Score:
-    a, right_a = _positive(distribution.concentration, y)
+    a, right_a = _parameters.positive(distribution.concentration, y)
     if distribution.rate is not None:
-        rate, right_rate = _positive(distribution.rate, y)
+        rate, right_rate = _parameters.positive(distribution.rate, y)
     else:
-        log_rate, right_rate = _finite(distribution.log_rate, y)
+        log_rate, right_rate = _parameters.finite(distribution.log_rate, y)
         rate = tf.exp(log_rate)
     return _gamma(y, a, rate), right_a & right_rate
 
 
-@_in_double
+@_parameters.in_double
 def chi2(y: tf.Tensor, distribution: Distribution) -> Score:
-    df, valid = _positive(distribution.df, y)
+    df, valid = _parameters.positive(distribution.df, y)
     return _gamma(y, df / 2, 0.5 * tf.ones_like(y)), valid
 
 
-@_in_double
+@_parameters.in_double
 def beta(y: tf.Tensor, distribution: Distribution) -> Score:
-    a, right_a = _positive(distribution.concentration1, y)
-    b, right_b = _positive(distribution.concentration0, y)
+    a, right_a = _parameters.positive(distribution.concentration1, y)
+    b, right_b = _parameters.positive(distribution.concentration0, y)
     inside = (y > 0) & (y < 1)
     # See the module: no derivative in x.
     x = tf.stop_gradient(tf.where(inside, y, 0.5 * tf.ones_like(y)))
@@ -182,45 +141,6 @@ def beta(y: tf.Tensor, distribution: Distribution) -> Score:
     spread = tf.sqrt(a / total * b / (4 * math.pi)) * tf.exp(correction)
     score = (y - a / total) * (2 * cdf - 1) + 2 / total * (kernel - spread)
     return score, right_a & right_b
-
-
-def _expm1_over(x: tf.Tensor) -> tf.Tensor:
-    """Returns `(exp(x) - 1) / x`, 1 at 0."""
-    near = tf.abs(x) < 1e-5
-    some = tf.where(near, tf.ones_like(x), x)
-    inner = tf.where(near, x, tf.zeros_like(x))
-    series = 1 + inner * (0.5 + inner / 6)
-    return tf.where(near, series, tf.math.expm1(some) / some)
-
-
-def _log1p_over(x: tf.Tensor) -> tf.Tensor:
-    """Returns `log(1 + x) / x`, 1 at 0."""
-    near = tf.abs(x) < 1e-5
-    some = tf.where(near, tf.ones_like(x), x)
-    inner = tf.where(near, x, tf.zeros_like(x))
-    series = 1 - inner * (0.5 - inner / 3)
-    return tf.where(near, series, tf.math.log1p(some) / some)
-
-
-@_in_double
-def generalized_pareto(y: tf.Tensor, distribution: Distribution) -> Score:
-    centred, scale, right = _location_scale(y, distribution)
-    c, valid = _finite(distribution.concentration, y)
-    proper = c < 2
-    c = tf.where(proper, c, tf.zeros_like(c))
-    z = centred / scale
-    # With 1 - F = e^-h between the ends of the support, the integral of 1 - F up to z
-    # is (1 - e^-((1 - c) h)) / (1 - c).
-    inside = (z > 0) & (1 + c * z > 0)
-    some = tf.where(inside, z, tf.zeros_like(z))
-    h = some * _log1p_over(c * some)
-    beyond = (z > 0) & ~inside  # Where c < 0.
-    end = tf.where(beyond, 1 / (1 - tf.where(beyond, c, tf.zeros_like(c))), 0)
-    area = tf.where(beyond, end, h * _expm1_over((c - 1) * h))
-    score = scale * (tf.abs(z) - 2 * area + 1 / (2 - c))
-    # The integral over the tail diverges.
-    infinite = tf.constant(np.inf, score.dtype)
-    return tf.where(proper, score, infinite), valid & right
 
 
 def _zeta(n: int) -> float:
@@ -239,13 +159,13 @@ def _cauchy_series() -> list[float]:
     ]
 
 
-@_in_double
+@_parameters.in_double
 def student_t(y: tf.Tensor, distribution: Distribution) -> Score:
-    df, valid = _positive(distribution.df, y)
+    df, valid = _parameters.positive(distribution.df, y)
     return _student_t(y, distribution, df, valid)
 
 
-@_in_double
+@_parameters.in_double
 def cauchy(y: tf.Tensor, distribution: Distribution) -> Score:
     return _student_t(y, distribution, tf.ones_like(y), tf.constant(True))
 
@@ -255,7 +175,7 @@ def _student_t(
 ) -> Score:
     tfp = _optional.require("tensorflow_probability")
 
-    centred, scale, right = _location_scale(y, distribution)
+    centred, scale, right = _parameters.location_scale(y, distribution)
     proper = df > 0.5
     df = tf.where(proper, df, tf.ones_like(df))
     z = centred / scale
@@ -274,7 +194,9 @@ def _student_t(
         (half_step - _special.log_gamma_half_step(df - 0.5)) / tf.where(near, one, e),
     )
     log_power = -0.5 * tfp.math.log1psquare(z / tf.sqrt(df))
-    difference = log_power * _expm1_over(e * log_power) - ratio * _expm1_over(e * ratio)
+    difference = log_power * _parameters.expm1_over(
+        e * log_power
+    ) - ratio * _parameters.expm1_over(e * ratio)
     rest = 2 * tf.sqrt(df) * tf.exp(half_step) / _SQRT_PI * difference
     score = centred * (2 * cdf - 1) + scale * rest
     # The integral over the tails diverges.
@@ -293,8 +215,8 @@ def _erf_difference(z: tf.Tensor, width: tf.Tensor) -> tf.Tensor:
 def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
     tfp = _optional.require("tensorflow_probability")
 
-    loc, right_loc = _finite(distribution.loc, y)
-    scale, right_scale = _positive(distribution.scale, y)
+    loc, right_loc = _parameters.finite(distribution.loc, y)
+    scale, right_scale = _parameters.positive(distribution.scale, y)
     inside = y > 0
     some = tf.where(inside, y, tf.exp(loc))
     log_ratio = tf.math.log(some) - loc
@@ -332,24 +254,6 @@ def log_normal(y: tf.Tensor, distribution: Distribution) -> Score:
     return score, right_loc & right_scale
 
 
-def gumbel(y: tf.Tensor, distribution: Distribution) -> Score:
-    centred, scale, valid = _location_scale(y, distribution)
-    # F is 0 to the last bit below z = -7.
-    z = tf.maximum(centred / scale, -7)
-    x = tf.exp(-z)
-    cdf = tf.exp(-x)
-    small = x <= _special.EIN_UP_TO
-    two = tf.constant(_special.EIN_UP_TO, x.dtype)
-    right = _special.complementary_exponential_integral(tf.where(small, x, two))
-    left = _special.exponential_integral(tf.where(small, two, x))
-    rest = tf.where(
-        small,
-        -2 * z * tf.math.expm1(-x) - _EULER - _LOG_2 + 2 * right,
-        -2 * z * cdf + _EULER - _LOG_2 + 2 * left,
-    )
-    return centred * (2 * cdf - 1) + scale * rest, valid
-
-
 @tf.custom_gradient
 def _poisson_spread(
     rate: tf.Tensor,
@@ -360,9 +264,9 @@ def _poisson_spread(
     return rate * (i0 + tf.math.bessel_i1e(2 * rate)), lambda upstream: upstream * i0
 
 
-@_in_double
+@_parameters.in_double
 def poisson(y: tf.Tensor, distribution: Distribution) -> Score:
-    rate, valid = _positive(distribution.rate_parameter(), y)
+    rate, valid = _parameters.positive(distribution.rate_parameter(), y)
     inside = y >= 0
     successor = tf.floor(tf.where(inside, y, tf.zeros_like(y))) + 1
     zero = tf.zeros_like(y)
@@ -374,10 +278,10 @@ def poisson(y: tf.Tensor, distribution: Distribution) -> Score:
 
 def geometric(y: tf.Tensor, distribution: Distribution) -> Score:
     if distribution.logits is not None:
-        logits, valid = _finite(distribution.logits, y)
+        logits, valid = _parameters.finite(distribution.logits, y)
         p, log_q = tf.sigmoid(logits), -tf.math.softplus(logits)
     else:
-        p, valid = _positive(distribution.probs, y)
+        p, valid = _parameters.positive(distribution.probs, y)
         valid &= p <= 1
         # p = 1 has log(0); exp(-1e4) is a zero whose powers have gradients.
         p = tf.where(valid, p, 0.5 * tf.ones_like(p))
@@ -396,7 +300,7 @@ def geometric(y: tf.Tensor, distribution: Distribution) -> Score:
 
 
 def deterministic(y: tf.Tensor, distribution: Distribution) -> Score:
-    loc, valid = _finite(distribution.loc, y)
+    loc, valid = _parameters.finite(distribution.loc, y)
     return tf.abs(y - loc), valid
 
 
@@ -418,19 +322,8 @@ def _cells(
     return tf.reduce_sum(cells, axis=-1) + outside
 
 
-def _checked_probabilities(probabilities: Any, like: tf.Tensor) -> Score:
-    """Returns probabilities [..., K], uniform where they are wrong, and where not."""
-    probabilities = tf.cast(tf.convert_to_tensor(probabilities), like.dtype)
-    total = tf.reduce_sum(probabilities, axis=-1, keepdims=True)
-    valid = tf.reduce_all(probabilities >= 0, axis=-1)  # False for NaN.
-    valid &= tf.abs(total[..., 0] - 1) < ROW_SUM_TOLERANCE
-    some = tf.ones_like(probabilities)
-    safe = tf.where(valid[..., tf.newaxis], probabilities, some)
-    return safe / tf.reduce_sum(safe, axis=-1, keepdims=True), valid
-
-
 def _finite_discrete(y: tf.Tensor, outcomes: Any, probabilities: Any) -> Score:
-    probabilities, valid = _checked_probabilities(probabilities, y)
+    probabilities, valid = _parameters.probabilities(probabilities, y)
     below = tf.cumsum(probabilities, axis=-1)[..., :-1]
     above = tf.cumsum(probabilities, axis=-1, exclusive=True, reverse=True)[..., :-1]
     return _cells(y, outcomes, below, above), valid
@@ -452,10 +345,10 @@ def categorical(y: tf.Tensor, distribution: Distribution) -> Score:
 
 def bernoulli(y: tf.Tensor, distribution: Distribution) -> Score:
     if distribution.logits is not None:
-        logits, valid = _finite(distribution.logits, y)
+        logits, valid = _parameters.finite(distribution.logits, y)
         above, below = tf.sigmoid(logits), tf.sigmoid(-logits)
     else:
-        above, valid = _finite(distribution.probs, y)
+        above, valid = _parameters.finite(distribution.probs, y)
         valid &= (above >= 0) & (above <= 1)
         below = 1 - above
     outcomes = tf.constant([0, 1], y.dtype)
@@ -481,11 +374,11 @@ def _distance_to_normal(difference: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
 
 def _normal_mixture(y: tf.Tensor, probabilities: Any, loc: Any, scale: Any) -> Score:
     """The score of a mixture of K normals, parameters [..., K]: O(K^2) per label."""
-    weights, valid = _checked_probabilities(probabilities, y)
+    weights, valid = _parameters.probabilities(probabilities, y)
     # At the full shape, so that one wrong component spoils no other row.
     like = y[..., tf.newaxis] + tf.zeros_like(weights)
-    loc, right_loc = _finite(loc, like)
-    scale, right_scale = _positive(scale, like)
+    loc, right_loc = _parameters.finite(loc, like)
+    scale, right_scale = _parameters.positive(scale, like)
     valid &= tf.reduce_all(right_loc & right_scale, axis=-1)
     first = tf.reduce_sum(
         weights * _distance_to_normal(y[..., tf.newaxis] - loc, scale), axis=-1
@@ -510,10 +403,17 @@ def mixture_same_family(y: tf.Tensor, distribution: Distribution) -> Score | Non
 
 def mixture(y: tf.Tensor, distribution: Distribution) -> Score | None:
     components = distribution.components
-    if any(lookup(component) is not normal for component in components):
+    forms = [lookup(component) for component in components]
+    if forms.count(_truncated_crps.truncated_normal) == 1 and (
+        forms.count(deterministic) == len(forms) - 1
+    ):
+        return _truncated_crps.censored_normal(y, distribution)
+    if any(form is not normal for form in forms):
         return None
     loc, scale = (
-        tf.stack([_parameter(getattr(c, name), y) for c in components], axis=-1)
+        tf.stack(
+            [_parameters.parameter(getattr(c, name), y) for c in components], axis=-1
+        )
         for name in ("loc", "scale")
     )
     return _normal_mixture(y, distribution.cat.probs_parameter(), loc, scale)
@@ -536,9 +436,10 @@ def _table() -> dict[type, ClosedForm]:
         tfd.Exponential: exponential,
         tfd.FiniteDiscrete: finite_discrete,
         tfd.Gamma: gamma,
-        tfd.GeneralizedPareto: generalized_pareto,
+        tfd.GeneralizedExtremeValue: _extreme_value_crps.generalized_extreme_value,
+        tfd.GeneralizedPareto: _extreme_value_crps.generalized_pareto,
         tfd.Geometric: geometric,
-        tfd.Gumbel: gumbel,
+        tfd.Gumbel: _extreme_value_crps.gumbel,
         tfd.HalfNormal: half_normal,
         tfd.Laplace: laplace,
         tfd.LogNormal: log_normal,
@@ -548,6 +449,7 @@ def _table() -> dict[type, ClosedForm]:
         tfd.Normal: normal,
         tfd.Poisson: poisson,
         tfd.StudentT: student_t,
+        tfd.TruncatedNormal: _truncated_crps.truncated_normal,
         tfd.Uniform: uniform,
     }
     # Mixtures that hold distributions without a TypeSpec are of a private base class.

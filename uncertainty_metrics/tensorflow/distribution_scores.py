@@ -78,15 +78,21 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
     In closed form for Bernoulli, Beta, Categorical, Cauchy, Chi2, Deterministic,
     Empirical, Exponential, FiniteDiscrete, Gamma, GeneralizedPareto, Geometric, Gumbel,
     HalfNormal, Laplace, LogNormal, Logistic, Normal, Poisson, StudentT, Uniform, and
-    for MixtureSameFamily and Mixture of normals (O(K^2) for K components). Relative
-    errors are below 2e-8 in float64 and 2e-6 in float32, beside the rounding of the
-    inputs themselves. Beta, Gamma, GeneralizedPareto, Chi2, Poisson, StudentT and
-    Cauchy are computed in float64 throughout.
+    for MixtureSameFamily and Mixture of normals (O(K^2) for K components); by series
+    and fixed quadratures for GeneralizedExtremeValue (of a concentration above -20),
+    for TruncatedNormal, in any tail and any window, and for Mixture of one
+    TruncatedNormal and some Deterministic: the way to write a censored Normal, whose
+    masses are at the ends (`Mixture(Categorical(probs=[below, 1 - below - above,
+    above]), [Deterministic(low), TruncatedNormal(loc, scale, low, high),
+    Deterministic(high)])`). Relative errors are below 2e-8 in float64 and 2e-6 in
+    float32, beside the rounding of the inputs themselves. Beta, Gamma, Chi2, Poisson,
+    StudentT, Cauchy, TruncatedNormal and the generalized ones are computed in float64
+    throughout.
 
     All others need a `cdf`, which is evaluated some 800 times per label and
     integrated by double exponential quadrature. Measured relative errors in float64:
-    1e-12 where the CDF is smooth inside of its support (TruncatedNormal, Weibull,
-    JohnsonSU, HalfCauchy, ...), 2e-9 where tails fall slower than 1 / z, 1e-6 with a
+    1e-12 where the CDF is smooth inside of its support (Weibull, JohnsonSU, HalfCauchy,
+    ...), 2e-9 where tails fall slower than 1 / z, 1e-6 with a
     kink inside (Triangular, TwoPieceNormal); in float32 2e-6 or that, as far as the
     `cdf` itself is accurate. The integrals of a mixture are split at the quartiles and
     the ends of its K components, which may be as narrow and as far apart as their dtype
