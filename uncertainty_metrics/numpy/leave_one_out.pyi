@@ -48,12 +48,12 @@ def loo_pit(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> draws = np.linspace(-0.1, 0.1, 99)
-      >>> labels, noise = np.array([-1.0, 0.0, 1.0]), np.linspace(-2.0, 2.0, 99)
+      >>> draws = np.linspace(-0.1, 0.1, 100)
+      >>> labels, noise = np.array([-1.0, 0.0, 1.0]), np.linspace(-2.0, 2.0, 100)
       >>> logp = -0.5 * (labels[:, None] - draws) ** 2
       >>> pit = um.loo_pit(labels, np.tile(noise, (3, 1)), logp)
       >>> [round(float(value), 2) for value in pit.lower]
-      [0.25, 0.49, 0.74]
+      [0.23, 0.5, 0.76]
 
     References:
       Gelfand, Dey and Chang (1992), Model Determination Using Predictive Distributions
