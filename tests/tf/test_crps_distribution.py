@@ -452,6 +452,17 @@ def test_points_anywhere_beside_a_truncated_normal():
     )
 
 
+def test_truncation_beyond_all_digits():
+    # An exponential of the mean `scale^2 / (low - loc)`, of which the CRPS is a half.
+    loc, scale = double([-1.0, -1e9, 1.0]), double([1e-9, 1.0, 1e-3])
+    forecast = tfd.TruncatedNormal(loc, scale, double(2.0), double(np.inf))
+    scores = crps_distribution(double(2.0), forecast)
+    np.testing.assert_allclose(scores, scale**2 / (2 - loc) / 2, rtol=2e-6)
+    forecast = tfd.TruncatedNormal(double(0.0), double(1e9), double(0.0), double(2.0))
+    uniform = crps_distribution(REALS, tfd.Uniform(double(0.0), double(2.0)))
+    np.testing.assert_allclose(crps_distribution(REALS, forecast), uniform, rtol=1e-12)
+
+
 def test_gradients_where_a_label_is_at_an_end():
     def score(y, low, high, loc):
         return crps_distribution(y, tfd.TruncatedNormal(loc, double(1.2), low, high))

@@ -66,22 +66,32 @@ def _score(
     high = tf.where(valid, high, loc + scale)
     mode = tf.minimum(tf.maximum(loc, low), high)
     slope = (mode - loc) / scale
-    low = tf.maximum(low, mode - scale * _reach(tf.nn.relu(-slope)))
-    high = tf.minimum(high, mode + scale * _reach(tf.nn.relu(slope)))
+
+    def from_mode(place: tf.Tensor) -> tf.Tensor:
+        return (place - mode) / scale
+
+    def reached(end: tf.Tensor, sign: float) -> tf.Tensor:
+        limit = sign * _reach(tf.nn.relu(sign * slope))
+        finite = tf.math.is_finite(end)
+        offset = from_mode(tf.where(finite, end, mode))
+        nearer = tf.where(sign * offset < sign * limit, offset, limit)
+        return tf.where(finite, nearer, limit)
+
+    low, high = reached(low, -1.0), reached(high, 1.0)
 
     def beside(place: tf.Tensor) -> tf.Tensor:
         # Off the ends by a rounding error: they, not a label, bound the density.
-        nudge = np.finfo(np.float64).eps * tf.stop_gradient(
-            tf.abs(place) + 1e-3 * scale
-        )
-        return place + nudge * (
-            tf.cast(place == high, y.dtype) - tf.cast(place == low, y.dtype)
-        )
+        place = from_mode(place)
+        nudge = np.finfo(np.float64).eps * (tf.abs(place) + 1e-3 * (high - low))
+        nudge = tf.stop_gradient(nudge)
+        above, below = (tf.cast(place == end, y.dtype) for end in (high, low))
+        return place + nudge * (above - below)
 
-    y = beside(y)
+    y_offset = beside(y)
     points = [(beside(place), mass) for place, mass in points]
     # Of equal ones the label is last, for F includes the jump at it.
-    marks = tf.stack([low, mode, high, *(place for place, _ in points), y], axis=-1)
+    places = [place for place, _ in points]
+    marks = tf.stack([low, tf.zeros_like(y), high, *places, y_offset], axis=-1)
     marks = tf.sort(marks, axis=-1)
     start, end = marks[..., :-1], marks[..., 1:]
 
@@ -90,8 +100,7 @@ def _score(
 
     inside = (start >= column(low)) & (end <= column(high))
     zero = tf.zeros_like(start)
-    length = tf.where(inside, (end - start) / column(scale), zero)
-    first = tf.where(inside, (start - column(mode)) / column(scale), zero)
+    length, first = tf.where(inside, end - start, zero), tf.where(inside, start, zero)
     nodes, weights = _special.gauss_legendre(_NUM_NODES)
     offset = column(first) + column(length) * nodes
     density = tf.exp(-offset * (column(column(slope)) + offset / 2))
@@ -107,9 +116,9 @@ def _score(
         passed = tf.where(column(place) <= start, column(mass), zero)
         below += column(passed)
         above += column(column(mass) - passed)
-    off = tf.where(column(end <= column(y)), below, above)
+    off = tf.where(column(end <= column(y_offset)), below, above)
     score = tf.tensordot(tf.square(off), weights, 1) * (end - start)
-    return tf.reduce_sum(score, axis=-1), valid
+    return scale * tf.reduce_sum(score, axis=-1), valid
 
 
 @_parameters.in_double
