@@ -62,6 +62,19 @@ def test_uniform_values_stay_within_the_band(n, rng):
     assert apart.mean() < 0.6
 
 
+@pytest.mark.parametrize("m", [3, 19])
+def test_calibrated_samples_stay_within_the_band(m, rng):
+    n, level, repeats = 100, 0.9, 200
+    _, lower, upper = regression.ecdf_band(n, level)
+    within = 0
+    for _ in range(repeats):
+        draws = rng.normal(size=[n, m + 1])
+        pit = regression.sample_pit(draws[:, 1:], draws[:, 0])
+        share = np.cumsum(regression.pit_histogram(pit, 100)["counts"]) / n
+        within += np.all((lower[1:] <= share + 1e-12) & (share <= upper[1:] + 1e-12))
+    assert within / repeats > level - 5 * np.sqrt(level * (1 - level) / repeats)
+
+
 def test_bands_of_levels_and_sizes():
     narrow, wide = (regression.ecdf_band(100, level) for level in (0.5, 0.99))
     assert np.all(wide.lower <= narrow.lower)
