@@ -127,6 +127,13 @@ from .tensorflow.multivariate_scores import (
 )
 from .tensorflow.distribution_scores import crps_distribution as crps_distribution
 
+# Survival under censoring.
+from .numpy.survival import (
+    d_calibration as d_calibration,
+    integrated_brier_score as integrated_brier_score,
+    ipcw_brier_score as ipcw_brier_score,
+)
+
 # Selective prediction and detection.
 from .numpy.risk_control import threshold_at_risk as threshold_at_risk
 from .tensorflow.selective import (

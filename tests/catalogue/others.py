@@ -80,6 +80,16 @@ def _left_out(rng, shape):
     }
 
 
+def _followed(rng, shape):
+    survival = -np.sort(-rng.random((*shape, 2)), axis=-1)
+    times, event = rng.random(shape), rng.integers(0, 2, shape)
+    return {"times": times, "event": event, "survival": survival, "at": [0.1, 0.3]}
+
+
+def _at_own_times(rng, shape):
+    return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -151,6 +161,12 @@ FUNCTION_ROWS = (
         )
         for end in ("", "_conf_int")
     ),
+    # Survival.
+    *(
+        FunctionRow(name, make=_followed, half="numpy")
+        for name in ("ipcw_brier_score", "integrated_brier_score")
+    ),
+    FunctionRow("d_calibration", make=_at_own_times, half="numpy", jumps=True),
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),

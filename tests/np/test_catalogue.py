@@ -365,7 +365,9 @@ def averaged(result, n):
     ],
 )
 def test_bootstrap_has_the_values_of_calls(row, shape, rng):
-    if len(shape) > 1 and {"hyperparam_range", "samples_a"} & set(row.parameters):
+    if len(shape) > 1 and {"event", "hyperparam_range", "samples_a"} & set(
+        row.parameters
+    ):
         pytest.skip("takes examples of shape [n]")
     n, data = shape[0], row.draw(rng, shape)
     own = inspect.signature(um.bootstrap).parameters

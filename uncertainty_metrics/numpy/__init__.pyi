@@ -100,6 +100,13 @@ from .multivariate_scores import (
     variogram_score as variogram_score,
 )
 
+# Survival under censoring.
+from .survival import (
+    d_calibration as d_calibration,
+    integrated_brier_score as integrated_brier_score,
+    ipcw_brier_score as ipcw_brier_score,
+)
+
 # Selective prediction and detection.
 from .selective import (
     accuracy as accuracy,

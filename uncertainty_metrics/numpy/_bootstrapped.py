@@ -70,6 +70,7 @@ _RANKED = (
 _MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
 # Arguments of the package's metrics that are arrays of options, not of examples.
 _OPTION_ARRAYS = (
+    "at",
     "default_hyperparam_range",
     "hyperparam_range",
     "level",

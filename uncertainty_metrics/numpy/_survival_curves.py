@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from uncertainty_metrics.numpy import _crossfit
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _crossfit, _inputs
 
 SurvivalAggregation = Literal["Kaplan-Meier", "Nelson-Aalen"]
 Kernel = Literal["rbf", "cubic"]
@@ -19,6 +20,30 @@ LEAST_FOLLOWED = 0.05
 _STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that curves are computed for.
 _LEAST_EXPONENT = 37.0  # exp(-37) is below the rounding of 1.
 _BLOCK = 2**18  # Entries of the curves computed at once, or 16 curves.
+
+
+def column(name: str, value: Any, first: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns finite float64 values [n], as many as the argument `first` of a shape."""
+    array = _inputs.as_array(name, value)
+    _checks.paired(name, array.shape, first, shape)
+    return _inputs.finite(name, array).reshape(-1)
+
+
+def check_times(times: np.ndarray) -> np.ndarray:
+    """Returns the times; raises ValueError unless they are >= 0."""
+    if np.any(times < 0):
+        raise _checks.error("times", ">= 0", _inputs.first(times < 0, times))
+    return times
+
+
+def check_event(event: np.ndarray) -> np.ndarray:
+    """Returns which are events, boolean; raises ValueError unless each is 0 or 1."""
+    bad = (event != 0) & (event != 1)
+    if np.any(bad):
+        raise _checks.error(
+            "event", "0 (censored) or 1 (event)", _inputs.first(bad, event)
+        )
+    return event == 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +99,11 @@ def _reach(nearest: np.ndarray, bandwidth: float, kernel_fn: Kernel) -> np.ndarr
 
 
 def product_limits(
-    kernel: np.ndarray, beyond: np.ndarray, lost: np.ndarray, ties: np.ndarray | None
+    kernel: np.ndarray,
+    beyond: np.ndarray,
+    lost: np.ndarray,
+    ties: np.ndarray | None,
+    least: float = LEAST_FOLLOWED,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns the survival curves of each row, [rows, columns + 1] each.
 
@@ -86,10 +115,11 @@ def product_limits(
       lost: which columns are censored.
       ties: for Nelson-Aalen, the first column of the events, or of the censorings, at
         the time of each column; None for Kaplan-Meier.
+      least: lower bound of G.
 
     Returns:
       later: S(end) / S, the probability of no event from then on.
-      followed: G, the probability of not being censored, at least LEAST_FOLLOWED.
+      followed: G, the probability of not being censored, at least `least`.
       compensator: the sum of the steps of `later`, each divided by G before it.
     """
     rows, columns = kernel.shape
@@ -106,7 +136,7 @@ def product_limits(
     later, followed = np.ones_like(at_risk), np.ones_like(at_risk)
     np.cumprod(np.where(lost, 1.0, kept)[:, ::-1], axis=1, out=later[:, -2::-1])
     np.cumprod(np.where(lost, kept, 1.0), axis=1, out=followed[:, 1:])
-    np.maximum(followed, LEAST_FOLLOWED, out=followed)
+    np.maximum(followed, least, out=followed)
     compensator = np.zeros_like(at_risk)
     steps = np.diff(later, axis=1) / followed[:, :-1]
     np.cumsum(steps, axis=1, out=compensator[:, 1:])

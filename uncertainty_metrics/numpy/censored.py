@@ -26,6 +26,9 @@ from uncertainty_metrics.numpy._survival_curves import (
     Kernel,
     SurvivalAggregation,
     SurvivalCurves,
+    check_event,
+    check_times,
+    column,
 )
 
 __all__ = [
@@ -48,13 +51,6 @@ UNDERSMOOTHING = 0.08
 _LEAST_BANDWIDTH = 1e-12  # Far below the distance of neighbours.
 
 
-def _column(name: str, value: ArrayLike, probs: np.ndarray) -> np.ndarray:
-    """Returns finite float64 values [n], as many as there are forecasts."""
-    array = _inputs.as_array(name, value)
-    _checks.paired(name, array.shape, "probs", probs.shape)
-    return _inputs.finite(name, array).reshape(-1)
-
-
 def _positive(name: str, value: Any) -> float:
     """Returns `value` as a float; raises ValueError unless it is finite and > 0."""
     number = _checks.number(value)
@@ -68,20 +64,13 @@ def _follow_up(
 ) -> FollowUp:
     """Checks the data."""
     probs = _crossfit.check_probs("probs", probs)
-    times = _column("times", times, probs)
-    event = _column("event", event, probs)
-    if np.any(times < 0):
-        raise _checks.error("times", ">= 0", _inputs.first(times < 0, times))
-    bad = (event != 0) & (event != 1)
-    if np.any(bad):
-        raise _checks.error(
-            "event", "0 (censored) or 1 (event)", _inputs.first(bad, event)
-        )
+    times = check_times(column("times", times, "probs", probs.shape))
+    happened = check_event(column("event", event, "probs", probs.shape))
     if end_time > times.max():
         raise _checks.error(
             "end_time", f"at most the largest of `times`, {times.max()}", end_time
         )
-    return FollowUp.until(end_time, probs, times, event == 1)
+    return FollowUp.until(end_time, probs, times, happened)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,6 +15,9 @@ from uncertainty_metrics.numpy._survival_curves import (
     Kernel,
     SurvivalAggregation,
     SurvivalCurves,
+    check_event,
+    check_times,
+    column,
 )
 __all__ = [
     "CCE",

@@ -1,0 +1,167 @@
+# As written by scripts/write_stubs.py.
+from typing import overload
+from typing import NamedTuple
+import numpy as np
+import scipy.special
+from numpy.typing import ArrayLike
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs
+from uncertainty_metrics.numpy._survival_curves import (
+    check_event,
+    check_times,
+    column,
+    product_limits,
+)
+__all__ = ["d_calibration", "integrated_brier_score", "ipcw_brier_score"]
+_ROUNDING = 1e-3
+class DCalibration(NamedTuple):
+    """The outcome of a test of distribution calibration.
+
+    Attributes:
+      statistic: Pearson's, >= 0.
+      p_value: of chi-squared with one degree of freedom less than there are bins.
+      histogram: shares of the examples in the bins of survival, float64 [num_bins].
+    """
+
+    statistic: float
+    p_value: float
+    histogram: np.ndarray
+def ipcw_brier_score(
+    times: ArrayLike,
+    event: ArrayLike,
+    survival: ArrayLike,
+    at: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float | np.ndarray:
+    """Brier score of survival curves under right censoring, at one time or several.
+
+      BS(t) = (1/n) sum_i (1[T_i <= t, event] S_i(t)^2 / G(T_i-)
+                           + 1[T_i > t] (1 - S_i(t))^2 / G(t))
+
+    G is the Kaplan-Meier estimate, from these data, of the probability of not being
+    censored by a time; G(T-) is its value just before T. Who was censored by t counts
+    nothing, and the others stand in for them: their weights sum to n. So BS(t) is an
+    estimate of the mean of (1[event later than t] - S(t))^2, consistent if censoring
+    depends neither on the time of the event nor on the forecasts.
+
+    Args:
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T], or [n] for one time.
+      at: the time t, >= 0, or ascending times [T]; below the largest of `times` if
+        that is of a censoring.
+      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+
+    Returns:
+      float64 [T], or a float for one time, >= 0; smaller is better. 1/4 is that of
+      S(t) = 1/2 for everybody. Chance may bring it above 1 by few examples at risk.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> times, event = [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]  # The second was lost.
+      >>> survival = [[0.4, 0.2], [0.8, 0.6], [0.8, 0.2], [1.0, 0.6]]
+      >>> um.ipcw_brier_score(times, event, survival, [1.5, 3.5]).round(3).tolist()
+      [0.06, 0.085]
+
+    References:
+      Graf, Schmoor, Sauerbrei and Schumacher (1999), Assessment and Comparison of
+      Prognostic Classification Schemes for Survival Data. Gerds and Schumacher (2006),
+      Consistent Estimation of the Expected Brier Score in General Survival Models with
+      Right-Censored Event Times.
+    """
+    ...
+def integrated_brier_score(
+    times: ArrayLike,
+    event: ArrayLike,
+    survival: ArrayLike,
+    at: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Brier score of survival curves under right censoring, averaged over time.
+
+      IBS = (integral of BS(t) over t from t_1 to t_T) / (t_T - t_1)
+
+    by the trapezoidal rule from the scores of `ipcw_brier_score` at the times `at`.
+
+    Args:
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T].
+      at: ascending times t_1, ..., t_T, at least two; see `ipcw_brier_score`.
+      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+
+    Returns:
+      A float >= 0; smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> times, event = [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]  # The second was lost.
+      >>> survival = [[0.4, 0.2], [0.8, 0.6], [0.8, 0.2], [1.0, 0.6]]
+      >>> round(um.integrated_brier_score(times, event, survival, [1.5, 3.5]), 4)
+      0.0725
+
+    References:
+      Graf, Schmoor, Sauerbrei and Schumacher (1999), Assessment and Comparison of
+      Prognostic Classification Schemes for Survival Data.
+    """
+    ...
+def d_calibration(
+    event: ArrayLike,
+    survival: ArrayLike,
+    *,
+    num_bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+) -> DCalibration:
+    """Test of distribution calibration: are S(T) uniform, as they must be?
+
+    With S_i the forecast curve of an example and T_i its time, u_i = S_i(T_i) of an
+    event falls in one of even bins of [0, 1]. Of a censoring at T_i only u <= u_i is
+    known: its unit mass is spread evenly over [0, u_i], so that the bin that holds u_i
+    has (u_i - its lower edge) / u_i, and those below have their width / u_i. With N_b
+    the mass in bin b,
+
+      statistic = sum_b (N_b - n / num_bins)^2 / (n / num_bins)
+
+    If the curves are right and censoring does not depend on the event given the
+    forecast, all N_b have mean n / num_bins; without censoring the statistic of many
+    examples is chi-squared with num_bins - 1 degrees of freedom. Spread masses vary
+    less: with censoring a calibrated model is rejected less often than the level says.
+
+    Args:
+      event: 1 where the event was seen, 0 for a censoring, shape [n].
+      survival: S_i(T_i), the forecast of each example at its own time, shape [n].
+      num_bins: number of bins, at least 2; `(a, b]`, the first closed at 0.
+      sample_weight: finite and >= 0, shape [n]; n is their sum, so that weights of
+        another scale give another p-value.
+
+    Returns:
+      `DCalibration(statistic, p_value, histogram)`: >= 0, in [0, 1], and the shares
+      N_b / n. A small p-value says that the curves are not calibrated; a large one
+      that these data do not tell.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> test = um.d_calibration([1, 1, 0, 0], [0.2, 0.7, 0.5, 0.8], num_bins=2)
+      >>> test.histogram.tolist(), round(test.statistic, 4), round(test.p_value, 4)
+      ([0.65625, 0.34375], 0.3906, 0.532)
+
+    References:
+      Haider, Hoehn, Davis and Greiner (2020), Effective Ways to Build and Evaluate
+      Individual Survival Distributions.
+    """
+    ...
