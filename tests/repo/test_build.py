@@ -31,7 +31,7 @@ def rules():
 
 def test_every_file_has_a_target(rules):
     sources = {source for fields in rules.values() for source in fields["srcs"]}
-    parts = ("uncertainty_metrics", "tests", "scripts", "benchmarks")
+    parts = ("uncertainty_metrics", "tests", "scripts", "benchmarks", "conformance")
     assert sources == set(glob(f"{part}/**/*.py" for part in parts))
 
 

@@ -1,0 +1,448 @@
+"""How the packages of `conformance_table.py` are called, and what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# By definition, what computes it of the inputs of its vectors. A function that has no
+# parameter for an input of a vector, or raises NotImplementedError, has no such option.
+Functions = dict[str, Callable[..., Any]]
+
+
+def _rows(probabilities):
+    """Returns rows of classes, where only P(class 1) may be given."""
+    import numpy as np
+
+    p = np.asarray(probabilities, np.float64)
+    return np.stack([1 - p, p], axis=-1) if p.ndim == 1 else p
+
+
+def _torchmetrics() -> Functions:
+    import torch
+    from torchmetrics.functional import classification as c
+    from torchmetrics.functional import kl_divergence
+    from torchmetrics.functional.regression import (
+        continuous_ranked_probability_score as crps,
+    )
+
+    def floats(value):
+        return torch.as_tensor(value, dtype=torch.float32)
+
+    def of_decision(norm):
+        def function(labels, probabilities, num_bins):
+            rows = floats(_rows(probabilities))
+            return c.multiclass_calibration_error(
+                rows, torch.tensor(labels), rows.shape[1], n_bins=num_bins, norm=norm
+            )
+
+        return function
+
+    def crps_score(labels, predictive_samples, estimator):
+        if estimator != "nrg":
+            raise NotImplementedError
+        return crps(floats(predictive_samples), floats(labels))
+
+    return {
+        "expected_calibration_error": of_decision("l1"),
+        "maximum_calibration_error": of_decision("max"),
+        "l2_calibration_error": of_decision("l2"),
+        "binary_expected_calibration_error": lambda labels, probabilities, num_bins: (
+            c.binary_calibration_error(
+                floats(probabilities), torch.tensor(labels), n_bins=num_bins, norm="l1"
+            )
+        ),
+        "auroc": lambda labels, scores: c.binary_auroc(
+            floats(scores), torch.tensor(labels)
+        ),
+        "aupr": lambda labels, scores: c.binary_average_precision(
+            floats(scores), torch.tensor(labels)
+        ),
+        "fpr_at_tpr": lambda labels, scores, tpr: (
+            1
+            - c.binary_specificity_at_sensitivity(
+                floats(scores), torch.tensor(labels), min_sensitivity=tpr
+            )[0]
+        ),
+        "crps_score": crps_score,
+        "kl_divergence": lambda p, q: kl_divergence(floats(p), floats(q)),
+    }
+
+
+def _netcal() -> Functions:
+    import numpy as np
+    from netcal.metrics import ECE, MCE
+
+    def measured(metric):
+        def function(labels, probabilities, num_bins):
+            p, labels = np.asarray(probabilities, float), np.asarray(labels)
+            if p.ndim == 2:  # It refuses rows where a class has no label.
+                p, labels = p.max(axis=1), (p.argmax(axis=1) == labels).astype(int)
+            return metric(bins=num_bins).measure(p, labels)
+
+        return function
+
+    return {
+        "expected_calibration_error": measured(ECE),
+        "maximum_calibration_error": measured(MCE),
+        "binary_expected_calibration_error": measured(ECE),
+    }
+
+
+def _torch_uncertainty() -> Functions:
+    import torch
+    from torch_uncertainty.metrics import classification as c
+    from torch_uncertainty.metrics import regression as r
+    from torch_uncertainty.metrics.classification.fpr import FPRx
+
+    def floats(value):
+        return torch.as_tensor(value, dtype=torch.float32)
+
+    def computed(metric, *arguments):
+        metric.update(*arguments)
+        return metric.compute()
+
+    def of_decision(norm, **options):
+        def function(labels, probabilities, num_bins):
+            rows = floats(_rows(probabilities))
+            given = {"num_classes": rows.shape[1], "num_bins": num_bins, "norm": norm}
+            metric = c.CalibrationError(task="multiclass", **given, **options)
+            return computed(metric, rows, torch.tensor(labels))
+
+        return function
+
+    def of_rows(metric):
+        def function(labels, probabilities, **options):
+            rows = floats(_rows(probabilities))
+            return computed(metric(rows, **options), rows, torch.tensor(labels))
+
+        return function
+
+    def selective(make):
+        def function(confidences, correct, *option):
+            first = floats(confidences)
+            rows = torch.stack([first, (1 - first) / 2, (1 - first) / 2], dim=1)
+            return computed(make(*option), rows, 1 - torch.tensor(correct))
+
+        return function
+
+    aurc, augrc = selective(c.AURC), selective(c.AUGRC)
+    coverage_at, risk_at = selective(c.CovAtxRisk), selective(c.RiskAtxCov)
+    classwise = of_rows(
+        lambda rows, num_bins: c.ClasswiseCalibrationError(
+            rows.shape[1], num_bins=num_bins
+        )
+    )
+    brier = of_rows(lambda rows: c.BrierScore(rows.shape[1]))
+    likelihood = of_rows(lambda rows: c.CategoricalNLL())
+    return {
+        "expected_calibration_error": of_decision("l1"),
+        "maximum_calibration_error": of_decision("max"),
+        "l2_calibration_error": of_decision("l2"),
+        "root_mean_squared_calibration_error": of_decision("l2", adaptive=True),
+        "binary_expected_calibration_error": lambda labels, probabilities, num_bins: (
+            computed(
+                c.CalibrationError(task="binary", num_bins=num_bins, norm="l1"),
+                floats(probabilities),
+                torch.tensor(labels),
+            )
+        ),
+        "static_calibration_error": lambda labels, probabilities, num_bins: classwise(
+            labels, probabilities, num_bins=num_bins
+        ),
+        "binary_smooth_calibration_error": lambda labels, probabilities: computed(
+            c.SmoothCalibrationError(kernel_type="reflected"),
+            floats(probabilities),
+            torch.tensor(labels),
+        ),
+        "brier_score_zero_based": lambda labels, probabilities: brier(
+            labels, probabilities
+        ),
+        "negative_log_likelihood": lambda labels, probabilities: likelihood(
+            labels, probabilities
+        ),
+        "area_under_risk_coverage_curve": lambda confidences, correct: aurc(
+            confidences, correct
+        ),
+        "area_under_generalized_risk_coverage_curve": lambda confidences, correct: (
+            augrc(confidences, correct)
+        ),
+        "coverage_at_risk": lambda confidences, correct, risk: coverage_at(
+            confidences, correct, risk
+        ),
+        "risk_at_coverage": lambda confidences, correct, coverage: risk_at(
+            confidences, correct, coverage
+        ),
+        "fpr_at_tpr": lambda labels, scores, tpr: computed(
+            FPRx(recall_level=tpr, pos_label=1),
+            floats(scores),
+            torch.tensor(labels),
+        ),
+        "mutual_information": lambda probabilities: computed(
+            c.MutualInformation(), floats(probabilities)
+        ),
+        "ensemble_disagreement": lambda probabilities: computed(
+            c.Disagreement(), floats(probabilities)
+        ),
+        "variation_ratio": lambda probabilities: computed(
+            c.VariationRatio(probabilistic=False),
+            floats(probabilities).transpose(0, 1),
+        ),
+        "interval_score": lambda labels, lower, upper, alpha: computed(
+            r.IntervalScore(coverage=1 - alpha), *map(floats, (lower, upper, labels))
+        ),
+        "normal_negative_log_likelihood": lambda mean, var, targets: computed(
+            r.DistributionNLL(),
+            torch.distributions.Normal(floats(mean), floats(var).sqrt()),
+            floats(targets),
+        ),
+    }
+
+
+def _relplot() -> Functions:
+    import numpy as np
+    from relplot import metrics
+
+    def of_decision(labels, probabilities, num_bins):
+        given = metrics.multiclass_logits_to_confidences(
+            _rows(probabilities), np.asarray(labels), probs=True
+        )
+        return metrics.binnedECE(*given, nbins=num_bins)
+
+    return {
+        "expected_calibration_error": of_decision,
+        "binary_expected_calibration_error": lambda labels, probabilities, num_bins: (
+            metrics.binnedECE(
+                np.asarray(probabilities, float), np.asarray(labels), nbins=num_bins
+            )
+        ),
+        "binary_smooth_calibration_error": lambda labels, probabilities: metrics.smECE(
+            np.asarray(probabilities, float), np.asarray(labels)
+        ),
+    }
+
+
+def _mapie() -> Functions:
+    import numpy as np
+    from mapie.metrics import calibration, classification, uncertainty
+    from mapie.regression import SplitConformalRegressor
+    from sklearn.dummy import DummyRegressor
+
+    def of_decision(labels, probabilities, num_bins):
+        rows = _rows(probabilities)
+        right = (rows.argmax(axis=1) == labels).astype(int)
+        return calibration.expected_calibration_error(
+            right, rows, num_bins=num_bins, split_strategy="uniform"
+        )
+
+    def of_classes(strategy):
+        def function(labels, probabilities, num_bins):
+            return calibration.expected_calibration_error(
+                None,
+                _rows(probabilities),
+                num_bins=num_bins,
+                split_strategy=strategy,
+                classwise=True,
+                class_labels=np.asarray(labels),
+            )
+
+        return function
+
+    def of_positive(labels, probabilities, num_bins):
+        return calibration.expected_calibration_error(
+            np.asarray(labels),
+            np.asarray(probabilities, float),
+            num_bins=num_bins,
+            split_strategy="uniform",
+        )
+
+    def statistic(*functions, scaled=False):
+        def function(labels, probabilities):
+            given = np.asarray(labels), np.asarray(probabilities, float)
+            scale = calibration.length_scale(given[1]) if scaled else 1
+            return [found(*given) * scale for found in functions]
+
+        return function
+
+    def conformal_quantile(scores, alpha):
+        x = np.zeros([len(scores), 1])
+        zero = DummyRegressor(strategy="constant", constant=0.0).fit(x, scores)
+        forecaster = SplitConformalRegressor(zero, confidence_level=1 - alpha)
+        forecaster.conformalize(x, np.asarray(scores, float))
+        return forecaster.predict_interval(x[:1])[1][0, 1, 0]
+
+    return {
+        "expected_calibration_error": of_decision,
+        "binary_expected_calibration_error": of_positive,
+        "static_calibration_error": of_classes("uniform"),
+        "adaptive_calibration_error": of_classes("quantile"),
+        "binary_kolmogorov_smirnov_calibration_error": statistic(
+            calibration.kolmogorov_smirnov_statistic, scaled=True
+        ),
+        "binary_kuiper_calibration_error": statistic(
+            calibration.kuiper_statistic, scaled=True
+        ),
+        "binary_spiegelhalter_test": statistic(
+            calibration.spiegelhalter_statistic, calibration.spiegelhalter_p_value
+        ),
+        "area_under_risk_coverage_curve": lambda confidences, correct: (
+            1 - uncertainty.auarc(correct, confidences)
+        ),
+        "auroc": lambda labels, scores: uncertainty.auroc(labels, scores),
+        "conformal_quantile": conformal_quantile,
+        "size_stratified_coverage": lambda labels, sets: (
+            classification.classification_ssc_score(
+                np.asarray(labels), np.asarray(sets, bool)
+            )
+        ),
+    }
+
+
+def _scikit_learn() -> Functions:
+    from sklearn import metrics
+
+    def of_rows(score, **options):
+        def function(labels, probabilities, sample_weight=None):
+            rows = _rows(probabilities)
+            given = {"labels": range(rows.shape[1]), "sample_weight": sample_weight}
+            return score(labels, rows, **given, **options)
+
+        return function
+
+    return {
+        "brier_score_zero_based": of_rows(
+            metrics.brier_score_loss, scale_by_half=False
+        ),
+        "negative_log_likelihood": of_rows(metrics.log_loss),
+        "auroc": lambda labels, scores, sample_weight=None: metrics.roc_auc_score(
+            labels, scores, sample_weight=sample_weight
+        ),
+        "aupr": lambda labels, scores: metrics.average_precision_score(labels, scores),
+        "pinball_loss": lambda labels, quantile_predictions, quantiles: (
+            metrics.mean_pinball_loss(labels, quantile_predictions, alpha=quantiles)
+        ),
+    }
+
+
+def _tensorflow_probability() -> Functions:
+    import numpy as np
+    import tensorflow_probability as tfp
+
+    def logits(probabilities):
+        with np.errstate(divide="ignore"):
+            return np.log(_rows(probabilities)).astype(np.float32)
+
+    def divergence(p, q):
+        p, q = (tfp.distributions.Categorical(probs=np.float32(x)) for x in (p, q))
+        return tfp.distributions.kl_divergence(p, q)
+
+    return {
+        "expected_calibration_error": lambda labels, probabilities, num_bins: (
+            tfp.stats.expected_calibration_error(
+                num_bins, logits=logits(probabilities), labels_true=np.int32(labels)
+            )
+        ),
+        "brier_score": lambda labels, probabilities: np.mean(
+            tfp.stats.brier_score(np.int32(labels), logits(probabilities))
+        ),
+        "brier_decomposition": lambda labels, probabilities: (
+            tfp.stats.brier_decomposition(np.int32(labels), logits(probabilities))
+        ),
+        "kl_divergence": divergence,
+    }
+
+
+# What pip is asked for, and what computes the definitions.
+PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
+    "torchmetrics": ("torchmetrics", _torchmetrics),
+    "netcal": ("netcal", _netcal),
+    "torch-uncertainty": ("torch-uncertainty[cpu]", _torch_uncertainty),
+    "relplot": ("relplot", _relplot),
+    "mapie": ("mapie", _mapie),
+    "scikit-learn": ("scikit-learn", _scikit_learn),
+    "tensorflow-probability": ("tensorflow-probability[tf]", _tensorflow_probability),
+}
+
+# What is known of the differences. "Documented" is what their documentation says, too.
+_LEFT = "Bins are `[a, b)`"
+_MORE = "a score of 1 has one bin more, of its own"
+NOTES = {
+    "calibration": {
+        "torchmetrics": [
+            f"{_LEFT}, and {_MORE}.",
+            "`BinaryCalibrationError` is documented as the top-label error; it is that "
+            "of P(class 1).",
+        ],
+        "netcal": [
+            "Documented: two classes are read as P(class 1).",
+            "Rows of three classes are refused where a class has no label, as in most "
+            "of these cases: it was given scores and outcomes of the decisions.",
+            f"{_LEFT}, the last one closed.",
+        ],
+        "torch-uncertainty": [
+            "Documented: the error of even bins is that of torchmetrics.",
+            "Adaptive bins part equal scores, by the order of the sort; an empty bin "
+            "makes the sum NaN, which is returned as 0.",
+            "Documented: the smooth error is that of the decision, of two classes "
+            "too, and the bandwidth is found to 0.001.",
+        ],
+        "relplot": [
+            f"{_LEFT}, and {_MORE}.",
+            "Documented: the bandwidth is found to 0.001.",
+        ],
+        "mapie": [
+            "`num_bins` is the number of edges, one more than there are intervals; "
+            "scores of 0 have a bin of their own, those beyond the only edge none.",
+            "Documented: the statistics are divided by their standard deviation "
+            "(undone here, 0 / 0 for scores 0 and 1), and noise parts equal scores.",
+            "0 is not among the sums of the Kuiper statistic.",
+            "The p-value of Spiegelhalter's test is one-sided.",
+        ],
+        "tensorflow-probability": [f"{_LEFT}, the last one closed."],
+    },
+    "scores": {
+        "torchmetrics": [
+            "Documented: the CRPS is that of the empirical distribution (nrg), of two "
+            "members at least.",
+        ],
+        "scikit-learn": [
+            "Documented: `brier_score_loss` halves the score of two classes unless "
+            "`scale_by_half=False`, as here.",
+            "Documented: `log_loss` clips probabilities to [eps, 1 - eps].",
+        ],
+        "tensorflow-probability": [
+            "The resolution compares label frequencies with those of decisions: where "
+            "all forecasts are the same it is not 0.",
+        ],
+    },
+    "selective": {
+        "torchmetrics": ["Warns of one class, and returns 0."],
+        "torch-uncertainty": [
+            "AURC and AUGRC are documented as means over k. The code takes the "
+            "trapezoidal area from coverage 1/n to 1, divided by 1 - 1/n, and says so.",
+            "Equal confidences are parted: the value depends on the order of the "
+            "examples.",
+            "Documented: NaN where no coverage has the risk.",
+        ],
+        "mapie": [
+            "1 - `auarc`. Equal confidences are parted: the value depends on the order "
+            "of the examples.",
+        ],
+        "scikit-learn": ["Warns of one class, and returns NaN."],
+    },
+    "ensembles": {
+        "torch-uncertainty": [
+            "`VariationRatio(probabilistic=False)` counts votes against the class of "
+            "the mean. Documented for inputs (examples, members, classes); it takes "
+            "(members, examples, classes), as here.",
+        ],
+    },
+    "conformal": {
+        "mapie": [
+            "The upper end of an interval around 0. It refuses too few examples, "
+            "documented in the message: n must be above 1 / alpha and 1 / (1 - alpha), "
+            "which n = 9 at alpha = 0.1 is not, though rank 9 is there.",
+            "(n + 1)(1 - alpha) is rounded up in floating point: rank 56 for 55.",
+        ],
+    },
+}

@@ -1,0 +1,166 @@
+"""Writes docs/conformance.md: what well-known packages return on `conformance/`.
+
+    python scripts/conformance_table.py
+
+Each package is installed in a virtual environment of its own, by plain pip, and gets
+the vectors of the definitions that it has a function for. `--environments FOLDER` keeps
+the environments, and takes those that are there already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import inspect
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from conformance.run import FILES, VECTORS, flat, run  # noqa: E402
+from scripts.conformance_packages import NOTES, PACKAGES  # noqa: E402
+
+PAGE = ROOT / "docs" / "conformance.md"
+TOLERANCE = 1e-5  # Of float32.
+
+
+def _number(value: float) -> str:
+    return f"{0 if abs(value) < 1e-9 else value:.4g}"
+
+
+def _shown(values: list[float]) -> str:
+    shown = ", ".join(map(_number, values))
+    return shown if len(values) == 1 else f"[{shown}]"
+
+
+def inside(package: str) -> dict[str, Any]:
+    """Returns the version of a package that is installed, and its answers as text."""
+    requirement, make = PACKAGES[package]
+    answers: dict[str, dict[str, str]] = {}
+    for definition, function in make().items():
+        answers[definition] = {}
+        for case, right, found in run(definition, function, TOLERANCE):
+            given = VECTORS[definition][case]["inputs"]
+            try:
+                inspect.signature(function).bind(**given)
+                text = "raises" if isinstance(found, Exception) else _shown(found)
+            except TypeError:
+                right, text = False, "-"
+            if isinstance(found, NotImplementedError):
+                right, text = False, "-"
+            answers[definition][case] = "✓" if right else text
+    version = importlib.metadata.version(requirement.partition("[")[0])
+    return {"version": version, "answers": answers}
+
+
+def outside(package: str, folder: pathlib.Path) -> dict[str, Any]:
+    """Installs a package in an environment of its own, and runs this script there."""
+    environment = folder / package
+    python = environment / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    install = [python, "-m", "pip", "install", "--quiet", PACKAGES[package][0]]
+    subprocess.run(install, check=True)
+    run_inside = [python, __file__, "--inside", package]
+    done = subprocess.run(run_inside, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+HEADER = """\
+# Conformance
+
+Definitions that packages do not agree on, each with the smallest data that tell them
+apart: scores on the edge of a bin, ties, probabilities of 0 and 1, classes without a
+label, fewer examples than bins, weights, divisors. The folder `conformance/` of the
+repository has them as JSON, for any language: inputs, definition, expected value, and
+its derivation by hand, in fractions. Our own tests run all {count} of them, on NumPy,
+TensorFlow, JAX and PyTorch; the runner takes any callable:
+
+```
+python conformance/run.py expected_calibration_error my_module:my_function
+```
+
+## What packages return
+
+`python scripts/conformance_table.py` wrote these tables. It installs each package in an
+environment of its own, and runs what the package has a function for, with the options
+that ask for the definition, where there are some.
+
+| Package | Version |
+|---|---|
+{versions}
+
+✓ is the expected value, within {tolerance:g}; a number is what came instead; "raises"
+is an exception; "-" says that there is no option for it; an empty cell, that we know of
+no function. A difference need not be an error: conventions differ. Under each table
+stands what is known of the differences; "documented" is what the package says itself.
+"""
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """Returns the page of the results of all packages."""
+    versions = "\n".join(f"| {p} | {r['version']} |" for p, r in results.items())
+    count = sum(map(len, VECTORS.values()))
+    parts = [HEADER.format(versions=versions, count=count, tolerance=TOLERANCE)]
+    for file in FILES:
+        definitions = json.loads(file.read_text(encoding="utf-8"))
+        answers = {p: r["answers"] for p, r in results.items()}
+        columns = [p for p in answers if definitions.keys() & answers[p].keys()]
+        if not columns:
+            continue
+        head = ["Definition", "Case", "Expected", *columns]
+        rows = [head, ["---"] * len(head)]
+        for definition, cases in definitions.items():
+            if not any(definition in answers[p] for p in columns):
+                continue
+            for case, vector in cases.items():
+                expected = vector["expected"]
+                shown = "raises" if expected == "error" else _shown(flat(expected))
+                found = (answers[p].get(definition, {}).get(case, "") for p in columns)
+                rows.append([f"`{definition}`", case, shown, *found])
+        table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        notes = NOTES.get(file.stem, {})
+        known = "\n".join(
+            f"- {p}: {text}" for p in columns for text in notes.get(p, ())
+        )
+        parts.append(
+            f"### {file.stem.capitalize()}\n\n{table}\n\n{known}".rstrip() + "\n"
+        )
+    return "\n".join(parts)
+
+
+def up_to_date() -> bool:
+    """Says if the page has the cases and expected values of the vectors."""
+    row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
+    listed: dict[str, dict[str, str]] = {}
+    for definition, case, expected in row.findall(PAGE.read_text(encoding="utf-8")):
+        listed.setdefault(definition, {})[case] = expected
+    return bool(listed) and all(
+        cases
+        == {
+            case: "raises" if v["expected"] == "error" else _shown(flat(v["expected"]))
+            for case, v in VECTORS.get(definition, {}).items()
+        }
+        for definition, cases in listed.items()
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Writes docs/conformance.md.")
+    parser.add_argument("--environments", type=pathlib.Path)
+    parser.add_argument("--inside", choices=PACKAGES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.inside:
+        warnings.simplefilter("ignore")
+        print("\n" + json.dumps(inside(options.inside)))
+        sys.exit()
+    with tempfile.TemporaryDirectory() as temporary:
+        kept = (options.environments or pathlib.Path(temporary)).resolve()
+        PAGE.write_text(page({p: outside(p, kept) for p in PACKAGES}), encoding="utf-8")

@@ -1,0 +1,44 @@
+"""The functions that the definitions of `conformance/` are about."""
+
+import functools
+
+from conformance.run import VECTORS
+
+# Elsewhere in a half, or with options; the others have the name of the definition, or
+# begin with "binary_": then they are about P(class 1).
+_L2 = {"max_prob": True, "class_conditional": False, "norm": "l2"}
+_ROOMS = {
+    "conformal_quantile": "conformal",
+    "class_coverage_gap": "conformal",
+    "size_stratified_coverage": "conformal",
+    "sample_pit": "regression",
+    "sharpness": "regression",
+}
+
+
+def function(half, definition):
+    """Returns what computes a definition in a half of the package."""
+    if definition == "l2_calibration_error":
+        return functools.partial(half.gce, binning_scheme="even", **_L2)
+    if definition == "brier_score_zero_based":
+        return functools.partial(half.brier_score, zero_based=True)
+    if definition == "normal_negative_log_likelihood":
+        return half.regression.negative_log_likelihood
+    if definition.startswith("binary_"):
+        name = definition.removeprefix("binary_")
+        return functools.partial(getattr(half, name), positive_class=True)
+    room = getattr(half, _ROOMS[definition]) if definition in _ROOMS else half
+    return getattr(room, definition)
+
+
+def definitions_of_tensors(um, um_np):
+    """Returns the definitions that tensors have a function of their own for."""
+
+    def plain(found):
+        return getattr(found, "func", found)
+
+    return [
+        name
+        for name in VECTORS
+        if plain(function(um, name)) is not plain(function(um_np, name))
+    ]
