@@ -7,6 +7,7 @@ returns may be nested in any way. It must raise where "error" is expected. From
 Python: `run("expected_calibration_error", my_function)`.
 """
 
+import contextlib
 import importlib
 import json
 import math
@@ -19,13 +20,10 @@ VECTORS = {k: v for f in FILES for k, v in json.loads(f.read_text("utf-8")).item
 
 def flat(value):
     """Returns the numbers of nested lists, tuples, arrays or tensors."""
-    try:
-        parts = None if isinstance(value, str) else list(value)
-    except TypeError:
-        parts = None
-    return (
-        [float(value)] if parts is None else [x for part in parts for x in flat(part)]
-    )
+    if not isinstance(value, str):
+        with contextlib.suppress(TypeError):  # One number cannot be iterated.
+            return [number for part in value for number in flat(part)]
+    return [float(value)]
 
 
 def run(definition, function, tolerance=1e-6):

@@ -112,29 +112,23 @@ def _torch_uncertainty() -> Functions:
         return function
 
     def of_rows(metric):
-        def function(labels, probabilities, **options):
+        def function(labels, probabilities):
             rows = floats(_rows(probabilities))
-            return computed(metric(rows, **options), rows, torch.tensor(labels))
+            return computed(metric(rows.shape[1]), rows, torch.tensor(labels))
 
         return function
 
-    def selective(make):
-        def function(confidences, correct, *option):
-            first = floats(confidences)
-            rows = torch.stack([first, (1 - first) / 2, (1 - first) / 2], dim=1)
-            return computed(make(*option), rows, 1 - torch.tensor(correct))
+    def static(labels, probabilities, num_bins):
+        def metric(classes):
+            return c.ClasswiseCalibrationError(classes, num_bins=num_bins)
 
-        return function
+        return of_rows(metric)(labels, probabilities)
 
-    aurc, augrc = selective(c.AURC), selective(c.AUGRC)
-    coverage_at, risk_at = selective(c.CovAtxRisk), selective(c.RiskAtxCov)
-    classwise = of_rows(
-        lambda rows, num_bins: c.ClasswiseCalibrationError(
-            rows.shape[1], num_bins=num_bins
-        )
-    )
-    brier = of_rows(lambda rows: c.BrierScore(rows.shape[1]))
-    likelihood = of_rows(lambda rows: c.CategoricalNLL())
+    def selective(metric, confidences, correct):
+        first = floats(confidences)
+        rows = torch.stack([first, (1 - first) / 2, (1 - first) / 2], dim=1)
+        return computed(metric, rows, 1 - torch.tensor(correct))
+
     return {
         "expected_calibration_error": of_decision("l1"),
         "maximum_calibration_error": of_decision("max"),
@@ -147,31 +141,25 @@ def _torch_uncertainty() -> Functions:
                 torch.tensor(labels),
             )
         ),
-        "static_calibration_error": lambda labels, probabilities, num_bins: classwise(
-            labels, probabilities, num_bins=num_bins
-        ),
+        "static_calibration_error": static,
         "binary_smooth_calibration_error": lambda labels, probabilities: computed(
             c.SmoothCalibrationError(kernel_type="reflected"),
             floats(probabilities),
             torch.tensor(labels),
         ),
-        "brier_score_zero_based": lambda labels, probabilities: brier(
-            labels, probabilities
-        ),
-        "negative_log_likelihood": lambda labels, probabilities: likelihood(
-            labels, probabilities
-        ),
-        "area_under_risk_coverage_curve": lambda confidences, correct: aurc(
-            confidences, correct
+        "brier_score_zero_based": of_rows(c.BrierScore),
+        "negative_log_likelihood": of_rows(lambda classes: c.CategoricalNLL()),
+        "area_under_risk_coverage_curve": lambda confidences, correct: selective(
+            c.AURC(), confidences, correct
         ),
         "area_under_generalized_risk_coverage_curve": lambda confidences, correct: (
-            augrc(confidences, correct)
+            selective(c.AUGRC(), confidences, correct)
         ),
-        "coverage_at_risk": lambda confidences, correct, risk: coverage_at(
-            confidences, correct, risk
+        "coverage_at_risk": lambda confidences, correct, risk: selective(
+            c.CovAtxRisk(risk), confidences, correct
         ),
-        "risk_at_coverage": lambda confidences, correct, coverage: risk_at(
-            confidences, correct, coverage
+        "risk_at_coverage": lambda confidences, correct, coverage: selective(
+            c.RiskAtxCov(coverage), confidences, correct
         ),
         "fpr_at_tpr": lambda labels, scores, tpr: computed(
             FPRx(recall_level=tpr, pos_label=1),

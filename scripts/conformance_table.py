@@ -40,6 +40,11 @@ def _shown(values: list[float]) -> str:
     return shown if len(values) == 1 else f"[{shown}]"
 
 
+def _expected(vector: dict[str, Any]) -> str:
+    expected = vector["expected"]
+    return "raises" if expected == "error" else _shown(flat(expected))
+
+
 def inside(package: str) -> dict[str, Any]:
     """Returns the version of a package that is installed, and its answers as text."""
     requirement, make = PACKAGES[package]
@@ -47,15 +52,17 @@ def inside(package: str) -> dict[str, Any]:
     for definition, function in make().items():
         answers[definition] = {}
         for case, right, found in run(definition, function, TOLERANCE):
-            given = VECTORS[definition][case]["inputs"]
             try:
-                inspect.signature(function).bind(**given)
-                text = "raises" if isinstance(found, Exception) else _shown(found)
+                inspect.signature(function).bind(**VECTORS[definition][case]["inputs"])
             except TypeError:
-                right, text = False, "-"
+                found = NotImplementedError()
             if isinstance(found, NotImplementedError):
-                right, text = False, "-"
-            answers[definition][case] = "✓" if right else text
+                text = "-"
+            elif right:
+                text = "✓"
+            else:
+                text = "raises" if isinstance(found, Exception) else _shown(found)
+            answers[definition][case] = text
     version = importlib.metadata.version(requirement.partition("[")[0])
     return {"version": version, "answers": answers}
 
@@ -121,10 +128,8 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             if not any(definition in answers[p] for p in columns):
                 continue
             for case, vector in cases.items():
-                expected = vector["expected"]
-                shown = "raises" if expected == "error" else _shown(flat(expected))
                 found = (answers[p].get(definition, {}).get(case, "") for p in columns)
-                rows.append([f"`{definition}`", case, shown, *found])
+                rows.append([f"`{definition}`", case, _expected(vector), *found])
         table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
         notes = NOTES.get(file.stem, {})
         known = "\n".join(
@@ -145,8 +150,8 @@ def up_to_date() -> bool:
     return bool(listed) and all(
         cases
         == {
-            case: "raises" if v["expected"] == "error" else _shown(flat(v["expected"]))
-            for case, v in VECTORS.get(definition, {}).items()
+            case: _expected(vector)
+            for case, vector in VECTORS.get(definition, {}).items()
         }
         for definition, cases in listed.items()
     )

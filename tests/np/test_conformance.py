@@ -87,8 +87,8 @@ def test_runner_tells_right_from_wrong():
     assert not any(right for _, right, _ in wrong)
     assert not any(right for _, right, _ in run(name, lambda **given: [0.5, 0.5]))
     assert not any(right for _, right, _ in run(name, lambda **given: 1 / 0))
-    assert [found for _, right, found in run("auroc", lambda **given: 1)][-1] == [1.0]
-    assert not list(run("auroc", lambda **given: 1))[-1][1]
+    *_, last = run("auroc", lambda **given: 1)
+    assert last == ("one class", False, [1.0])
 
 
 def test_runner_is_a_command(tmp_path):

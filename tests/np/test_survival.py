@@ -271,6 +271,10 @@ def test_corners():
         [1, 2, 3], [1, 1, 0], [0.5, 0.25, 1], 2.5, sample_weight=[1, 1, 0]
     )
     assert more == um.ipcw_brier_score([1, 2], [1, 1], [0.5, 0.25], 2.5)
+    # So is one whose weight is 0 beside the others.
+    for weights in ([1e300, 1e-300], [1.0, 0.0]):
+        with pytest.raises(ValueError, match="`at` must be below"):
+            um.ipcw_brier_score([1, 2], [0, 1], [0.5, 0.5], 1, sample_weight=weights)
     # Tiny survival of the censored is spread below it.
     found = um.d_calibration([0, 0], [0.0, 5e-324], num_bins=4)
     assert found.histogram.tolist() == [1, 0, 0, 0]

@@ -53,7 +53,8 @@ def _follow_up(
         raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
     times = check_times(column("times", array, "times", array.shape))
     event = check_event(column("event", event, "times", times.shape))
-    return times, event, _weights(sample_weight, times.shape)
+    weights = _weights(sample_weight, times.shape)
+    return times, event, weights / weights.max()
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
@@ -124,7 +125,7 @@ def _scores(
     curves = _curves(survival, len(times), at)
     counted = weights > 0
     times, event, curves = times[counted], event[counted], curves[counted]
-    weights = weights[counted] / weights.max()
+    weights = weights[counted]
 
     ordered, followed = _censoring(times, event, weights)
     before_own = followed[np.searchsorted(ordered, times, "left")]
