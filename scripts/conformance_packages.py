@@ -91,6 +91,7 @@ def _netcal() -> Functions:
 
 def _torch_uncertainty() -> Functions:
     import torch
+    from torch_uncertainty.metrics import AUSE
     from torch_uncertainty.metrics import classification as c
     from torch_uncertainty.metrics import regression as r
     from torch_uncertainty.metrics.classification.fpr import FPRx
@@ -154,6 +155,9 @@ def _torch_uncertainty() -> Functions:
         ),
         "area_under_generalized_risk_coverage_curve": lambda confidences, correct: (
             selective(c.AUGRC(), confidences, correct)
+        ),
+        "area_under_sparsification_error_curve": lambda confidences, losses: computed(
+            AUSE(), -floats(confidences), floats(losses)
         ),
         "coverage_at_risk": lambda confidences, correct, risk: selective(
             c.CovAtxRisk(risk), confidences, correct
@@ -275,6 +279,9 @@ def _mapie() -> Functions:
         ),
         "area_under_risk_coverage_curve": lambda confidences, correct: (
             1 - uncertainty.auarc(correct, confidences)
+        ),
+        "area_under_accuracy_rejection_curve": lambda confidences, correct: (
+            uncertainty.auarc(correct, confidences)
         ),
         "auroc": lambda labels, scores: uncertainty.auroc(labels, scores),
         "conformal_quantile": conformal_quantile,
@@ -410,11 +417,13 @@ NOTES = {
             "trapezoidal area from coverage 1/n to 1, divided by 1 - 1/n, and says so.",
             "Equal confidences are parted: the value depends on the order of the "
             "examples.",
+            "AUSE divides the losses by their mean, as Ilg et al. (2018) do, and is "
+            "the trapezoidal area.",
             "Documented: NaN where no coverage has the risk.",
         ],
         "mapie": [
-            "1 - `auarc`. Equal confidences are parted: the value depends on the order "
-            "of the examples.",
+            "AURC is 1 - `auarc`. Equal confidences are parted: the value depends on "
+            "the order of the examples.",
         ],
         "scikit-learn": ["Warns of one class, and returns NaN."],
     },
