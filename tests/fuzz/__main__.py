@@ -30,6 +30,9 @@ def main() -> None:
             functions.show(name, int(seed))
         print(KINDS[kind].check(name, int(seed)))
         return
+    cases = (f"{kind}/{name}" for kind in KINDS for name in KINDS[kind].names)
+    if not any(options.only in case for case in cases):
+        parser.error(f"no case has {options.only!r} in its name")
     end = time.monotonic() + options.seconds
     count = failures = 0
     first = options.seed * 10**6
