@@ -278,8 +278,10 @@ from .keras.losses import (
     CRPSSampleLoss as CRPSSampleLoss,
     GaussianNLLLoss as GaussianNLLLoss,
     IntervalLoss as IntervalLoss,
+    MMCELoss as MMCELoss,
     PinballLoss as PinballLoss,
     RankedProbabilityLoss as RankedProbabilityLoss,
+    SoftCalibrationLoss as SoftCalibrationLoss,
 )
 
 # Keras callbacks.

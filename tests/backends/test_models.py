@@ -15,6 +15,7 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.backends.conftest import BACKEND
+from tests.backends.test_arguments import array, differences, gradients, tensor
 from tests.keras import losses
 from tests.keras.streams import assert_close, first_alike, kind, make_for_graph, read
 
@@ -172,11 +173,22 @@ def test_losses_equal_numpy(row, rng):
     found = keras.ops.convert_to_numpy(row.make(reduction="none")(*tensors))
     losses.close(found, scores, 5e-6)
     weights = rng.uniform(size=8).astype(np.float32)
-    losses.close(
-        float(row.make()(y_true, y_pred, weights)), np.mean(scores * weights), 5e-6
-    )
+    expected = np.mean(row.scores(y_true, y_pred, weights) * weights)
+    losses.close(float(row.make()(y_true, y_pred, weights)), expected, 5e-6)
     with pytest.raises(ValueError, match="y_pred"):
         row.make()(y_true[:1], np.float32([row.bad]))
+
+
+PENALIZED = [row for row in losses.CLASSES if not row.of.is_mean]
+
+
+@pytest.mark.parametrize("row", PENALIZED, ids=lambda row: row.id)
+def test_gradients_of_penalties(row, rng):
+    y, y_pred = rng.integers(0, 3, 6), rng.dirichlet([1, 1, 1], 6)
+    loss = row.make()
+    expected = differences(lambda x: np.mean(row.scores(y, x)), y_pred)
+    for gradient in gradients(lambda x: loss(y, x), tensor(np.float32(y_pred))):
+        losses.close(array(gradient), expected, 2e-5)
 
 
 @losses.every_class

@@ -19,12 +19,13 @@ import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
 from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
-from tests.catalogue.kinds import Function, MembersRow, ObjectRow, Public
+from tests.catalogue.kinds import Function, LossRow, MembersRow, ObjectRow, Public
 from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 
 __all__ = (
     "FEW_CELLS",
+    "LossRow",
     "MembersRow",
     "SHAPES",
     "VALUES",
@@ -43,6 +44,7 @@ CATALOGUE: tuple[Public, ...] = (
 )
 FUNCTIONS = tuple(row for row in ROWS if row.cases)
 CALLABLES = (*FUNCTIONS, *REAL_ROWS, *DETECTION_ROWS, *FUNCTION_ROWS)
+MEANS = tuple(row for row in LOSSES if row.is_mean)
 METRICS = tuple(row for row in CATALOGUE if getattr(row, "metric_cases", ()))
 CLASS_METRICS = tuple(row for row in ROWS if row.metric)
 TWINS = tuple(row for row in CALLABLES if row.half is None)

@@ -489,12 +489,19 @@ class LossRow(Public):
     """A Keras loss: for each example the score of which a metric is the mean.
 
     Attributes:
-      metric: the Keras class that has the mean.
+      metric: the Keras class that has the mean, or else takes the same predictions.
       options: of the class, and of that of the metric.
+      variants: more options of the class, to try it with.
+      reference: the scores of labels, predictions and weights, of a loss that takes
+        more than the function of the metric, or is not its mean.
+      is_mean: whether it is the mean of the metric.
     """
 
     metric: str
     options: Options = dataclasses.field(default_factory=dict)
+    variants: tuple[Options, ...] = ()
+    reference: Callable[..., Any] | None = None
+    is_mean: bool = True
 
     @property
     def of_metric(self):

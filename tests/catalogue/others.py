@@ -4,6 +4,7 @@ import numpy as np
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import penalty_references, references
 from tests.catalogue.classifiers import camel
 from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
@@ -276,15 +277,63 @@ FUNCTION_ROWS = (
     FunctionRow("rank_histogram", make=_of_samples, **_CURVE),
 )
 
-_EXP = {"scale_transform": "exp"}
+
+def _crossing(labels, bounds, weights, alpha):
+    del weights
+    return references.interval(labels, bounds[..., 0], bounds[..., 1], alpha)
+
+
+_LOGITS = {"from_logits": True}
+_NORMAL = {
+    "options": {"scale_transform": "exp"},
+    "variants": tuple(
+        {"scale_transform": name}
+        for name in ("softplus", "identity", "variance", "log_variance")
+    ),
+}
 LOSSES = (
-    LossRow("BrierLoss", metric="BrierScore"),
-    LossRow("CRPSNormalLoss", metric="CRPSNormal", options=_EXP),
-    LossRow("CRPSSampleLoss", metric="CRPSSamples"),
-    LossRow("GaussianNLLLoss", metric="regression.NegativeLogLikelihood", options=_EXP),
-    LossRow("IntervalLoss", metric="IntervalScore", options={"alpha": 0.2}),
-    LossRow("RankedProbabilityLoss", metric="RankedProbabilityScore"),
+    LossRow("BrierLoss", metric="BrierScore", variants=(_LOGITS, {"zero_based": True})),
+    LossRow("CRPSNormalLoss", metric="CRPSNormal", **_NORMAL),
+    LossRow(
+        "CRPSSampleLoss",
+        metric="CRPSSamples",
+        variants=(
+            *({"estimator": "nrg"}, {"estimator": "roll"}),
+            {"estimator": "almost_fair", "alpha": 0.75},
+        ),
+    ),
+    LossRow("GaussianNLLLoss", metric="regression.NegativeLogLikelihood", **_NORMAL),
+    LossRow(
+        "IntervalLoss",
+        metric="IntervalScore",
+        options={"alpha": 0.2},
+        reference=_crossing,
+    ),
+    LossRow(
+        "RankedProbabilityLoss", metric="RankedProbabilityScore", variants=(_LOGITS,)
+    ),
     LossRow("PinballLoss", metric="Pinball", options={"quantiles": QUANTILES}),
+    LossRow(
+        "SoftCalibrationLoss",
+        metric="NegativeLogLikelihood",
+        reference=penalty_references.soft_calibration,
+        is_mean=False,
+        variants=(
+            {**_LOGITS, "norm": "l1", "num_bins": 5, "temperature": 0.03},
+            {"proper_loss": None, "weight": 2.0},
+            {"proper_loss": "brier", "weight": 0.5},
+        ),
+    ),
+    LossRow(
+        "MMCELoss",
+        metric="NegativeLogLikelihood",
+        reference=penalty_references.mmce,
+        is_mean=False,
+        variants=(
+            {**_LOGITS, "bandwidth": 0.02},
+            {"proper_loss": None, "weight": 2.0, "bandwidth": 1.0},
+        ),
+    ),
 )
 
 

@@ -9,7 +9,7 @@ from tests import catalogue
 from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import call, extent, fault, frozen, told
 
-LOSSES = {row.name: row for row in catalogue.LOSSES}
+LOSSES = {row.name: row for row in catalogue.MEANS}
 
 
 def loss_and_metric(name):

@@ -1,56 +1,19 @@
-"""The losses with their options, data for them, and the scores of examples."""
+"""The losses of the catalogue with their options, data, and the scores of examples."""
 
 import dataclasses
 import functools
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 from sklearn import datasets
 
 import uncertainty_metrics as um
-import uncertainty_metrics.numpy as um_np
+from tests import catalogue
 from uncertainty_metrics.keras._family import keras
 
 LEGACY = not hasattr(keras, "ops")  # tf_keras.
 REDUCTIONS = ("none", "sum", "sum_over_batch_size")
-
-
-# The scores of labels [...] and predictions [..., K], of the NumPy half where it has
-# them, which other tests compare with naive references.
-
-
-def brier(y, p, zero_based=False):
-    """Of labels, or of distributions over the classes [..., K]."""
-    one_hot = np.eye(p.shape[-1])
-    distances = np.sum((p[..., None, :] - one_hot) ** 2, axis=-1)
-    shares = one_hot[y] if np.ndim(y) < p.ndim else y
-    return np.sum(shares * (distances - (not zero_based)), axis=-1)
-
-
-def ranked(y, p):
-    """Of labels, or of distributions over the classes [..., K]."""
-    classes = p.shape[-1]
-    happened = np.tri(classes).T  # [y, k]: whether y <= k.
-    below = np.cumsum(p, axis=-1)[..., None, :]
-    scores = np.sum((below - happened) ** 2, axis=-1)
-    shares = np.eye(classes)[y] if np.ndim(y) < p.ndim else y
-    return np.sum(shares * scores, axis=-1)
-
-
-def negative_log_density(y, mean, scale):
-    return -stats.norm.logpdf(y, mean, scale)
-
-
-def pinball(y, predictions, quantiles):
-    return um_np.pinball_loss(y, predictions, quantiles).mean(axis=-1)
-
-
-def winkler(y, bounds, alpha):
-    """Of bounds that cross too, as the quantiles they stand for."""
-    return 4 / alpha * pinball(y, bounds, [alpha / 2, 1 - alpha / 2])
-
 
 SCALES = {
     "softplus": lambda x: np.log1p(np.exp(x)),
@@ -79,31 +42,26 @@ def logits(rng, shape):
     return rng.integers(0, 3, shape), lattice(rng, -3, 3, [*shape, 3])
 
 
-def reals(size):
-    def make(rng, shape):
-        return lattice(rng, -3, 3, shape), lattice(rng, -3, 3, [*shape, size])
-
-    return make
+def reals(rng, shape, size):
+    return lattice(rng, -3, 3, shape), lattice(rng, -3, 3, [*shape, size])
 
 
 def positive_scales(rng, shape):
-    y, y_pred = reals(2)(rng, shape)
+    y, y_pred = reals(rng, shape, 2)
     y_pred[..., 1] = np.abs(y_pred[..., 1]) + 0.125
     return y, y_pred
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A loss with options, data for it, and the scores of examples.
+    """A loss of the catalogue with options."""
 
-    `bad` are predictions of an example, of label 0, that are wrong.
-    """
-
-    loss: str
+    of: catalogue.LossRow
     options: dict
-    data: Callable
-    reference: Callable
-    bad: list
+
+    @property
+    def loss(self):
+        return self.of.name
 
     @property
     def id(self):
@@ -112,76 +70,68 @@ class Row:
     @property
     def classifies(self):
         """Whether it is of classes, not of real numbers."""
-        return self.data in (classes, logits)
+        return self.of.of_metric.activation == "softmax"
+
+    @property
+    def _transform(self):
+        return self.options.get("scale_transform")
 
     def make(self, **more):
-        return getattr(um, self.loss)(**self.options, **more)
+        return self.of.find(um)(**self.options, **more)
 
-    def scores(self, y_true, y_pred):
-        return self.reference(np.asarray(y_true), np.asarray(y_pred, np.float64))
+    def data(self, rng, shape):
+        if self.classifies:
+            return (logits if self.options.get("from_logits") else classes)(rng, shape)
+        if self._transform in ("identity", "variance"):
+            return positive_scales(rng, shape)
+        return reals(rng, shape, *self.of.of_metric.outputs)
 
+    @property
+    def bad(self):
+        """Wrong predictions of an example of label 0."""
+        if self.options.get("from_logits"):
+            return [0.0, np.nan, 1.0]
+        if self.classifies:
+            return [0.5, 0.7, -0.2]
+        (size,) = self.of.of_metric.outputs
+        wrong = -1.0 if self._transform in ("identity", "variance") else np.inf
+        return [0.0] * (size - 1) + [wrong]
 
-def normal_row(loss, transform, reference):
-    positive = transform in ("identity", "variance")
-    data = positive_scales if positive else reals(2)
-    bad = [0.0, -1.0] if positive else [0.0, np.inf]
+    def scores(self, y_true, y_pred, weights=None):
+        """Returns the scores [...] of labels [...] and predictions [..., K].
 
-    def score(y, p):
-        return reference(y, p[..., 0], SCALES[transform](p[..., 1]))
+        They are those of functions of the NumPy half, which other tests compare with
+        naive references.
+        """
+        case = dict(self.options)
+        y_true, y_pred = np.asarray(y_true), np.asarray(y_pred, np.float64)
+        if case.pop("from_logits", False):
+            y_pred = special.softmax(y_pred, axis=-1)
+        if case.pop("scale_transform", None):
+            scales = SCALES[self._transform](y_pred[..., 1])
+            y_pred = np.stack([y_pred[..., 0], np.log(scales)], axis=-1)
+        if self.of.reference is not None:
+            return self.of.reference(y_true, y_pred, weights, **case)
+        pairs = zip(y_true.ravel(), y_pred.reshape(-1, y_pred.shape[-1]), strict=True)
+        scores = [
+            self.of.of_metric.expected(case, catalogue.Data(y[None], p[None], None))
+            for y, p in pairs
+        ]
+        return np.reshape(scores, y_true.shape)
 
-    return Row(loss, {"scale_transform": transform}, data, score, bad)
-
-
-def sample_row(estimator, **options):
-    options = {"estimator": estimator, **options}
-    score = functools.partial(um_np.crps_score, **options)
-    return Row("CRPSSampleLoss", options, reals(5), score, [0, 1, np.inf, 2, 3])
-
-
-def pinball_row(quantiles):
-    score = functools.partial(pinball, quantiles=quantiles)
-    size = len(quantiles)
-    options = {"quantiles": quantiles}
-    return Row("PinballLoss", options, reals(size), score, [np.nan] * size)
+    def mean_scores(self, shares, y_pred):
+        """Returns those of distributions over the classes [N, K]: their means."""
+        of_classes = [
+            self.scores(np.full(len(y_pred), k), y_pred)
+            for k in range(shares.shape[-1])
+        ]
+        return np.sum(shares * np.stack(of_classes, axis=-1), axis=-1)
 
 
 ROWS = [
-    Row("BrierLoss", {}, classes, brier, [0.5, 0.7, -0.2]),
-    Row(
-        "BrierLoss",
-        {"from_logits": True},
-        logits,
-        lambda y, x: brier(y, special.softmax(x, axis=-1)),
-        [0.0, np.nan, 1.0],
-    ),
-    Row(
-        "BrierLoss",
-        {"zero_based": True},
-        classes,
-        functools.partial(brier, zero_based=True),
-        [1.5, 0.0, 0.0],
-    ),
-    Row("RankedProbabilityLoss", {}, classes, ranked, [0.5, 0.7, -0.2]),
-    Row(
-        "RankedProbabilityLoss",
-        {"from_logits": True},
-        logits,
-        lambda y, x: ranked(y, special.softmax(x, axis=-1)),
-        [0.0, np.nan, 1.0],
-    ),
-    *(normal_row("CRPSNormalLoss", name, um_np.crps_normal_score) for name in SCALES),
-    *(normal_row("GaussianNLLLoss", name, negative_log_density) for name in SCALES),
-    *(sample_row(estimator) for estimator in ("fair", "nrg", "roll")),
-    sample_row("almost_fair", alpha=0.75),
-    pinball_row([0.1, 0.5, 0.75]),
-    pinball_row([0.25]),
-    Row(
-        "IntervalLoss",
-        {"alpha": 0.2},
-        reals(2),
-        functools.partial(winkler, alpha=0.2),
-        [-np.inf, 1.0],
-    ),
+    Row(row, {**row.options, **options})
+    for row in catalogue.LOSSES
+    for options in ({}, *row.variants)
 ]
 # One for each class, for what does not depend on the options.
 CLASSES = list({row.loss: row for row in reversed(ROWS)}.values())

@@ -17,7 +17,6 @@ from tests.keras.losses import (
     LEGACY,
     REDUCTIONS,
     ROWS,
-    brier,
     classes,
     close,
     data_of,
@@ -25,11 +24,11 @@ from tests.keras.losses import (
     every_row,
     given,
     logits,
-    ranked,
 )
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
+BRIER = next(row for row in ROWS if row.loss == "BrierLoss")
 
 
 @every_row
@@ -55,6 +54,7 @@ def test_values_reductions_and_weights(row, rng):
         for weight_shape in weight_shapes:
             weights = rng.uniform(0.5, 2, weight_shape).astype(np.float32)
             result = loss(y_true, y_pred, weights)
+            scores = row.scores(y_true, y_pred, weights)
             close(result, given(scores, weights, reduction))
 
 
@@ -101,7 +101,8 @@ def test_masked_examples_are_left_out(row, rng):
     y_true, y_pred = data_of(row, rng, [4, 3])
     mask = rng.permutation(12).reshape(4, 3) < 7
     weights = rng.uniform(0.5, 2, [4, 3]).astype(np.float32)
-    scores = row.scores(y_true, y_pred)
+    scores = row.scores(y_true, y_pred, mask)
+    weighted = row.scores(y_true, y_pred, mask * weights)
     y_pred = tf.constant(y_pred)
     y_pred._keras_mask = tf.constant(mask)
     expected = {"none": np.where(mask, scores, 0), "sum": np.sum(scores[mask])}
@@ -109,12 +110,13 @@ def test_masked_examples_are_left_out(row, rng):
         loss = row.make(reduction=reduction)
         close(loss(y_true, y_pred), expected.get(reduction, np.mean(scores[mask])))
         result = loss(y_true, y_pred, weights)
-        close(result, given(scores, weights, reduction, mask))
+        close(result, given(weighted, weights, reduction, mask))
 
 
 # One that ignores labels, and one that does not.
-@pytest.mark.parametrize("row", [CLASSES[0], CLASSES[-1]], ids=lambda row: row.loss)
-def test_masks_of_layers_reach_the_loss(row, rng):
+@pytest.mark.parametrize("name", ["BrierLoss", "IntervalLoss"])
+def test_masks_of_layers_reach_the_loss(name, rng):
+    row = next(row for row in CLASSES if row.loss == name)
     y_true, y_pred = data_of(row, rng, [8, 3])
     y_pred[:, 1:][rng.permutation(16).reshape(8, 2) < 8] = 0  # The masked value.
 
@@ -137,32 +139,18 @@ def test_masks_of_layers_reach_the_loss(row, rng):
 # Labels of the Brier loss.
 
 
-def test_brier_of_one_hot_and_smoothed_labels(rng):
+@pytest.mark.parametrize("name", ["BrierLoss", "RankedProbabilityLoss"])
+def test_one_hot_and_smoothed_labels(name, rng):
     """A distribution over the classes is scored by the mean score of its labels."""
-    labels, p = classes(rng, [6])
-    one_hot = np.eye(3)[labels]
-    smoothed = 0.9 * one_hot + 0.1 / 3
-    mixed = 0.7 * one_hot + 0.3 * one_hot[::-1]
-    forecasts = {False: p, True: rng.normal(size=[6, 3])}
-    for (from_logits, y_pred), zero_based in itertools.product(
-        forecasts.items(), (False, True)
-    ):
-        q = special.softmax(y_pred, axis=-1) if from_logits else y_pred
-        loss = um.BrierLoss(from_logits, zero_based=zero_based, reduction="none")
-        for y_true in (one_hot, smoothed, mixed):
-            close(loss(y_true.astype(np.float32), y_pred), brier(y_true, q, zero_based))
+    for row in (row for row in ROWS if row.loss == name):
+        labels, y_pred = row.data(rng, [6])
+        one_hot = np.eye(3)[labels]
+        loss = row.make(reduction="none")
+        for y_true in (one_hot, 0.9 * one_hot + 0.1 / 3, 0.7 * one_hot + 0.1):
+            expected = row.mean_scores(y_true, y_pred)
+            close(loss(y_true.astype(np.float32), y_pred), expected)
         for dtype in (np.int32, bool):
             close(loss(one_hot.astype(dtype), y_pred), loss(labels, y_pred))
-
-
-def test_ranked_probability_score_of_one_hot_and_smoothed_labels(rng):
-    labels, p = classes(rng, [6])
-    smoothed = 0.9 * np.eye(3)[labels] + 0.1 / 3
-    x = rng.normal(size=[6, 3])
-    for from_logits, y_pred, q in ((False, p, p), (True, x, special.softmax(x, -1))):
-        loss = um.RankedProbabilityLoss(from_logits, reduction="none")
-        close(loss(smoothed.astype(np.float32), y_pred), ranked(smoothed, q))
-        close(loss(np.eye(3, dtype=np.float32)[labels], y_pred), ranked(labels, q))
 
 
 def test_brier_of_binary_predictions(rng):
@@ -212,14 +200,14 @@ def test_ignored_labels_are_left_out_as_by_keras(reduction, rng):
 def test_ignored_labels_meet_masks_and_images(rng):
     y, p = classes(rng, [4, 3])
     keep = rng.permutation(12).reshape(4, 3)
-    expected = np.mean(brier(y, p)[(keep >= 3) & (keep < 9)])
+    expected = np.mean(BRIER.scores(y, p)[(keep >= 3) & (keep < 9)])
     y[keep < 3] = -1
     p = tf.constant(p, tf.float32)
     p._keras_mask = tf.constant(keep < 9)
     close(um.BrierLoss(ignore_index=-1)(y, p), expected)
 
     y, x = logits(rng, [2, 4, 5])
-    scores = ROWS[1].scores(y, x)
+    scores = BRIER.scores(y, special.softmax(x, axis=-1))
     y[0, 1] = 255
     expected = np.mean(scores[y != 255])
     loss = um.BrierLoss(True, ignore_index=255)
@@ -274,6 +262,15 @@ BAD_OPTIONS = {
     "CRPSSampleLoss": {"estimator": ("pwm",), "alpha": (0, 1.0, None)},
     "PinballLoss": {"quantiles": ([], [0.5, 1.0], 0.0, "median", [np.nan])},
     "IntervalLoss": {"alpha": (0, 1.0, [0.1])},
+    "SoftCalibrationLoss": {
+        "weight": (-1, np.inf, np.nan, None, True),
+        "proper_loss": ("mse", True),
+        "num_bins": (0, 2.5),
+        "temperature": (0, "low"),
+        "norm": ("max", 2),
+        "from_logits": (None,),
+    },
+    "MMCELoss": {"bandwidth": (0, 0.01, np.inf), "weight": (-1e-9,)},
 }
 
 
@@ -344,7 +341,10 @@ def test_wrong_values_are_nan_in_a_graph(row, rng):
         y[0], p[0] = label, predictions
         each, mean = all_of(y, p)
         assert np.isnan(each[0])
-        close(each[1:], scores[1:])
+        if row.of.is_mean:
+            close(each[1:], scores[1:])
+        else:  # The penalty is that of all.
+            assert np.all(np.isnan(each))
         assert np.isnan(mean)
 
 

@@ -99,7 +99,8 @@ class ClassScorer:
         predictions = _inputs.as_rows(y_pred, classes or 1)
         return Batch(xp.reshape(labels, [-1]), predictions, targets), labels
 
-    def scores(self, batch: Batch) -> ExampleScores:
+    def read(self, batch: Batch) -> tuple[_inputs.Examples, xp.Tensor | None]:
+        """Returns the examples, and the distributions that may stand for labels."""
         examples = _inputs.examples(
             batch.labels,
             **{self._predictions: batch.predictions},
@@ -108,6 +109,10 @@ class ClassScorer:
         targets = batch.targets
         if targets is not None:
             targets = xp.cast(targets, examples.dtype)
+        return examples, targets
+
+    def scores(self, batch: Batch) -> ExampleScores:
+        examples, targets = self.read(batch)
         scores, right = self._scores(examples, targets)
         kept = None if examples.weights is None else examples.weights > 0
         return ExampleScores(scores, right & examples.right & examples.usable, kept)

@@ -1,4 +1,4 @@
-"""What the losses share: each is the mean of a score."""
+"""What the losses share: each is the mean of a score of each example."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _family, _scorers
+from uncertainty_metrics.keras import _base, _family, _labels, _scorers
 from uncertainty_metrics.ops import _inputs, xp
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from uncertainty_metrics.ops._typing import TensorLike
 
 
@@ -30,7 +32,7 @@ class ScoringLoss(_base.Loss):
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = self._cast(_inputs.as_tensor("y_pred", y_pred))
         batch, labels = self._scorer.flatten(y_true, y_pred)
-        scores, right, kept = self._scorer.scores(batch)
+        scores, right, kept = self._scored(batch, labels)
         live = xp.ones_like(right) if kept is None else kept
         right = right | ~live
         # Of probabilities for logits a graph says nothing: NaN would end a training.
@@ -46,6 +48,21 @@ class ScoringLoss(_base.Loss):
         # Keras leaves them out of the mean.
         _family.keep_mask(scores, xp.reshape(kept, xp.shape(labels)))
         return scores
+
+    def _with(self, **changed: Any) -> Self:
+        """Returns this loss, with what Keras may have set on it (`fit` of tf_keras
+        does), and other attributes.
+        """
+        loss = object.__new__(type(self))
+        loss.__dict__.update(vars(self), **changed)
+        return loss
+
+    def _scored(
+        self, batch: _scorers.Batch, labels: xp.Tensor
+    ) -> _scorers.ExampleScores:
+        """Returns the scores of a batch, whose labels have the shape of the loss."""
+        del labels
+        return self._scorer.scores(batch)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
@@ -68,8 +85,27 @@ class NormalLoss(ScoringLoss):
         # Keras would make a tensor of the distribution: a sample.
         parameters = xp.stack(normal, axis=-1)
         _family.keep_mask(parameters, _family.mask_of(y_pred))
-        # This loss, with what Keras may have set on it: `fit` of tf_keras does.
-        of_scales = object.__new__(type(self))
         scorer = dataclasses.replace(self._scorer, scale_transform="identity")
-        of_scales.__dict__.update(vars(self), _scorer=scorer)
-        return of_scales(y_true, parameters, sample_weight)
+        return self._with(_scorer=scorer)(y_true, parameters, sample_weight)
+
+
+class PenalizedLoss(ScoringLoss):
+    """A loss with a penalty of the batch, in which examples count by their weights."""
+
+    # The weights and the mask that a call was passed.
+    _counting: tuple[Any, Any] = None, None
+
+    def __call__(
+        self, y_true: TensorLike, y_pred: Any, sample_weight: TensorLike | None = None
+    ) -> xp.Tensor:
+        """Returns the loss, reduced."""
+        loss = self._with(_counting=(sample_weight, _family.mask_of(y_pred)))
+        return super(PenalizedLoss, loss).__call__(y_true, y_pred, sample_weight)
+
+    def _scored(
+        self, batch: _scorers.Batch, labels: xp.Tensor
+    ) -> _scorers.ExampleScores:
+        weights = _labels.flat_weights(*self._counting, labels)
+        if weights is not None:
+            weights = _inputs.checked_weights(weights)
+        return self._scorer.scores(batch, weights)

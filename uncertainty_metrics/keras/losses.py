@@ -1,4 +1,4 @@
-"""Keras losses that are proper scoring rules.
+"""Keras losses that are proper scoring rules, two of them with a penalty.
 
 Each is the mean of a function of `uncertainty_metrics.tensorflow.scoring_rules` and
 takes `reduction`, `sample_weight` and masks as any Keras loss does. Wrong values raise
@@ -11,9 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from uncertainty_metrics.keras import _scorers
+from uncertainty_metrics.keras import _penalties, _scorers
 from uncertainty_metrics.keras._declared import Option, declared, flag
-from uncertainty_metrics.keras._scoring_losses import NormalLoss, ScoringLoss
+from uncertainty_metrics.keras._penalties import ProperLoss, SoftNorm
+from uncertainty_metrics.keras._scoring_losses import (
+    NormalLoss,
+    PenalizedLoss,
+    ScoringLoss,
+)
 from uncertainty_metrics.numpy.forecast_scores import ALPHA, SpreadEstimator
 
 
@@ -203,3 +208,105 @@ class IntervalLoss(ScoringLoss):
 
     _function = "interval_score"
     _scorer_type = _scorers.Interval
+
+
+_PENALIZED = {
+    "weight": Option(
+        float, 1.0, prose="what the penalty is multiplied by, a number >= 0."
+    ),
+    "proper_loss": Option(
+        ProperLoss,
+        "nll",
+        prose='what the penalty is added to: "nll", the negative log-likelihood (of '
+        'probabilities of at least 1e-7); "brier", the Brier score; or None, for the '
+        "penalty alone, which forecasts that know but the accuracy minimise.",
+    ),
+}
+
+
+@declared(
+    "from_logits, *, weight, num_bins, temperature, norm, proper_loss, reduction, "
+    "name, dtype, ignore_index, sparse_labels",
+    "soft_calibration_loss",
+    **_PENALIZED,
+    num_bins=Option(int, 15),
+    temperature=Option(float, 0.01),
+    norm=Option(SoftNorm, "l2"),
+)
+class SoftCalibrationLoss(PenalizedLoss):
+    """A proper loss, and the soft-binned calibration error of the batch beside it.
+
+      loss = NLL + weight error
+      error = (sum_b m_b abs(conf_b - acc_b)^p)^(1/p)
+      share of the example i in bin b = softmax_b(-(conf_i - (b + 1/2) / B)^2 / T)
+
+    conf_i is the largest probability of an example; m_b is the mean share of bin b, of
+    which conf_b and acc_b are confidence and accuracy. As T goes to 0 it is the ECE of
+    even bins. The error of a batch is that of few examples: even a calibrated model has
+    one, the larger the smaller the batch.
+
+    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
+    as they do in the mean; each replica has the error of its own part of a batch.
+
+    Args:
+      num_bins: number of bins B.
+      temperature: T, at least 1e-6. Shares fall off with the distance as a Normal
+        density does, of standard deviation (T / 2)^(1/2).
+      norm: "l1" (p = 1) or "l2" (p = 2).
+
+    Example:
+      >>> y_true, y_pred = [0, 1], [[0.75, 0.25], [0.75, 0.25]]
+      >>> loss = um.SoftCalibrationLoss(proper_loss=None)
+      >>> round(float(loss(y_true, y_pred)), 4)
+      0.25
+      >>> round(float(um.SoftCalibrationLoss(weight=2.0)(y_true, y_pred)), 4)
+      1.337
+
+    References:
+      Karandikar, Cain, Tran, Lakshminarayanan, Shlens, Mozer and Roelofs (2021), Soft
+      Calibration Objectives for Neural Networks.
+    """
+
+    _scorer_type = _penalties.SoftCalibration
+
+
+@declared(
+    "from_logits, *, weight, bandwidth, proper_loss, reduction, name, dtype, "
+    "ignore_index, sparse_labels",
+    "mmce_loss",
+    **_PENALIZED,
+    bandwidth=Option(float, 0.2),
+)
+class MMCELoss(PenalizedLoss):
+    """A proper loss, and the squared maximum mean calibration error beside it.
+
+      loss = NLL + weight MMCE^2
+      MMCE^2 = 1/(n (n - 1)) sum_{i != j} u_i u_j exp(-abs(conf_i - conf_j) / h)
+
+    conf_i is the largest probability of an example, and u_i is conf_i less 1 where the
+    decision is right. Without the pairs of an example and itself the error of a batch
+    of any size is an unbiased estimate of that of the population, and may be negative;
+    its root, as some take it, would not be. A batch of one has no pair and the error 0.
+    It takes O(n log n).
+
+    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
+    as they do in the mean, those of a pair multiplied; each replica has the error of
+    its own part of a batch.
+
+    Args:
+      bandwidth: h, at least 0.02.
+
+    Example:
+      >>> y_true, y_pred = [0, 1, 0], [[0.75, 0.25], [0.75, 0.25], [1.0, 0.0]]
+      >>> loss = um.MMCELoss(proper_loss=None)
+      >>> round(float(loss(y_true, y_pred)), 4)
+      -0.0625
+      >>> round(float(um.MMCELoss(weight=2.0)(y_true, y_pred)), 4)
+      0.433
+
+    References:
+      Kumar, Sarawagi and Jain (2018), Trainable Calibration Measures for Neural
+      Networks from Kernel Mean Embeddings.
+    """
+
+    _scorer_type = _penalties.KernelCalibration

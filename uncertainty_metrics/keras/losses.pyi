@@ -6,6 +6,7 @@ import matplotlib.axes
 import tensorflow as tf
 
 from uncertainty_metrics.keras._scoring_losses import NormalLoss
+from uncertainty_metrics.keras._scoring_losses import PenalizedLoss
 from uncertainty_metrics.keras._scoring_losses import ScoringLoss
 
 class BrierLoss(ScoringLoss):
@@ -316,4 +317,132 @@ class IntervalLoss(ScoringLoss):
         reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",
         name: str | None = "interval_loss",
         dtype: Any = None,
+    ) -> None: ...
+
+class SoftCalibrationLoss(PenalizedLoss):
+    """A proper loss, and the soft-binned calibration error of the batch beside it.
+
+      loss = NLL + weight error
+      error = (sum_b m_b abs(conf_b - acc_b)^p)^(1/p)
+      share of the example i in bin b = softmax_b(-(conf_i - (b + 1/2) / B)^2 / T)
+
+    conf_i is the largest probability of an example; m_b is the mean share of bin b, of
+    which conf_b and acc_b are confidence and accuracy. As T goes to 0 it is the ECE of
+    even bins. The error of a batch is that of few examples: even a calibrated model has
+    one, the larger the smaller the batch.
+
+    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
+    as they do in the mean; each replica has the error of its own part of a batch.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      weight: what the penalty is multiplied by, a number >= 0.
+      num_bins: number of bins B.
+      temperature: T, at least 1e-6. Shares fall off with the distance as a Normal
+        density does, of standard deviation (T / 2)^(1/2).
+      norm: "l1" (p = 1) or "l2" (p = 2).
+      proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
+        probabilities of at least 1e-7); "brier", the Brier score; or None, for the
+        penalty alone, which forecasts that know but the accuracy minimise.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      ignore_index: examples with this label are left out, of the mean as well.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described; for labels and predictions in eager
+        execution.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> y_true, y_pred = [0, 1], [[0.75, 0.25], [0.75, 0.25]]
+      >>> loss = um.SoftCalibrationLoss(proper_loss=None)
+      >>> round(float(loss(y_true, y_pred)), 4)
+      0.25
+      >>> round(float(um.SoftCalibrationLoss(weight=2.0)(y_true, y_pred)), 4)
+      1.337
+
+    References:
+      Karandikar, Cain, Tran, Lakshminarayanan, Shlens, Mozer and Roelofs (2021), Soft
+      Calibration Objectives for Neural Networks.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        *,
+        weight: float = 1.0,
+        num_bins: int = 15,
+        temperature: float = 0.01,
+        norm: Literal["l1", "l2"] = "l2",
+        proper_loss: Optional[Literal["nll", "brier"]] = "nll",
+        reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",
+        name: str | None = "soft_calibration_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
+    ) -> None: ...
+
+class MMCELoss(PenalizedLoss):
+    """A proper loss, and the squared maximum mean calibration error beside it.
+
+      loss = NLL + weight MMCE^2
+      MMCE^2 = 1/(n (n - 1)) sum_{i != j} u_i u_j exp(-abs(conf_i - conf_j) / h)
+
+    conf_i is the largest probability of an example, and u_i is conf_i less 1 where the
+    decision is right. Without the pairs of an example and itself the error of a batch
+    of any size is an unbiased estimate of that of the population, and may be negative;
+    its root, as some take it, would not be. A batch of one has no pair and the error 0.
+    It takes O(n log n).
+
+    `y_true` and `y_pred` are those of `BrierLoss`. Weights and masks count in the error
+    as they do in the mean, those of a pair multiplied; each replica has the error of
+    its own part of a batch.
+
+    Args:
+      from_logits: whether `y_pred` holds logits instead of probabilities.
+      weight: what the penalty is multiplied by, a number >= 0.
+      bandwidth: h, at least 0.02.
+      proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
+        probabilities of at least 1e-7); "brier", the Brier score; or None, for the
+        penalty alone, which forecasts that know but the accuracy minimise.
+      reduction: "sum_over_batch_size", "sum" or "none".
+      name: name of the loss.
+      dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
+      ignore_index: examples with this label are left out, of the mean as well.
+      sparse_labels: whether labels are integers (True) or one-hot (False). By default
+        the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+
+    Raises:
+      ValueError: an argument is not as described; for labels and predictions in eager
+        execution.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> y_true, y_pred = [0, 1, 0], [[0.75, 0.25], [0.75, 0.25], [1.0, 0.0]]
+      >>> loss = um.MMCELoss(proper_loss=None)
+      >>> round(float(loss(y_true, y_pred)), 4)
+      -0.0625
+      >>> round(float(um.MMCELoss(weight=2.0)(y_true, y_pred)), 4)
+      0.433
+
+    References:
+      Kumar, Sarawagi and Jain (2018), Trainable Calibration Measures for Neural
+      Networks from Kernel Mean Embeddings.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = False,
+        *,
+        weight: float = 1.0,
+        bandwidth: float = 0.2,
+        proper_loss: Optional[Literal["nll", "brier"]] = "nll",
+        reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",
+        name: str | None = "mmce_loss",
+        dtype: Any = None,
+        ignore_index: int | None = None,
+        sparse_labels: bool | None = None,
     ) -> None: ...
