@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
 from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.ops import _classifier_scores, _inputs, _penalties, xp
 
-ProperLoss = Literal["nll", "brier"] | None
+ProperLoss = Literal["nll", "brier", None]
 SoftNorm = Literal["l1", "l2"]
 # As in the cross-entropy of Keras, lest gradients be infinite.
 _LEAST_PROBABILITY = 1e-7
@@ -34,7 +34,7 @@ class Penalized(_scorers.ClassScorer):
     def __post_init__(self):
         super().__post_init__()
         self._check("weight", 0)
-        _checks.one_of("proper_loss", self.proper_loss, ("nll", "brier", None))
+        _checks.one_of("proper_loss", self.proper_loss, get_args(ProperLoss))
 
     def _check(self, option: str, least: float) -> None:
         value = _number(option, getattr(self, option), least)
@@ -100,7 +100,7 @@ class SoftCalibration(Penalized):
         super().__post_init__()
         object.__setattr__(self, "num_bins", _checks.bins("num_bins", self.num_bins))
         self._check("temperature", 1e-6)
-        _checks.one_of("norm", self.norm, ("l1", "l2"))
+        _checks.one_of("norm", self.norm, get_args(SoftNorm))
 
     def _penalty(self, confidences, outcomes, weights):
         return _penalties.soft_binned_error(
