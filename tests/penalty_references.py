@@ -48,7 +48,7 @@ def _proper(y, p, proper_loss):
 
 
 def _penalized(error):
-    def scores(labels, probabilities, weights, weight=1.0, proper_loss="nll", **given):
+    def scores(labels, probabilities, weights, weight, proper_loss="nll", **given):
         labels, shape = labels.ravel(), labels.shape
         p = probabilities.reshape(len(labels), -1)
         weights = np.ones(()) if weights is None else np.asarray(weights)

@@ -97,6 +97,9 @@ from .numpy.resampling import (
 )
 from .numpy.calibration_tests import calibration_test as calibration_test
 
+# Scorers of scikit-learn.
+from .numpy.scorers import make_scorers as make_scorers
+
 # Bayesian calibration error.
 from .tensorflow.bayesian_calibration import (
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,

@@ -316,22 +316,24 @@ LOSSES = (
     LossRow(
         "SoftCalibrationLoss",
         metric="NegativeLogLikelihood",
+        options={"weight": 2.0},
         reference=penalty_references.soft_calibration,
         is_mean=False,
         variants=(
             {**_LOGITS, "norm": "l1", "num_bins": 5, "temperature": 0.03},
-            {"proper_loss": None, "weight": 2.0},
-            {"proper_loss": "brier", "weight": 0.5},
+            {"proper_loss": None},
+            {"proper_loss": "brier"},
         ),
     ),
     LossRow(
         "MMCELoss",
         metric="NegativeLogLikelihood",
+        options={"weight": 2.0},
         reference=penalty_references.mmce,
         is_mean=False,
         variants=(
             {**_LOGITS, "bandwidth": 0.02},
-            {"proper_loss": None, "weight": 2.0, "bandwidth": 1.0},
+            {"proper_loss": None, "bandwidth": 1.0},
         ),
     ),
 )
@@ -452,6 +454,7 @@ OBJECTS = (
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("conformal"),
     ObjectRow("regression"),
+    ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
     ObjectRow("numpy", halves=("tensorflow",)),
 )
 

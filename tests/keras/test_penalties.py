@@ -79,7 +79,7 @@ def test_values_and_gradients_are_finite_anywhere(row):
 
 def test_the_kernel_has_no_slope_at_equal_confidences():
     # u = (-2, 1, 1, 1) / 3, whose pairs sum to -6 / 9; each follows the sum of others.
-    loss = um.MMCELoss(True, proper_loss=None)
+    loss = um.MMCELoss(1, True, proper_loss=None)
     value, gradient = value_and_gradient(loss, [0, 1, 1, 1], np.zeros([4, 3]))
     close(value, -1 / 18)
     expected = np.zeros([4, 3])
@@ -91,9 +91,9 @@ def test_a_batch_of_one(rng):
     y, p = classes(rng, [1])
     confidence, hit = p.max(), p.argmax() == y[0]
     for norm in ("l1", "l2"):
-        loss = um.SoftCalibrationLoss(proper_loss=None, norm=norm)
+        loss = um.SoftCalibrationLoss(1, proper_loss=None, norm=norm)
         close(loss(y, np.float32(p)), abs(confidence - hit))
-    assert float(um.MMCELoss(proper_loss=None)(y, np.float32(p))) == 0
+    assert float(um.MMCELoss(1, proper_loss=None)(y, np.float32(p))) == 0
 
 
 def test_narrow_shares_make_the_error_of_even_bins(rng):
@@ -103,7 +103,7 @@ def test_narrow_shares_make_the_error_of_even_bins(rng):
     y = rng.integers(0, 3, len(p))
     for norm, num_bins in itertools.product(("l1", "l2"), (4, 15)):
         options = {"norm": norm, "num_bins": num_bins}
-        loss = um.SoftCalibrationLoss(proper_loss=None, temperature=1e-6, **options)
+        loss = um.SoftCalibrationLoss(1, proper_loss=None, temperature=1e-6, **options)
         expected = um_np.gce(*(y, p, "even", True, False), norm=norm, num_bins=num_bins)
         close(loss(y, p), expected, 1e-5)
 
@@ -118,7 +118,7 @@ def test_errors_of_batches_are_unbiased(rng):
     expected = gaps @ kernel @ gaps
     kinds = rng.choice(3, [400, 4], p=chances)
     y = rng.random(kinds.shape) > accuracies[kinds]
-    loss = tf.function(um.MMCELoss(proper_loss=None))
+    loss = tf.function(um.MMCELoss(1, proper_loss=None))
     values = tf.map_fn(
         lambda batch: loss(*batch),
         (tf.constant(y, tf.int32), tf.constant(p[kinds], tf.float32)),
@@ -134,11 +134,11 @@ def test_weights_of_zero_and_of_any_scale(name, rng):
     p = np.float32(p)
     weights = np.float32([1, 0, 2, 0.5, 1, 0, 1, 3])
     kept = weights > 0
-    loss = getattr(um, name)(reduction="none")
+    loss = getattr(um, name)(2, reduction="none")
     some = loss(y[kept], p[kept], weights[kept])
     close(np.asarray(loss(y, p, weights))[kept], some)
     close(np.asarray(loss(y, p, 1e-3 * weights))[kept], 1e-3 * some)
-    of_ignoring = getattr(um, name)(ignore_index=255)
+    of_ignoring = getattr(um, name)(2, ignore_index=255)
     close(of_ignoring(np.where(kept, y, 255), p, weights), np.mean(some))
 
 
@@ -152,4 +152,4 @@ def test_many_examples_take_no_pairs_of_them(rng):
     gap = 2 * (grid - grid**2)
     kernel = np.exp(-np.abs(grid[:, None] - grid) / 0.2)
     expected = trapezoid(trapezoid(kernel * gap, grid) * gap, grid)
-    close(um.MMCELoss(proper_loss=None)(y, p), expected, 0.003)
+    close(um.MMCELoss(1, proper_loss=None)(y, p), expected, 0.003)

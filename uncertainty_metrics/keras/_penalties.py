@@ -28,7 +28,7 @@ def _number(name: str, value: Any, least: float) -> float:
 class Penalized(_scorers.ClassScorer):
     """The proper score of each example, and `weight` times the penalty of the batch."""
 
-    weight: float = 1.0
+    weight: float = 0.0  # Which the losses must say.
     proper_loss: ProperLoss = "nll"
 
     def __post_init__(self):

@@ -211,9 +211,7 @@ class IntervalLoss(ScoringLoss):
 
 
 _PENALIZED = {
-    "weight": Option(
-        float, 1.0, prose="what the penalty is multiplied by, a number >= 0."
-    ),
+    "weight": Option(float, prose="what the penalty is multiplied by, >= 0."),
     "proper_loss": Option(
         ProperLoss,
         "nll",
@@ -225,7 +223,7 @@ _PENALIZED = {
 
 
 @declared(
-    "from_logits, *, weight, num_bins, temperature, norm, proper_loss, reduction, "
+    "weight, from_logits, *, num_bins, temperature, norm, proper_loss, reduction, "
     "name, dtype, ignore_index, sparse_labels",
     "soft_calibration_loss",
     **_PENALIZED,
@@ -256,10 +254,10 @@ class SoftCalibrationLoss(PenalizedLoss):
 
     Example:
       >>> y_true, y_pred = [0, 1], [[0.75, 0.25], [0.75, 0.25]]
-      >>> loss = um.SoftCalibrationLoss(proper_loss=None)
+      >>> loss = um.SoftCalibrationLoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
       0.25
-      >>> round(float(um.SoftCalibrationLoss(weight=2.0)(y_true, y_pred)), 4)
+      >>> round(float(um.SoftCalibrationLoss(2.0)(y_true, y_pred)), 4)
       1.337
 
     References:
@@ -271,7 +269,7 @@ class SoftCalibrationLoss(PenalizedLoss):
 
 
 @declared(
-    "from_logits, *, weight, bandwidth, proper_loss, reduction, name, dtype, "
+    "weight, from_logits, *, bandwidth, proper_loss, reduction, name, dtype, "
     "ignore_index, sparse_labels",
     "mmce_loss",
     **_PENALIZED,
@@ -298,10 +296,10 @@ class MMCELoss(PenalizedLoss):
 
     Example:
       >>> y_true, y_pred = [0, 1, 0], [[0.75, 0.25], [0.75, 0.25], [1.0, 0.0]]
-      >>> loss = um.MMCELoss(proper_loss=None)
+      >>> loss = um.MMCELoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
       -0.0625
-      >>> round(float(um.MMCELoss(weight=2.0)(y_true, y_pred)), 4)
+      >>> round(float(um.MMCELoss(2.0)(y_true, y_pred)), 4)
       0.433
 
     References:

@@ -335,8 +335,8 @@ class SoftCalibrationLoss(PenalizedLoss):
     as they do in the mean; each replica has the error of its own part of a batch.
 
     Args:
+      weight: what the penalty is multiplied by, >= 0.
       from_logits: whether `y_pred` holds logits instead of probabilities.
-      weight: what the penalty is multiplied by, a number >= 0.
       num_bins: number of bins B.
       temperature: T, at least 1e-6. Shares fall off with the distance as a Normal
         density does, of standard deviation (T / 2)^(1/2).
@@ -358,10 +358,10 @@ class SoftCalibrationLoss(PenalizedLoss):
     Example:
       >>> import uncertainty_metrics as um
       >>> y_true, y_pred = [0, 1], [[0.75, 0.25], [0.75, 0.25]]
-      >>> loss = um.SoftCalibrationLoss(proper_loss=None)
+      >>> loss = um.SoftCalibrationLoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
       0.25
-      >>> round(float(um.SoftCalibrationLoss(weight=2.0)(y_true, y_pred)), 4)
+      >>> round(float(um.SoftCalibrationLoss(2.0)(y_true, y_pred)), 4)
       1.337
 
     References:
@@ -371,9 +371,9 @@ class SoftCalibrationLoss(PenalizedLoss):
 
     def __init__(
         self,
+        weight: float,
         from_logits: bool = False,
         *,
-        weight: float = 1.0,
         num_bins: int = 15,
         temperature: float = 0.01,
         norm: Literal["l1", "l2"] = "l2",
@@ -402,8 +402,8 @@ class MMCELoss(PenalizedLoss):
     its own part of a batch.
 
     Args:
+      weight: what the penalty is multiplied by, >= 0.
       from_logits: whether `y_pred` holds logits instead of probabilities.
-      weight: what the penalty is multiplied by, a number >= 0.
       bandwidth: h, at least 0.02.
       proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
         probabilities of at least 1e-7); "brier", the Brier score; or None, for the
@@ -422,10 +422,10 @@ class MMCELoss(PenalizedLoss):
     Example:
       >>> import uncertainty_metrics as um
       >>> y_true, y_pred = [0, 1, 0], [[0.75, 0.25], [0.75, 0.25], [1.0, 0.0]]
-      >>> loss = um.MMCELoss(proper_loss=None)
+      >>> loss = um.MMCELoss(1.0, proper_loss=None)
       >>> round(float(loss(y_true, y_pred)), 4)
       -0.0625
-      >>> round(float(um.MMCELoss(weight=2.0)(y_true, y_pred)), 4)
+      >>> round(float(um.MMCELoss(2.0)(y_true, y_pred)), 4)
       0.433
 
     References:
@@ -435,9 +435,9 @@ class MMCELoss(PenalizedLoss):
 
     def __init__(
         self,
+        weight: float,
         from_logits: bool = False,
         *,
-        weight: float = 1.0,
         bandwidth: float = 0.2,
         proper_loss: Literal["nll", "brier", None] = "nll",
         reduction: Literal["sum_over_batch_size", "sum", "none"] = "sum_over_batch_size",

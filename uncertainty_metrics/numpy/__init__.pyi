@@ -206,6 +206,9 @@ from .resampling import (
     bootstrap_difference as bootstrap_difference,
 )
 
+# Scorers of scikit-learn.
+from .scorers import make_scorers as make_scorers
+
 # Plots.
 from .visualization import (
     accuracy_confidence_curve as accuracy_confidence_curve,

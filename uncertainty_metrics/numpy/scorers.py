@@ -1,0 +1,117 @@
+"""Functions of labels and probabilities as scorers of scikit-learn, without it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import uncertainty_metrics.numpy as um_np
+from uncertainty_metrics import _checks
+from uncertainty_metrics._spec import REQUIRED
+
+__all__ = ["make_scorers"]
+
+_DEFAULT = (
+    *("accuracy", "negative_log_likelihood", "brier_score"),
+    *("ece", "smooth_calibration_error"),
+)
+_LARGER_IS_BETTER = ("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy")
+
+
+@dataclasses.dataclass(frozen=True)
+class Scorer:
+    """A scorer of classifiers: larger is better.
+
+    Attributes:
+      metric: name of a function of labels and probabilities.
+    """
+
+    metric: str
+
+    @property
+    def key(self) -> str:
+        """The name of the score, which tells that of an error the sign is changed."""
+        return f"{'' if self.metric in _LARGER_IS_BETTER else 'neg_'}{self.metric}"
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Returns the score of a fitted classifier."""
+        labels, probabilities = _aligned(
+            estimator.classes_, y, estimator.predict_proba(X)
+        )
+        function = getattr(um_np, self.metric)
+        value = float(function(labels, probabilities, sample_weight=sample_weight))
+        return value if self.metric in _LARGER_IS_BETTER else -value
+
+
+def _aligned(
+    classes: ArrayLike, labels: ArrayLike, probabilities: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns labels as numbers, and probabilities of all classes, also of those that
+    the classifier was not fitted with: 0.
+    """
+    every, where = np.unique(
+        np.concatenate([np.asarray(classes), np.ravel(labels)]), return_inverse=True
+    )
+    own, labels = np.split(where, [np.size(classes)])
+    probabilities = np.asarray(probabilities)
+    columns = np.zeros((len(probabilities), max(len(every), 2)), probabilities.dtype)
+    columns[:, own] = probabilities
+    return labels, columns
+
+
+def _is_metric(name: str) -> bool:
+    function = getattr(um_np, name)
+    if not inspect.isfunction(function) or name == "threshold_at_risk":
+        return False
+    signature = inspect.signature(function)
+    first, *options = signature.parameters.values()
+    return (
+        first.name == "labels"
+        and [option.name for option in options[:1]] == ["probabilities"]
+        and all(option.default not in (option.empty, REQUIRED) for option in options)
+        and str(signature.return_annotation).startswith("float")
+    )
+
+
+def make_scorers(*metrics: str) -> dict[str, Scorer]:
+    """Scorers for `cross_validate` and `GridSearchCV` of scikit-learn.
+
+    Each calls the classifier's `predict_proba`. Its classes may be of any type, and a
+    fold may lack one: labels are matched with `classes_`, and a class that the
+    classifier has not seen has the probability 0.
+
+    Args:
+      *metrics: names of functions of labels and probabilities with one value, such as
+        "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier score, ECE
+        and smooth calibration error. For other options make a scorer of the function by
+        `sklearn.metrics.make_scorer`.
+
+    Returns:
+      A dict of scorers by the names "accuracy", "neg_ece" and so on, which take
+      (estimator, X, y, sample_weight=None) and can be pickled. Larger is better: those
+      named "neg_" return minus the value.
+
+    Raises:
+      ValueError: there is no such function.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scorers = um.make_scorers("accuracy", "ece")
+      >>> sorted(scorers)
+      ['accuracy', 'neg_ece']
+    """
+    known = [name for name in dir(um_np) if _is_metric(name)]
+    for name in metrics:
+        _checks.one_of("metrics", name, known)
+    scorers = map(Scorer, metrics or _DEFAULT)
+    return {scorer.key: scorer for scorer in scorers}
