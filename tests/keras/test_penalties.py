@@ -128,6 +128,21 @@ def test_errors_of_batches_are_unbiased(rng):
     assert abs(values.mean() - expected) < 5 * error
 
 
+def test_one_hot_and_smoothed_labels():
+    """A decision is right by the share of its label."""
+    p = np.float32([[0.75, 0.25, 0], [0.25, 0.5, 0.25]])
+    shares = np.float32([[0.5, 0.5, 0], [0, 0.75, 0.25]])
+    loss = um.MMCELoss(1, proper_loss=None)
+    expected = (0.75 - 0.5) * (0.5 - 0.75) * np.exp(-0.25 / 0.2)
+    close(loss(shares, p), expected)
+    for row in PENALIZED:
+        if not row.options.get("from_logits"):
+            loss = row.make()
+            close(loss(np.eye(3)[[0, 2]], p), loss([0, 2], p))
+    likelihoods = (np.log(4 / 3) + np.log(4)) / 2, 0.75 * np.log(2) + np.log(4) / 4
+    close(um.MMCELoss(0)(shares, p), np.mean(likelihoods))
+
+
 @pytest.mark.parametrize("name", ["SoftCalibrationLoss", "MMCELoss"])
 def test_weights_of_zero_and_of_any_scale(name, rng):
     y, p = classes(rng, [8])

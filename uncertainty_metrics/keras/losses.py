@@ -217,7 +217,7 @@ _PENALIZED = {
         "nll",
         prose='what the penalty is added to: "nll", the negative log-likelihood (of '
         'probabilities of at least 1e-7); "brier", the Brier score; or None, for the '
-        "penalty alone, which forecasts that know but the accuracy minimise.",
+        "penalty alone, which one confidence for all, the accuracy, minimises.",
     ),
 }
 

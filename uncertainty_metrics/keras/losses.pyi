@@ -343,7 +343,7 @@ class SoftCalibrationLoss(PenalizedLoss):
       norm: "l1" (p = 1) or "l2" (p = 2).
       proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
         probabilities of at least 1e-7); "brier", the Brier score; or None, for the
-        penalty alone, which forecasts that know but the accuracy minimise.
+        penalty alone, which one confidence for all, the accuracy, minimises.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
@@ -407,7 +407,7 @@ class MMCELoss(PenalizedLoss):
       bandwidth: h, at least 0.02.
       proper_loss: what the penalty is added to: "nll", the negative log-likelihood (of
         probabilities of at least 1e-7); "brier", the Brier score; or None, for the
-        penalty alone, which forecasts that know but the accuracy minimise.
+        penalty alone, which one confidence for all, the accuracy, minimises.
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
