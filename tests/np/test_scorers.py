@@ -1,5 +1,7 @@
 """Scorers in scikit-learn: right labels, whatever they are called, and signs."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn import datasets, linear_model, metrics, model_selection, pipeline
@@ -93,13 +95,16 @@ def can_be_made(name):
 
 
 def test_the_sign_of_every_metric(rng):
-    """A forecast that is right but for a few is no worse than the opposite."""
+    """As its docstring says; and what is mostly right is no worse than the opposite."""
     y = rng.permuted(np.tile([0, 1], 20))
     good = np.where(np.eye(2)[y] == 1, 0.95, 0.05)
     y[:2] = 1 - y[:2]
     names = list(filter(can_be_made, um.__all__))
     assert {"ece", "aurc", "coverage_at_risk", "ranked_probability_score"} <= {*names}
-    for key, scorer in um.make_scorers(*names).items():
+    for name in names:
+        ((key, scorer),) = um.make_scorers(name).items()
+        larger = re.search(r"[Ll]arger is\s+better", getattr(um, name).__doc__)
+        assert key == (name if larger else f"neg_{name}")
         right, wrong = (scorer(Fixed([0, 1], p), y, y) for p in (good, good[:, ::-1]))
         assert right >= wrong, key
 

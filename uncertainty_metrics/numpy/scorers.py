@@ -19,7 +19,11 @@ _DEFAULT = (
     *("accuracy", "negative_log_likelihood", "brier_score"),
     *("ece", "smooth_calibration_error"),
 )
-_LARGER_IS_BETTER = ("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy")
+_LARGER_IS_BETTER = (
+    *("accuracy", "coverage_at_risk", "oracle_collaborative_accuracy"),
+    *("area_under_accuracy_rejection_curve", "auarc"),
+    *("prediction_rejection_ratio", "prr"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
