@@ -45,6 +45,7 @@ assert_type(sum([state, state]), um_np.GeneralCalibrationError | Literal[0])
 assert_type(um.numpy.ece(labels, probabilities), float)
 data: dict[str, Any] = {"labels": labels, "probabilities": probabilities}
 interval = um_np.bootstrap(um_np.ece, alpha=0.1, **data)
+interval = um_np.bootstrap(um_np.ece, labels, probabilities, alpha=0.1)
 lower, estimate, upper = interval
 interval = um_np.bootstrap_difference(um_np.ece, data, data, seed=0)
 scaling = um_np.TemperatureScaling().fit(labels, probabilities)

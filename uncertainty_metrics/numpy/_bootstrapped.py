@@ -131,6 +131,31 @@ def _each(function: Callable[[np.ndarray], Any], result: Any) -> Any:
     return function(result)
 
 
+def by_name(
+    metric: Callable[..., Any], arguments: tuple[Any, ...], data: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns the arguments of a metric, also those given by position, by name.
+
+    Raises:
+      TypeError: the metric cannot be called so, or its arguments have no names.
+    """
+    if not arguments or not callable(metric):
+        return data
+    try:
+        signature = inspect.signature(metric)
+        bound = signature.bind_partial(*arguments, **data).arguments
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`metric` must take these arguments: {error}") from None
+    names = list(bound)[: len(arguments)]
+    kinds = {signature.parameters[name].kind for name in names}
+    if kinds != {inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+        raise TypeError(
+            "Pass data by name: the arguments of `metric` that have a position have no "
+            f"names. Received: {signature}"
+        )
+    return {**data, **{name: bound[name] for name in names}}
+
+
 def _is_ours(metric: Callable[..., Any]) -> bool:
     return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
 

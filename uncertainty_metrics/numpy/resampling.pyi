@@ -15,7 +15,7 @@ _MAX_GROUPS = 200
 _TIE = 1e-12
 def bootstrap(
     metric: Callable[..., Any],
-    *,
+    *arguments: Any,
     num_resamples: int = 1000,
     alpha: float = 0.05,
     method: Method = "bca",
@@ -54,17 +54,17 @@ def bootstrap(
         example is averaged over the first axis where it is of the package, as the
         scores of `crps_score`, and an error elsewhere. Functions for tensors are
         replaced by their NumPy twins.
+      *arguments: the arguments of the metric by position, as in a call of it.
       num_resamples: number of resamples B.
       alpha: one less the level of the interval; 0.05 for 95%.
       method: "bca" (bias-corrected and accelerated) or "percentile".
       seed: of the resamples, all that `np.random.default_rng` takes. None draws anew in
         each call.
       progress: whether to show a progress bar.
-      **data: the arguments of the metric by name. Arrays of the same length are
-        resampled together along their first axis, or where the metric has its examples
-        on another axis, along that. Numbers, strings, booleans and None are options.
-        Other options, and those with the name of an argument above, are bound with
-        `functools.partial`.
+      **data: the others by name. Arrays of the same length are resampled together along
+        their first axis, or where the metric has its examples on another axis, along
+        that. Numbers, strings, booleans and None are options. Other options, and those
+        with the name of an argument above, are bound with `functools.partial`.
 
     Returns:
       A named tuple `(lower, estimate, upper)`, each of the structure of what the metric
@@ -79,16 +79,16 @@ def bootstrap(
       ValueError: an argument is not as described, the lengths of the arrays differ,
         there are fewer than two examples, the metric raises it, or the metric is
         undefined for more than half of the resamples.
-      TypeError: the metric is not a function, or data hold text.
+      TypeError: the metric is not a function or does not take these arguments, or data
+        hold text.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels = [1, 0, 1, 1, 0] * 40
       >>> probabilities = [0.8, 0.3, 0.4, 0.9, 0.6] * 40
-      >>> data = {"labels": labels, "probabilities": probabilities}
-      >>> lower, estimate, upper = um.bootstrap(um.accuracy, **data, seed=0)
-      >>> round(lower, 2), round(estimate, 2), round(upper, 2)
-      (0.53, 0.6, 0.67)
+      >>> interval = um.bootstrap(um.accuracy, labels, probabilities, seed=0)
+      >>> [round(end, 2) for end in interval]
+      [0.53, 0.6, 0.67]
 
     References:
       Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
