@@ -77,8 +77,11 @@ def test_axes(name, rng):
     for axis in range(3):
         moved = np.moveaxis(p, -2, axis)
         for ensemble_axis in (axis, axis - 4):
-            result = scores(name, None, moved, ensemble_axis=ensemble_axis)
+            options = {"ensemble_axis": ensemble_axis}
+            result = scores(name, None, moved, **options)
             np.testing.assert_allclose(result, expected, atol=1e-14)
+            told = scores(name, None, moved, **options, labels=np.zeros([2, 3]))
+            np.testing.assert_array_equal(told, result)
 
 
 @every_score

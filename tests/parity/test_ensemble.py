@@ -479,6 +479,8 @@ BAD_SHAPES = [
         *("ensemble_axis", GOOD),
         ensemble_axis=None,
     ),
+    *bad(SCORES, r"`labels`.*np\.stack\(members, axis=1\)", GOOD, labels=THREE),
+    *bad(SCORES, r"`labels` must be of shape \[2\], for", GOOD, labels=np.zeros(5)),
     *bad(CROSS_ENTROPIES, "`probabilities` and `logits`", LABELS),
     *bad(CROSS_ENTROPIES, "`probabilities` and `logits`", LABELS, GOOD, GOOD),
     *bad(CROSS_ENTROPIES, "`labels`", (LABELS[:1], LABELS[None], PAIR), GOOD),

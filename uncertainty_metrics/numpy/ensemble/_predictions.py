@@ -83,11 +83,13 @@ def check_labels(
     if labels[len(leading) :] == [1]:
         labels = labels[:-1]
     if not _checks.compatible(labels, leading):
-        raise _checks.error(
-            "labels",
-            f"of shape {leading}, for `{name}` of shape {shape}",
-            f"shape {labels}",
-        )
+        expected = f"of shape {leading}, for `{name}` of shape {shape}"
+        if leading == shape[:-2] and _checks.compatible(labels, shape[1:-1]):
+            expected += (
+                "; if members are on axis 0, stack them with `np.stack(members, "
+                "axis=1)` or pass `ensemble_axis=0`"
+            )
+        raise _checks.error("labels", expected, f"shape {labels}")
 
 
 def check_not_swapped(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _docstrings
 from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
@@ -34,6 +34,15 @@ DIGAMMA_SERIES = (
 SERIES_FROM = 8
 # The exponential of it is 0.
 _NOTHING = -800.0
+_of_members = _docstrings.completed(
+    {
+        "labels": (
+            "of the shape of the examples, or ValueError: members on another axis than "
+            "`ensemble_axis` are noticed. Their values are not read."
+        )
+    },
+    _arguments.MEMBERS,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +104,7 @@ def _scores(
     logits: ArrayLike | None,
     probabilities: ArrayLike | None,
     ensemble_axis: int | None,
+    labels: ArrayLike | None,
     single: bool = False,
 ) -> np.ndarray:
     """Returns the scores [..., N] of all examples, N in the shape of the examples.
@@ -103,12 +113,16 @@ def _scores(
     """
     name, predictions = _checks.predictions(probabilities, logits, None)
     predictions = _inputs.as_array(name, predictions)
+    shape = predictions.shape
     if single:
         _predictions.check_shape(name, predictions.shape)
         predictions = _predictions.checked(name, predictions)[..., None, :]
     else:
         axis = _predictions.check_members(name, predictions.shape, ensemble_axis)
         predictions = np.moveaxis(_predictions.checked(name, predictions), axis, -2)
+    if labels is not None:
+        given = _inputs.as_array("labels", labels).shape
+        _predictions.check_labels(given, name, shape, predictions.shape[:-2])
     rows = predictions.reshape(-1, *predictions.shape[-2:])
     if name == "logits":
         _inputs.are_probabilities(rows, name=name)
@@ -157,12 +171,13 @@ def _member_uncertainties(members: _Members) -> np.ndarray:
     return 1 - members.probabilities.max(axis=-1).mean(axis=1)
 
 
-@_arguments.of_members
+@_of_members
 def model_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> ModelUncertainty:
     """Uncertainty of an ensemble, and how much of it is the members' disagreement.
 
@@ -193,16 +208,17 @@ def model_uncertainty(
       Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
     return ModelUncertainty(
-        *_scores(_information, logits, probabilities, ensemble_axis)
+        *_scores(_information, logits, probabilities, ensemble_axis, labels)
     )
 
 
-@_arguments.of_members
+@_of_members
 def predictive_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int | None = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
@@ -230,6 +246,7 @@ def predictive_entropy(
         logits,
         probabilities,
         ensemble_axis,
+        labels,
         single=ensemble_axis is None,
     )
 
@@ -240,6 +257,7 @@ def expected_entropy(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
@@ -253,15 +271,16 @@ def expected_entropy(
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.346574]
     """
-    return _scores(_expected_entropies, logits, probabilities, ensemble_axis)
+    return _scores(_expected_entropies, logits, probabilities, ensemble_axis, labels)
 
 
-@_arguments.of_members
+@_of_members
 def mutual_information(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
 
@@ -273,23 +292,27 @@ def mutual_information(
       uncertain.
 
     Example:
-      >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
+      >>> import numpy as np
+      >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Each of shape [N, K].
+      >>> probabilities = np.stack(members, axis=1)
+      >>> information = um.mutual_information(probabilities=probabilities, labels=[0, 1])
       >>> [round(float(value), 6) for value in information]
-      [0.693147]
+      [0.693147, 0.0]
 
     References:
       Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
       Classification and Preference Learning.
     """
-    return _scores(_information, logits, probabilities, ensemble_axis)[0]
+    return _scores(_information, logits, probabilities, ensemble_axis, labels)[0]
 
 
-@_arguments.of_members
+@_of_members
 def ensemble_disagreement(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
@@ -305,15 +328,16 @@ def ensemble_disagreement(
     References:
       Kuncheva and Whitaker (2003), Measures of Diversity in Classifier Ensembles.
     """
-    return _scores(_disagreements, logits, probabilities, ensemble_axis)
+    return _scores(_disagreements, logits, probabilities, ensemble_axis, labels)
 
 
-@_arguments.of_members
+@_of_members
 def mean_member_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
 
@@ -330,15 +354,16 @@ def mean_member_uncertainty(
       Hendrycks and Gimpel (2017), A Baseline for Detecting Misclassified and
       Out-of-Distribution Examples in Neural Networks.
     """
-    return _scores(_member_uncertainties, logits, probabilities, ensemble_axis)
+    return _scores(_member_uncertainties, logits, probabilities, ensemble_axis, labels)
 
 
-@_arguments.of_members
+@_of_members
 def variation_ratio(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Share of the members that do not vote for the class with most votes.
 
@@ -359,7 +384,7 @@ def variation_ratio(
       Freeman (1965), Elementary Applied Statistics.
       Gal (2016), Uncertainty in Deep Learning.
     """
-    return _scores(_variation_ratios, logits, probabilities, ensemble_axis)
+    return _scores(_variation_ratios, logits, probabilities, ensemble_axis, labels)
 
 
 def _digamma_series(a: np.ndarray) -> np.ndarray:

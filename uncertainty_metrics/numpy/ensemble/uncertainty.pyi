@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _docstrings
 from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
 from uncertainty_metrics.numpy import _arguments, _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
@@ -25,6 +25,15 @@ DIGAMMA_SERIES = (
 )
 SERIES_FROM = 8
 _NOTHING = -800.0
+_of_members = _docstrings.completed(
+    {
+        "labels": (
+            "of the shape of the examples, or ValueError: members on another axis than "
+            "`ensemble_axis` are noticed. Their values are not read."
+        )
+    },
+    _arguments.MEMBERS,
+)
 @dataclasses.dataclass(frozen=True)
 class _Members:
     """Checked predictions of N examples.
@@ -67,6 +76,7 @@ def model_uncertainty(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> ModelUncertainty:
     """Uncertainty of an ensemble, and how much of it is the members' disagreement.
 
@@ -82,6 +92,8 @@ def model_uncertainty(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
@@ -111,6 +123,7 @@ def predictive_entropy(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int | None = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
@@ -119,6 +132,8 @@ def predictive_entropy(
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
         [..., 1].
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
@@ -145,6 +160,7 @@ def expected_entropy(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
@@ -152,6 +168,8 @@ def expected_entropy(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
@@ -178,6 +196,7 @@ def mutual_information(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
 
@@ -187,6 +206,8 @@ def mutual_information(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
@@ -198,9 +219,12 @@ def mutual_information(
 
     Example:
       >>> import uncertainty_metrics.numpy as um
-      >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
+      >>> import numpy as np
+      >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Each of shape [N, K].
+      >>> probabilities = np.stack(members, axis=1)
+      >>> information = um.mutual_information(probabilities=probabilities, labels=[0, 1])
       >>> [round(float(value), 6) for value in information]
-      [0.693147]
+      [0.693147, 0.0]
 
     References:
       Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
@@ -212,6 +236,7 @@ def ensemble_disagreement(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
@@ -219,6 +244,8 @@ def ensemble_disagreement(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
@@ -242,6 +269,7 @@ def mean_member_uncertainty(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
 
@@ -249,6 +277,8 @@ def mean_member_uncertainty(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
@@ -273,6 +303,7 @@ def variation_ratio(
     probabilities: ArrayLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: ArrayLike | None = None,
 ) -> np.ndarray:
     """Share of the members that do not vote for the class with most votes.
 
@@ -284,6 +315,8 @@ def variation_ratio(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more

@@ -49,6 +49,7 @@ def _scores(
     logits: TensorLike | None,
     probabilities: TensorLike | None,
     ensemble_axis: int | None,
+    labels: TensorLike | None,
     single: bool = False,
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the scores [..., N] of all examples, N in the shape of the examples, and
@@ -58,11 +59,15 @@ def _scores(
     """
     name, predictions = _checks.predictions(probabilities, logits, None)
     predictions = _members.floating(name, predictions)
+    all_axes = predictions.shape
     if single:
         _predictions.check_shape(name, predictions.shape)
         predictions = predictions[..., None, :]
     else:
         predictions = _members.members_before_classes(name, predictions, ensemble_axis)
+    if labels is not None:
+        given = _inputs.as_tensor("labels", labels).shape
+        _predictions.check_labels(given, name, all_axes, predictions.shape[:-2])
     members = Members(_members.flat_members(predictions), name == "logits")
     scores, right = _in_blocks(score, members)
     right = right & ~members.mistaken()

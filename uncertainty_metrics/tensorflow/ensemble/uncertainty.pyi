@@ -12,6 +12,7 @@ def ensemble_disagreement(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
@@ -19,6 +20,8 @@ def ensemble_disagreement(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
@@ -44,6 +47,7 @@ def expected_entropy(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
@@ -51,6 +55,8 @@ def expected_entropy(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
@@ -118,6 +124,7 @@ def mean_member_uncertainty(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
 
@@ -125,6 +132,8 @@ def mean_member_uncertainty(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
@@ -152,6 +161,7 @@ def model_uncertainty(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> ModelUncertainty:
     """Uncertainty of an ensemble, and how much of it is the members' disagreement.
 
@@ -167,6 +177,8 @@ def model_uncertainty(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
@@ -198,6 +210,7 @@ def mutual_information(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """Mutual information of label and member: `H(mean_m p_m) - mean_m H(p_m)`.
 
@@ -207,6 +220,8 @@ def mutual_information(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
@@ -219,9 +234,12 @@ def mutual_information(
 
     Example:
       >>> import uncertainty_metrics as um
-      >>> information = um.mutual_information(probabilities=[[[1, 0], [0, 1]]])
+      >>> import numpy as np
+      >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Each of shape [N, K].
+      >>> probabilities = np.stack(members, axis=1)
+      >>> information = um.mutual_information(probabilities=probabilities, labels=[0, 1])
       >>> [round(float(value), 6) for value in information]
-      [0.693147]
+      [0.693147, 0.0]
 
     References:
       Houlsby, Huszar, Ghahramani and Lengyel (2011), Bayesian Active Learning for
@@ -234,6 +252,7 @@ def predictive_entropy(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int | None = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
@@ -242,6 +261,8 @@ def predictive_entropy(
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
         [..., 1].
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
@@ -270,6 +291,7 @@ def variation_ratio(
     probabilities: TensorLike | None = None,
     *,
     ensemble_axis: int = 1,
+    labels: TensorLike | None = None,
 ) -> tf.Tensor:
     """Share of the members that do not vote for the class with most votes.
 
@@ -281,6 +303,8 @@ def variation_ratio(
       logits: shape [..., M, K] or [..., M, 1], rank >= 3.
       probabilities: instead of `logits`, in [0, 1].
       ensemble_axis: the axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
