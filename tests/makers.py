@@ -251,7 +251,7 @@ def _members(rng, shape, takes):
     made = {name: values}
     if len(shape) != 1 or rng.random() < 0.2:
         made["ensemble_axis"] = -2
-    if "labels" in takes:
+    if "sample_weight" in takes:  # Others read nothing of labels but their shape.
         made["labels"] = rng.integers(0, max(classes, 2), shape)
         if "aggregate" in takes and rng.random() < 0.3:
             made["aggregate"] = False

@@ -389,7 +389,7 @@ class MembersRow(FunctionRow):
 
     @property
     def _labelled(self):
-        return self.takes("labels")
+        return self.takes("sample_weight")  # Others ask for its shape.
 
     @property
     def keras_shapes(self):
