@@ -50,6 +50,12 @@ class BinStatistics:
         _checks.one_of("norm", norm, NORMS)
         return self._errors(norm)
 
+    def _title(self) -> str:
+        groups, bins = self.counts.shape
+        of = f"{groups} groups of " if groups > 1 else ""
+        scheme = "even" if self.additive else "adaptive"
+        return f"BinStatistics of {of}{bins} {scheme} bins"
+
     def _mean(self, sums: Any) -> Any:
         raise NotImplementedError
 

@@ -54,6 +54,14 @@ def states(metric):
     return {name: array.tobytes() for name, array in metric.get_state().arrays.items()}
 
 
+def test_metrics_show_their_value():
+    metric = um.BrierDecomposition(name="parts")
+    assert repr(metric) == "<BrierDecomposition name=parts, no examples>"
+    metric.update_state(*tensors([0, 1], [[0.75, 0.25], [0.25, 0.75]]))
+    parts = "uncertainty=-0.5, resolution=0.5, reliability=0.125"
+    assert repr(metric) == f"<BrierDecomposition name=parts, {parts}>"
+
+
 def test_tensorflow_is_not_imported():
     assert not {"tensorflow", "tf_keras"} & MODULES
 

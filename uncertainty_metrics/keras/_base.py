@@ -149,6 +149,24 @@ class SumsMetric(keras.metrics.Metric):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.get_config(), self.get_state())
 
+    def __repr__(self) -> str:
+        title = f"{type(self).__name__} name={self.name}"
+        if not xp.executing_eagerly() or xp.distribute.has_strategy():
+            return f"<{title}>"
+        if not any(np.any(to_numpy(xp.convert_to_tensor(v))) for v in self.variables):
+            return f"<{title}, no examples>"
+        told = self._told  # Whoever reads the result is warned.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = self.result()
+        self._told = told
+        parts = result if isinstance(result, dict) else {"result": result}
+        values = [
+            f"{name}={np.array2string(to_numpy(part), precision=6, threshold=12)}"
+            for name, part in parts.items()
+        ]
+        return f"<{', '.join([title, *values])}>"
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         function, arguments = self.__reduce__()
         return memo.setdefault(id(self), function(*arguments))

@@ -11,7 +11,7 @@ import numpy as np
 from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _tables
 
 # Entries of a [rows, classes] block that stays in the cache.
 _BLOCK = 2**18
@@ -37,6 +37,20 @@ def read(
 
 class BinStatistics(_BinStatistics):
     __doc__ = _BinStatistics.__doc__
+
+    def __repr__(self) -> str:
+        groups, bins = self.counts.shape
+        per_bin = self.counts, self.confidences, self.accuracies
+
+        def row(i: int) -> list[object]:
+            at = group, start = divmod(i, bins)
+            count, *means = (float(values[at]) for values in per_bin)
+            ends = self.edges[group, start : start + 2].tolist()
+            return [group, *ends, count, *(means if count > 0 else "--")][groups == 1 :]
+
+        header = ("group", "from", "to", "count", "confidence", "accuracy")
+        table = _tables.table(header[groups == 1 :], groups * bins, row)
+        return f"{self._title()}\n{table}"
 
     def _mean(self, sums: np.ndarray) -> np.ndarray:
         return sums / np.where(self.counts > 0, self.counts, 1.0)

@@ -19,6 +19,7 @@ from uncertainty_metrics.numpy import (
     _saved,
     _sketch_grid,
     _sketch_sums,
+    _tables,
 )
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.numpy._sketch_sums import ROWS, SketchSums
@@ -88,7 +89,19 @@ class SketchState:
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.config.items())
-        return f"{type(self).__name__}({options})"
+        title = f"{type(self).__name__}({options})"
+        if self._held.sums is None:
+            return f"{title}, no examples"
+        groups = self._groups()
+
+        def row(i: int) -> list[object]:
+            cells = groups[i]
+            weight = float(cells.weights.sum())
+            sums = float(cells.score_sums.sum()), float(cells.outcome_sums.sum())
+            return [i, weight, *([x / weight for x in sums] if weight > 0 else "--")]
+
+        header = ("group", "weight", "mean score", "mean outcome")
+        return f"{title}\n{_tables.table(header, len(groups), row)}"
 
     def _bits(self, classes: int) -> tuple[int, ...]:
         if self.sketch_bits is not None:

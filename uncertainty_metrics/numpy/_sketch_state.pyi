@@ -15,6 +15,7 @@ from uncertainty_metrics.numpy import (
     _saved,
     _sketch_grid,
     _sketch_sums,
+    _tables,
 )
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.numpy._sketch_sums import ROWS, SketchSums

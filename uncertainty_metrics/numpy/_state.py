@@ -14,6 +14,7 @@ import json
 import math
 import os
 import reprlib
+import textwrap
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _saved
+from uncertainty_metrics.numpy import _saved, _tables
 
 if TYPE_CHECKING:
     import keras
@@ -259,7 +260,7 @@ class MetricState:
 
     metric: str
     config: dict[str, Any]
-    arrays: dict[str, np.ndarray] = dataclasses.field(repr=False)
+    arrays: dict[str, np.ndarray]
     classes: int | None = None
 
     def __post_init__(self):
@@ -270,6 +271,18 @@ class MetricState:
         if self.classes is not None:
             classes = _checks.positive_integer("classes", self.classes)
             object.__setattr__(self, "classes", classes)
+
+    def __repr__(self) -> str:
+        known = "" if self.classes is None else f" of {self.classes} classes"
+        options = ", ".join(f"{k}={reprlib.repr(v)}" for k, v in self.config.items())
+        arrays = [
+            [name, array.dtype, list(array.shape), np.count_nonzero(array)]
+            for name, array in self.arrays.items()
+        ]
+        header = ("array", "type", "shape", "not zero")
+        table = _tables.table(header, len(arrays), arrays.__getitem__)
+        options = textwrap.fill(f"{self.metric}({options})", 88, subsequent_indent="  ")
+        return f"MetricState{known}\n{options}\n{table}"
 
     def __add__(self, other: MetricState) -> MetricState:
         if not isinstance(other, MetricState):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,6 +60,13 @@ class GeneralCalibrationError:
         self.spec = PRESETS["expected_calibration_error"].replaced(locals())
         self.ignore_index = ignore_index
         self.reset_state()
+
+    def __repr__(self) -> str:
+        options = dataclasses.asdict(self.spec) | {"ignore_index": self.ignore_index}
+        empty = self.bin_statistics is None
+        options |= {} if empty else {"result": self.result()}
+        told = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        return f"<GeneralCalibrationError {told}{', no examples' if empty else ''}>"
 
     def reset_state(self) -> None:
         """Forgets all examples."""

@@ -1,6 +1,7 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import copy
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 import numpy as np
@@ -70,6 +71,9 @@ class GeneralCalibrationError:
         ignore_index: int | None = None,
         positive_class: bool = False,
     ):
+        ...
+
+    def __repr__(self) -> str:
         ...
 
     def reset_state(self) -> None:

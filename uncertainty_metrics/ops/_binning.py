@@ -13,7 +13,7 @@ from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _inputs, _search, _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import _inputs, _search, _sums, numpy_dtype, to_numpy, xp
 
 
 def read(
@@ -28,6 +28,14 @@ def read(
 
 class BinStatistics(_BinStatistics):
     __doc__ = _BinStatistics.__doc__
+
+    def __repr__(self) -> str:
+        names = ("edges", "counts", "score_sums", "outcome_sums")
+        try:
+            sums = {name: to_numpy(getattr(self, name)) for name in names}
+            return repr(np_binning.BinStatistics(**sums, additive=self.additive))
+        except (NotImplementedError, TypeError):  # Of a graph, which has no values.
+            return self._title()
 
     def _mean(self, sums: xp.Tensor) -> xp.Tensor:
         return xp.math.divide_no_nan(sums, self.counts)

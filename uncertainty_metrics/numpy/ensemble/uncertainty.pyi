@@ -220,9 +220,11 @@ def mutual_information(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> import numpy as np
-      >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Each of shape [N, K].
+      >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Of shapes [N, K].
       >>> probabilities = np.stack(members, axis=1)
-      >>> information = um.mutual_information(probabilities=probabilities, labels=[0, 1])
+      >>> information = um.mutual_information(
+      ...     probabilities=probabilities, labels=[0, 1]
+      ... )
       >>> [round(float(value), 6) for value in information]
       [0.693147, 0.0]
 

@@ -1,0 +1,61 @@
+"""What `repr` of a metric shows: its name and its value."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+
+DATA = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.3, 0.7]]
+BAD = [0, 1, 1, 0], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6], [0.3, 70.0]]
+
+
+@pytest.mark.parametrize("dtype", [None, "float64"])
+def test_metrics_show_their_value(dtype):
+    metric = um.BrierScore(name="brier", dtype=dtype, zero_based=True)
+    assert repr(metric) == "<BrierScore name=brier, no examples>"
+    metric.update_state(*DATA)
+    score = np.mean([0.1, 0.2, 0.4, 0.7] * np.array([0.1, 0.2, 0.4, 0.7])) * 2
+    assert repr(metric) == f"<BrierScore name=brier, result={score}>"
+    metric.reset_state()
+    assert repr(metric) == "<BrierScore name=brier, no examples>"
+
+
+def test_parts_and_members_have_their_names():
+    metrics = {"ece": um.ExpectedCalibrationError(), "parts": um.BrierDecomposition()}
+    metric = um.MetricCollection(metrics, name="all")
+    metric.update_state(*DATA)
+    given = {name: round(float(v), 6) for name, v in metric.result().items()}
+    told = ", ".join(f"{name}={value}" for name, value in given.items())
+    assert repr(metric) == f"<MetricCollection name=all, {told}>"
+    assert repr(metrics["ece"]).endswith(f", result={given['ece']}>")
+
+
+def test_what_is_shown_is_not_told():
+    # The warning is for who reads the result.
+    metric = um.ExpectedCalibrationError(name="ece")
+
+    @tf.function
+    def step(labels, probabilities):
+        metric.update_state(labels, probabilities)
+
+    step(*map(tf.constant, BAD))
+    assert repr(metric) == "<ExpectedCalibrationError name=ece, result=nan>"
+    with pytest.warns(RuntimeWarning, match="refused 1 batch"):
+        metric.result()
+
+
+def test_a_graph_has_no_values():
+    metric, shown = um.ExpectedCalibrationError(name="ece"), []
+
+    @tf.function
+    def step(labels, probabilities):
+        metric.update_state(labels, probabilities)
+        shown.extend([repr(metric), repr(um.bin_statistics(labels, probabilities))])
+
+    step(*map(tf.constant, DATA))
+    title = "BinStatistics of 15 even bins"
+    assert shown == ["<ExpectedCalibrationError name=ece>", title]
+    np_table = repr(um.numpy.bin_statistics(*DATA))
+    assert repr(um.bin_statistics(*DATA)) == np_table
+    assert np_table.startswith(f"{title}\n")
