@@ -4,12 +4,14 @@
     python scripts/run_colabs.py --write regression        # One, and keeps its outputs.
 
 What is kept does not depend on when and where it was run: no times, no name of a
-kernel, no stderr, whose warnings name files. Needs the extra `colabs`.
+kernel, no stderr, whose warnings name files. Needs the extra `colabs`; a notebook whose
+own extras are not installed is skipped.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import pathlib
 import sys
@@ -24,12 +26,13 @@ from jupyter_client import kernelspec
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "colabs"
 REPOSITORY = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
-INSTALL = f"""\
-import sys
-
-if "google.colab" in sys.modules:
-    !pip install -q "uncertainty_metrics[plot,tensorflow] @ git+{REPOSITORY}"
-"""
+# What a notebook needs: extras of the package, and the module that tells if it can run.
+EXTRAS = {
+    "conformal": ("plot", "sklearn"),
+    "keras_jax": ("jax,plot", "jax"),
+    "scikit_learn": ("plot", "sklearn"),
+}
+USUAL = ("plot,tensorflow", "tensorflow")
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -42,6 +45,17 @@ def badge(name: str) -> str:
     """Returns the link, in Markdown, that opens a notebook in Colab."""
     host = REPOSITORY.replace("github.com", "colab.research.google.com/github")
     return f"[![Open in Colab]({BADGE})]({host}/blob/main/colabs/{name}.ipynb)"
+
+
+def install(name: str) -> str:
+    """Returns the cell that installs what a notebook needs in Colab."""
+    extras, _ = EXTRAS.get(name, USUAL)
+    return f"""\
+import sys
+
+if "google.colab" in sys.modules:
+    !pip install -q "uncertainty_metrics[{extras}] @ git+{REPOSITORY}"
+"""
 
 
 def execute(notebook: nbformat.NotebookNode) -> None:
@@ -83,6 +97,12 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no notebook {', '.join(sorted(unknown))}")
     failures = 0
     for name in options.names or names:
+        extras, module = EXTRAS.get(name, USUAL)
+        if importlib.util.find_spec(module) is None:
+            print(
+                f"{name}: skipped, it needs {module}: the extras {extras}", flush=True
+            )
+            continue
         path = FOLDER / f"{name}.ipynb"
         notebook = nbformat.read(path, as_version=4)
         start = time.perf_counter()

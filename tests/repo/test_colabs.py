@@ -14,6 +14,7 @@ from scripts import run_colabs
 NAMES = (
     *("calibration", "beyond_bins", "training", "ensemble"),
     *("regression", "abstention", "distributed"),
+    *("scikit_learn", "conformal", "keras_jax"),
 )
 LARGEST = 1_000_000  # Bytes.
 MACHINE_PATH = re.compile(
@@ -40,7 +41,7 @@ def test_notebook_is_valid_and_opens_in_colab(name):
     title, install = notebook.cells[:2]
     assert title.source.startswith("# ")
     assert run_colabs.badge(name) in title.source
-    assert install.source.strip() == run_colabs.INSTALL.strip()
+    assert install.source.strip() == run_colabs.install(name).strip()
 
 
 def test_every_notebook_is_tested():
@@ -84,6 +85,25 @@ def test_cells_are_short_and_explained(name):
         if any("image/png" in output.get("data", {}) for output in shown):
             assert re.match(r"\*[^*]", cell.source), "a figure without a caption"
     assert "\u2014" not in "".join(cell.source for cell in cells)
+
+
+@every_notebook
+def test_it_ends_with_exercises_and_where_to_go(name):
+    head, _, end = read(name).cells[-1].source.partition("## Where to go next\n")
+    assert "## Exercises\n" in head
+    links = re.findall(r"\((https://[^)]+)\)", end)
+    assert len(links) >= 3
+    for link in links:
+        path = link.removeprefix(f"{run_colabs.REPOSITORY}/blob/main/")
+        assert (run_colabs.FOLDER.parent / path).is_file()
+
+
+def test_what_is_not_installed_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(run_colabs.importlib.util, "find_spec", lambda name: None)
+    assert run_colabs.main(["keras_jax"]) == 0
+    assert capsys.readouterr().out == (
+        "keras_jax: skipped, it needs jax: the extras jax,plot\n"
+    )
 
 
 @every_notebook
