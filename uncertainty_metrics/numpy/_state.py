@@ -314,7 +314,7 @@ class MetricState:
             pairs[key] = (self.config.get(key), other.config.get(key))
         if self.classes and other.classes:
             pairs["classes"] = (self.classes, other.classes)
-        for name in self.arrays.keys() & other.arrays.keys():
+        for name in filter(other.arrays.__contains__, self.arrays):
             shapes = (state.arrays[name].shape for state in (self, other))
             pairs[f"shape of {name}"] = tuple(shapes)
         return ", ".join(
