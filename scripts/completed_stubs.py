@@ -53,16 +53,38 @@ def overloads(parameters: list[str], required: str) -> list[list[str]]:
     return [[line.partition(" = ")[0] for line in before] + after, before + named]
 
 
+def forms_of(
+    parameters: list[str], returned: str, required: str
+) -> list[tuple[list[str], str]]:
+    """Returns the forms of a signature, with what each of them returns: those of
+    `overloads`, and of these again those with groups.
+    """
+    forms = []
+    of_groups = ("groups: ", "num_groups: ")
+    for form in overloads(parameters, required):
+        rest = [line for line in form if not line.startswith(of_groups)]
+        if len(rest) < len(form):
+            forms.append((rest, returned.removesuffix(" | GroupValues")))
+            own = [line for line in form if line.startswith(of_groups)]
+            own = [line.replace(" | None = None", "") for line in own]
+            forms.append(([*rest, *own], "GroupValues"))
+        else:
+            forms.append((form, returned))
+    return forms
+
+
 def _forms(text: str) -> str:
     """Returns a function with a line for each parameter, in all its forms."""
-    if " = REQUIRED,\n" not in text:
+    if " = REQUIRED,\n" not in text and "\n    num_groups: " not in text:
         return text
-    head, listed, rest = re.split(r"\(\n|\n(?=\) ->)", text, maxsplit=2)
+    head, listed, returned, rest = re.split(
+        r"\(\n|\n\) -> |(?<=[\w\]]):\n", text, maxsplit=3
+    )
     parameters = [line.strip().removesuffix(",") for line in listed.splitlines()]
     forms = []
-    for form in overloads(parameters, "REQUIRED"):
+    for form, value in forms_of(parameters, returned, "REQUIRED"):
         lines = ",\n    ".join(form)
-        forms.append(f"@overload\n{head}(\n    {lines},\n{rest}")
+        forms.append(f"@overload\n{head}(\n    {lines},\n) -> {value}:\n{rest}")
     return "\n".join(forms)
 
 

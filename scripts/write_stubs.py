@@ -95,14 +95,14 @@ def _function(name: str, function: Any) -> str:
         parameters.insert(len(parameters) - len(keywords), "*")
     prose = textwrap.indent(f'"""{inspect.getdoc(function)}\n"""', "    ")
 
-    def text(parameters: list[str]) -> str:
+    def text(parameters: list[str], returned: str) -> str:
         listed = ",\n".join(f"    {parameter}" for parameter in parameters)
         return f"def {name}(\n{listed},\n) -> {returned}:\n{prose}\n    ...\n"
 
-    forms = completed_stubs.overloads(parameters, str(REQUIRED))
+    forms = completed_stubs.forms_of(parameters, returned, str(REQUIRED))
     if len(forms) == 1:
-        return f"\n{text(parameters)}"
-    return "".join(f"\n@overload\n{text(form)}" for form in forms)
+        return f"\n{text(*forms[0])}"
+    return "".join(f"\n@overload\n{text(*form)}" for form in forms)
 
 
 def _declared(base: type) -> set[type]:

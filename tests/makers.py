@@ -441,6 +441,7 @@ NUMBERS = {
     "zero_based": (True, False, *WRONG),
     "squared": (True, False, *WRONG),
     "positive_class": (True, False, *WRONG),
+    "multilabel": (False, *WRONG),
     "max_prob": (True, False, *WRONG),
     "class_conditional": (True, False, *WRONG),
     "binning_scheme": ("even", "adaptive", *WRONG),
@@ -508,6 +509,7 @@ BAD_OPTIONS = {
     **dict.fromkeys(
         (
             *("max_prob", "class_conditional", "positive_class", "squared", "density"),
+            "multilabel",
             *("zero_based", "aggregate", "orthogonal", "normalize", "progress"),
             *("show_ece", "show_correlation"),
         ),

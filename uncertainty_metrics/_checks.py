@@ -96,6 +96,26 @@ def bins(name: str, value: Any) -> int:
     return integer
 
 
+def number_of_groups(groups: object, num_groups: Any) -> int | None:
+    """Returns `num_groups` as an int from 1 to 10^6, None where there are no groups;
+    raises ValueError for anything else.
+    """
+    if groups is None and num_groups is None:
+        return None
+    if groups is None or num_groups is None:
+        received = "num_groups" if groups is None else "groups"
+        raise ValueError(
+            f"`groups` and `num_groups` must be given together. Received: `{received}`"
+        )
+    return bins("num_groups", num_groups)
+
+
+def check_aggregate(aggregate: bool) -> None:
+    """Raises ValueError unless scores of groups are to be means."""
+    if not aggregate:
+        raise error("aggregate", "True with `groups`", aggregate)
+
+
 @overload
 def ignored_label(name: str, value: None) -> None: ...
 @overload
@@ -199,6 +219,24 @@ def layout(
             f"shape {list(predictions)}",
         )
     return predictions[-1]
+
+
+def number_of_labels(
+    labels: Shape, predictions: Shape, name: str, labels_name: str = "labels"
+) -> int:
+    """Returns L of labels and predictions [..., L] of `multilabel`.
+
+    Raises:
+      ValueError: they are not of one such shape, or L is not static.
+    """
+    size = predictions[-1] if len(predictions) > 1 else None
+    if size is None or labels[-1:] != predictions[-1:] or len(labels) < 2:
+        raise error(
+            name,
+            f"[..., L] like `{labels_name}`, of a static L, for `multilabel`",
+            f"shape {list(predictions)} for {labels_name} of shape {list(labels)}",
+        )
+    return size
 
 
 def aligned_shape(name: str, shape: Shape, labels: Shape) -> list[int | None]:

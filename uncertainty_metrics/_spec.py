@@ -21,6 +21,7 @@ Y_AXES = get_args(YAxis)
 _DATA = (
     *("labels", "probabilities", "logits", "probs"),
     *("labels_predicted", "sample_weight", "ignore_index"),
+    *("groups", "num_groups", "multilabel"),
 )
 
 
@@ -57,6 +58,8 @@ class CalibrationSpec:
       datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
       positive_class: for two classes, one group with the score P(class 1) and the
         outcome `label == 1`, whatever `max_prob` and `class_conditional` say.
+      multilabel: of labels that are each 0 or 1, the scores P(label is 1) in one group,
+        or with `class_conditional` in one for each label, whatever `max_prob` says.
     """
 
     binning_scheme: BinningScheme
@@ -67,12 +70,15 @@ class CalibrationSpec:
     threshold: float = 0.0
     datapoints_per_bin: int | None = None
     positive_class: bool = False
+    multilabel: bool = False
 
     def __post_init__(self) -> None:
         _checks.one_of("binning_scheme", self.binning_scheme, BINNING_SCHEMES)
         _checks.one_of("norm", self.norm, NORMS)
-        for name in ("max_prob", "class_conditional", "positive_class"):
+        for name in ("max_prob", "class_conditional", "positive_class", "multilabel"):
             _checks.boolean(name, getattr(self, name))
+        if self.positive_class and self.multilabel:
+            raise _checks.error("positive_class", "False with `multilabel`", True)
         num_bins = _checks.bins("num_bins", self.num_bins)
         object.__setattr__(self, "num_bins", num_bins)
         threshold = _checks.number(self.threshold)
@@ -117,7 +123,17 @@ class CalibrationSpec:
     @property
     def uses_decision(self) -> bool:
         """Whether the score is the probability of the decision label."""
-        return self.max_prob and not self.positive_class
+        return self.max_prob and not self.scores_class_1
+
+    @property
+    def scores_class_1(self) -> bool:
+        """Whether the score is P(class 1) and the outcome `label == 1`."""
+        return self.positive_class or self.multilabel
+
+    @property
+    def has_one_score(self) -> bool:
+        """Whether an example has one score, not one for each class."""
+        return self.max_prob or self.scores_class_1
 
 
 # The options behind each name. The aliases and the class names are made of these.

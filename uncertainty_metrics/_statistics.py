@@ -84,6 +84,21 @@ class BinStatistics:
         )
 
 
+class GroupValues(NamedTuple):
+    """A metric of each group of examples.
+
+    Attributes:
+      values: of each group, shape [num_groups]; NaN where it is empty.
+      worst: of the groups that are not empty: the largest error or loss, the smallest
+        accuracy.
+      weights: total weight of the examples of each group, shape [num_groups].
+    """
+
+    values: Any
+    worst: Any
+    weights: Any
+
+
 class BrierParts(NamedTuple):
     """The parts of the Brier score, partitioned by the decision.
 

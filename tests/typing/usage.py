@@ -29,6 +29,7 @@ assert_type(
     ),
     float,
 )
+assert_type(um_np.ece(labels, probabilities, groups=labels, num_groups=2).worst, Any)
 assert_type(um_np.auroc(labels, probabilities[:, 1]), float)
 assert_type(um_np.brier_score(labels, probabilities=probabilities), float | np.ndarray)
 assert_type(um_np.crps_score(targets, probabilities[:2]), np.ndarray)
@@ -123,13 +124,13 @@ report.write(built, report.draw(predictions), "directory")
 # Mistakes are found.
 _ = um.no_such_metric  # type: ignore[attr-defined]
 _ = um.regression.no_such_metric  # type: ignore[attr-defined]
-um_np.ece(probabilities=probabilities)  # type: ignore[call-arg]
-um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[arg-type]
-um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[arg-type]
+um_np.ece(probabilities=probabilities)  # type: ignore[call-overload]
+um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[call-overload]
+um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "odd", True, False, "l1")  # type: ignore[call-overload]
 um_np.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
-um.ece(labels, probabilities, num_bin=10)  # type: ignore[call-arg]
+um.ece(labels, probabilities, num_bin=10)  # type: ignore[call-overload]
 um.gce(labels, probabilities, norm="l2")  # type: ignore[call-overload]
 um.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
 um.GeneralCalibrationError("even", True, False, "l3")  # type: ignore[arg-type]
@@ -140,7 +141,7 @@ metric.update_state(labels)  # type: ignore[call-arg]
 metric.update_state(labels, probabilities, weights=[1])  # type: ignore[call-arg]
 _ = metric.bin_statistics.counts  # type: ignore[union-attr]
 um.regression.ence(means, variances, bins=3)  # type: ignore[call-arg]
-um.ece(labels, object())  # type: ignore[arg-type]
+um.ece(labels, object())  # type: ignore[call-overload]
 _ = um.ece(labels, probabilities).value  # type: ignore[attr-defined]
 um.BrierLoss(reduction="median")  # type: ignore[arg-type]
 um.CRPSNormalLoss("log")  # type: ignore[arg-type]

@@ -47,6 +47,17 @@ CLASSIFIER = {
         "for adaptive bins, the mass of a bin instead of `num_bins`."
     ),
     "positive_class": "for two classes, score P(class 1) against `label == 1`.",
+    "multilabel": (
+        "for labels [..., L], each 0 or 1, and P(label is 1) of the same shape, which "
+        "is scored against `label == 1`: all together, or where every class is a group "
+        "label by label."
+    ),
+    "groups": (
+        "integers in [0, `num_groups`), broadcastable to the labels. With them the "
+        "result is `GroupValues(values, worst, weights)`: the value of each group, NaN "
+        "where it is empty; the worst of the others; and what they weigh."
+    ),
+    "num_groups": "number of groups, with `groups`.",
     "aggregate": "whether to return the mean instead of a score for each example.",
     "progress": "whether to show a progress bar on stderr (needs tqdm).",
 }

@@ -215,8 +215,13 @@ def _scored(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns score, outcome and group [N]; the group is None where there is one."""
     labels = examples.labels
-    if spec.positive_class:
-        return checked(examples, spec)[:, 1].copy(), labels == 1, None
+    if spec.scores_class_1:
+        places = examples.places if spec.class_conditional else None
+        return (
+            checked(examples, spec)[:, 1].copy(),
+            labels == 1,
+            places and places.index,
+        )
     if examples.predicted is None:
         predicted, scores = _inputs.decisions(examples.probabilities, examples.name)
     else:
@@ -230,7 +235,7 @@ def scored_rows(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns scores, outcomes and groups [N, C], C being the scores of an example."""
-    if spec.positive_class or spec.max_prob:
+    if spec.has_one_score:
         scores, outcomes, groups = _scored(examples, spec)
         groups = np.zeros(len(scores), np.int64) if groups is None else groups
         return scores[:, None], outcomes[:, None], groups[:, None]
@@ -259,14 +264,14 @@ def scores_of_groups(
     def of(rows):
         return None if weights is None else weights[rows]
 
-    if spec.positive_class or spec.max_prob:
+    if spec.has_one_score:
         scores, outcomes, groups = _scored(examples, spec)
         if groups is None:
             yield scores, outcomes, weights
             return
-        for k in range(examples.num_classes):  # Each group has bins of its own.
-            held = groups == k
-            yield scores[held], outcomes[held], of(held)
+        # Each group has bins of its own.
+        for rows in _inputs.Partition(groups, examples.num_classes).rows():
+            yield scores[rows], outcomes[rows], of(rows)
         return
     probabilities = checked(examples, spec)
     n, classes = probabilities.shape
@@ -360,7 +365,7 @@ def _adaptive_above(examples: _inputs.Examples, spec: CalibrationSpec) -> BinSta
 
 
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    by_class = spec.class_conditional and not (spec.positive_class or spec.max_prob)
+    by_class = spec.class_conditional and not spec.has_one_score
     alike = examples.weights is None and spec.datapoints_per_bin is None
     if by_class and alike and spec.threshold > 0:
         return _adaptive_above(examples, spec)
@@ -434,7 +439,7 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
 def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     bins = spec.num_bins
     num_groups = spec.num_groups(examples.num_classes)
-    if spec.positive_class or spec.max_prob:
+    if spec.has_one_score:
         scores, outcomes, groups = _scored(examples, spec)
         cell = even_index(scores, bins)
         if groups is not None:
@@ -460,18 +465,52 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
 
 
 def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    """Returns the statistics of the bins that `spec` describes."""
+    """Returns the statistics of the bins that `spec` describes, [groups, bins]; of
+    groups of examples those of the first one before all others.
+    """
+    if examples.groups is not None:
+        checked(examples, spec)  # Errors name the place among all of them.
+        return _joined(
+            [bin_statistics(examples.at(rows), spec) for rows in examples.groups.rows()]
+        )
     if spec.binning_scheme == "even":
         return _even(examples, spec)
     return _adaptive(examples, spec)
 
 
+def _joined(parts: list[BinStatistics]) -> BinStatistics:
+    """Returns the groups of all; those of fewer bins have empty ones at the end."""
+    bins = max(part.counts.shape[1] for part in parts)
+
+    def join(name, end):
+        arrays = [getattr(part, name) for part in parts]
+        width = bins + (name == "edges")
+        return np.concatenate(
+            [
+                np.pad(a, ((0, 0), (0, width - a.shape[1])), constant_values=end)
+                for a in arrays
+            ]
+        )
+
+    return BinStatistics(
+        *(join("edges", 1.0), join("counts", 0.0)),
+        *(join("score_sums", 0.0), join("outcome_sums", 0.0), parts[0].additive),
+    )
+
+
 def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
     """Returns the norm over bins of each group, combined over groups."""
-    errors = statistics.errors(norm)
+    return float(calibration_errors(statistics, norm, 1)[0])
+
+
+def calibration_errors(
+    statistics: BinStatistics, norm: Norm, num_groups: int
+) -> np.ndarray:
+    """Returns the same of each of the groups of examples, [num_groups]."""
+    errors = statistics.errors(norm).reshape(num_groups, -1)
     if norm == "l2":
-        return float(np.sqrt(np.mean(errors**2)))
-    return float(np.max(errors) if norm == "max" else np.mean(errors))
+        return np.sqrt(np.mean(errors**2, axis=1))
+    return np.max(errors, axis=1) if norm == "max" else np.mean(errors, axis=1)
 
 
 def debiased_square(statistics: BinStatistics, unit: float) -> float:

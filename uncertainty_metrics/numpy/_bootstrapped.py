@@ -401,7 +401,8 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
     """
     metric, data = _function(metric, data)
     data, axes, n = _checked(metric, data)
-    if metric in _BY_EXAMPLE:
+    whole = data.get("groups") is None and not data.get("multilabel")
+    if whole and metric in _BY_EXAMPLE:
         return _mean(metric, data, n)
     estimate = metric(**data)
     for array in _leaves(estimate):
@@ -414,7 +415,9 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
     given = _spec.data_of(data)
     options = {name: data[name] for name in data if name not in given}
     value = None
-    if metric in tuple(_BINNED):  # A metric need not be hashable.
+    if not whole:
+        pass  # What is below is of one group.
+    elif metric in tuple(_BINNED):  # A metric need not be hashable.
         value = _binned(metric, given, options)
     elif metric is selective.accuracy:
         value = _accuracy(given, n)

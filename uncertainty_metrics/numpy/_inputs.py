@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,28 @@ MAX_WEIGHT = 1e300
 FIRST_ROWS = 64
 # Numbers of a block, of which a few stay in the cache.
 _BLOCK = 2**14
+
+
+class Partition(NamedTuple):
+    """What each of N examples belongs to.
+
+    Attributes:
+      index: integers [N], in [0, number).
+      number: of what there are, whether any example belongs to it or not.
+    """
+
+    index: Any
+    number: int
+
+    def rows(self) -> list[np.ndarray]:
+        """Returns which of the examples belong to each, in order."""
+        order = np.argsort(self.index, kind="stable")
+        ends = np.searchsorted(self.index[order], np.arange(1, self.number))
+        return np.split(order, ends)
+
+    def sums(self, values: np.ndarray | None) -> np.ndarray:
+        """Returns the sums of values [N], or of ones, float64 [number]."""
+        return np.bincount(self.index, values, self.number).astype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +55,9 @@ class Examples:
       predicted: int64 [N], the decision labels that were passed, or None.
       name: what the user called the predictions.
       kept: boolean, shape of the labels that were passed: which of them are here.
+      groups: the group of each example, or None.
+      places: of examples that are labels of several, each 0 or 1, which of these each
+        is; or None.
     """
 
     labels: np.ndarray
@@ -41,10 +66,13 @@ class Examples:
     predicted: np.ndarray | None
     name: str
     kept: np.ndarray
+    groups: Partition | None = None
+    places: Partition | None = None
 
     @property
     def num_classes(self) -> int:
-        return self.predictions.shape[1]
+        """The number of classes, or of labels where each is 0 or 1."""
+        return self.predictions.shape[1] if self.places is None else self.places.number
 
     @functools.cached_property
     def probabilities(self) -> np.ndarray:
@@ -53,10 +81,28 @@ class Examples:
             return softmax(self.predictions)
         return self.predictions
 
+    def at(self, rows: np.ndarray) -> Examples:
+        """Returns some of the examples, without groups."""
+
+        def of(array: Any) -> Any:
+            return None if array is None else array[rows]
+
+        places = self.places
+        return dataclasses.replace(
+            self,
+            labels=self.labels[rows],
+            predictions=self.predictions[rows],
+            weights=of(self.weights),
+            predicted=of(self.predicted),
+            groups=None,
+            places=places and places._replace(index=places.index[rows]),
+        )
+
 
 def refuse_text(name: str) -> None:
     """Raises the error for text: of labels one that says how to encode them."""
-    if name not in ("labels", "labels_predicted", "labels_true", "y_true"):
+    classes = ("labels", "labels_predicted", "labels_true", "y_true", "groups")
+    if name not in classes:
         raise TypeError(f"`{name}` must hold numbers. Received: text")
     encoded = f"np.unique({name}, return_inverse=True)[1]"
     raise _checks.error(name, f"numbers; encode classes as `{encoded}` does", "text")
@@ -216,11 +262,16 @@ def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -
         )
 
 
+def _like_each(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns an array [N], broadcast to labels of `shape`."""
+    array = as_array(name, value)
+    aligned = _checks.aligned_shape(name, array.shape, shape)
+    return np.broadcast_to(array.reshape(aligned), shape).reshape(-1)
+
+
 def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
-    weights = as_array("sample_weight", sample_weight).astype(np.float64)
-    aligned = _checks.aligned_shape("sample_weight", weights.shape, shape)
-    weights = np.broadcast_to(weights.reshape(aligned), shape).reshape(-1)
+    weights = _like_each("sample_weight", sample_weight, shape).astype(np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
         raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
@@ -368,6 +419,9 @@ def examples(
     labels_predicted: Any = None,
     sample_weight: Any = None,
     ignore_index: int | None = None,
+    groups: Any = None,
+    num_groups: Any = None,
+    multilabel: Any = False,
     allow_none: bool = False,
 ) -> Examples:
     """Checks, flattens and converts the arguments shared by all classifier metrics.
@@ -378,9 +432,16 @@ def examples(
     predictions = as_array(name, predictions)
     labels = as_array("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
-    if num_classes is None:
-        _check_not_one_hot(labels, predictions, name)
     shape = labels.shape
+    num_groups = _checks.number_of_groups(groups, num_groups)
+    places, num_labels = None, 0
+    if multilabel:
+        num_labels = _checks.number_of_labels(shape, predictions.shape, name)
+        places = np.broadcast_to(np.arange(num_labels), shape).reshape(-1)
+    elif num_classes is None:
+        _check_not_one_hot(labels, predictions, name)
+    if num_groups is not None:
+        groups = _like_each("groups", groups, shape)
 
     # The order of the bits is read below, so the bytes are put in the machine's order.
     predictions = np.ascontiguousarray(native_floating(predictions))
@@ -416,14 +477,18 @@ def examples(
         left = kept.reshape(-1)
         labels, predictions = labels[left], predictions[left]
         weights = None if weights is None else weights[left]
-        if labels_predicted is not None:
-            labels_predicted = labels_predicted[left]
+        labels_predicted, groups, places = (
+            None if array is None else array[left]
+            for array in (labels_predicted, groups, places)
+        )
 
     _check_not_swapped(labels, passed, name)
     classes = num_classes or 2
     labels = integer_labels("labels", labels, classes)
     if labels_predicted is not None:
         labels_predicted = integer_labels("labels_predicted", labels_predicted, classes)
+    if num_groups is not None:
+        groups = integer_labels("groups", groups, num_groups)
     if name == "logits":
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
@@ -433,7 +498,11 @@ def examples(
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
-    return Examples(labels, predictions, weights, labels_predicted, name, kept)
+    return Examples(
+        *(labels, predictions, weights, labels_predicted, name, kept),
+        None if num_groups is None else Partition(groups, num_groups),
+        None if places is None else Partition(places, num_labels),
+    )
 
 
 def concatenate(batches: list[Examples]) -> Examples:

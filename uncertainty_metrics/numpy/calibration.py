@@ -27,7 +27,8 @@ from uncertainty_metrics._spec import (
     CalibrationSpec,
     Norm,
 )
-from uncertainty_metrics.numpy import _arguments, _binning, _inputs
+from uncertainty_metrics._statistics import GroupValues
+from uncertainty_metrics.numpy import _arguments, _binning, _inputs, scoring_rules
 from uncertainty_metrics.numpy._binning import BinStatistics
 
 __all__ = [
@@ -54,11 +55,13 @@ __all__ = [
 _BASE = PRESETS["expected_calibration_error"]
 
 
-def _error(preset: CalibrationSpec, arguments: dict[str, Any]) -> float:
+def _error(preset: CalibrationSpec, arguments: dict[str, Any]) -> float | GroupValues:
     examples, spec = _binning.read(preset, arguments)
-    return _binning.calibration_error(
-        _binning.bin_statistics(examples, spec), spec.norm
-    )
+    statistics = _binning.bin_statistics(examples, spec)
+    if examples.groups is None:
+        return _binning.calibration_error(statistics, spec.norm)
+    errors = _binning.calibration_errors(statistics, spec.norm, examples.groups.number)
+    return scoring_rules.of_groups(errors, examples.groups.sums(examples.weights))
 
 
 @_arguments.of_classifier
@@ -111,7 +114,10 @@ def general_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """General calibration error: every choice is an argument. Alias `gce`.
 
     Over the non-empty bins b of a group, with weight n_b, mean score conf_b and mean
@@ -162,7 +168,10 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Expected calibration error (ECE). Alias `ece`.
 
     Even bins of the decision's probability, l1 norm:
@@ -207,7 +216,10 @@ def maximum_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Maximum calibration error (MCE). Alias `mce`.
 
     Even bins of the decision's probability, the largest gap of a non-empty bin:
@@ -236,7 +248,10 @@ def root_mean_squared_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
     Adaptive bins of the decision's probability, l2 norm:
@@ -267,7 +282,10 @@ def static_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Static calibration error (SCE). Alias `sce`.
 
     Even bins of the probability of every class, l1 norm, mean over the K classes:
@@ -299,7 +317,10 @@ def adaptive_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Adaptive calibration error (ACE). Alias `ace`.
 
     Adaptive bins of the probability of every class, l1 norm, mean over the K classes:
@@ -331,7 +352,10 @@ def thresholded_adaptive_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
-) -> float:
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
     ACE of the scores above `threshold`, which keeps the many tiny probabilities of

@@ -10,11 +10,14 @@ The arguments that all functions share are described in `_arguments`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
+from uncertainty_metrics._statistics import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy import _arguments, _inputs
 
 __all__ = [
@@ -35,10 +38,31 @@ def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
     return probabilities.astype(np.float64)
 
 
+def of_groups(
+    values: np.ndarray,
+    weights: np.ndarray,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> GroupValues:
+    """Returns values of groups [num_groups], NaN for those without weight."""
+    values = np.where(weights > 0, values, np.nan)
+    return GroupValues(values, float(worst(values[weights > 0])), weights)
+
+
 def reduced(
-    examples: _inputs.Examples, scores: np.ndarray, aggregate: bool
-) -> float | np.ndarray:
-    """Returns the weighted mean of scores [N], or all of them, weighted."""
+    examples: _inputs.Examples,
+    scores: np.ndarray,
+    aggregate: bool,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> Any:
+    """Returns the weighted mean of scores [N], of each group if there are groups, or
+    all scores, weighted.
+    """
+    if examples.groups is not None:
+        _checks.check_aggregate(aggregate)
+        weights = examples.groups.sums(examples.weights)
+        weighted = scores if examples.weights is None else scores * examples.weights
+        sums = examples.groups.sums(weighted)
+        return of_groups(sums / np.where(weights > 0, weights, 1.0), weights, worst)
     if aggregate:
         with np.errstate(over="ignore"):  # To inf, as some scores are.
             return float(np.average(scores, weights=examples.weights))
@@ -59,7 +83,9 @@ def brier_score(
     zero_based: bool = False,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> float | np.ndarray:
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
     """Brier score: the squared distance of the forecast from what happened.
 
       Brier = sum_k p_k^2 - 2 p_y
@@ -105,7 +131,9 @@ def negative_log_likelihood(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> float | np.ndarray:
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
     """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
 
     Args:
@@ -145,7 +173,9 @@ def ranked_probability_score(
     *,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> float | np.ndarray:
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
     """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
 
     With F_k = p_0 + ... + p_k:

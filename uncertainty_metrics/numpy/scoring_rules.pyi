@@ -1,9 +1,11 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
+from collections.abc import Callable
+from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
+from uncertainty_metrics._statistics import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy import _arguments, _inputs
 __all__ = [
     "brier_decomposition",
@@ -12,11 +14,24 @@ __all__ = [
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
-def reduced(
-    examples: _inputs.Examples, scores: np.ndarray, aggregate: bool
-) -> float | np.ndarray:
-    """Returns the weighted mean of scores [N], or all of them, weighted."""
+def of_groups(
+    values: np.ndarray,
+    weights: np.ndarray,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> GroupValues:
+    """Returns values of groups [num_groups], NaN for those without weight."""
     ...
+def reduced(
+    examples: _inputs.Examples,
+    scores: np.ndarray,
+    aggregate: bool,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> Any:
+    """Returns the weighted mean of scores [N], of each group if there are groups, or
+    all scores, weighted.
+    """
+    ...
+@overload
 def brier_score(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -40,6 +55,10 @@ def brier_score(
         classes that is twice the mean squared error of P(class 1).
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
@@ -60,6 +79,57 @@ def brier_score(
       Estimation.
     """
     ...
+@overload
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues:
+    """Brier score: the squared distance of the forecast from what happened.
+
+      Brier = sum_k p_k^2 - 2 p_y
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`.
+      aggregate: whether to return the mean instead of a score for each example.
+      zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
+        classes that is twice the mean squared error of P(class 1).
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
+      for `zero_based`. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.brier_score([0, 1], probabilities=[[0.9, 0.1], [0.4, 0.6]])
+      >>> round(float(score), 6)
+      -0.83
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    ...
+@overload
 def negative_log_likelihood(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -79,6 +149,10 @@ def negative_log_likelihood(
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
@@ -97,6 +171,51 @@ def negative_log_likelihood(
       Good (1952), Rational Decisions.
     """
     ...
+@overload
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues:
+    """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; the value keeps its precision where the
+        probability of the label underflows.
+      aggregate: whether to return the mean instead of a score for each example.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; >= 0, inf where the label
+      had probability 0. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.negative_log_likelihood([0, 1], logits=[[1000.0, 0.0], [0.0, 0.0]])
+      >>> round(float(score), 6)
+      0.346574
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+    ...
+@overload
 def ranked_probability_score(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -122,6 +241,61 @@ def ranked_probability_score(
       aggregate: whether to return the mean instead of a score for each example.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> rows = [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]
+      >>> scores = um.ranked_probability_score([0, 2], rows, aggregate=False)
+      >>> [round(float(score), 6) for score in scores]
+      [0.17, 1.17]
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+    ...
+@overload
+def ranked_probability_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues:
+    """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
+
+    With F_k = p_0 + ... + p_k:
+
+      RPS = sum_k (F_k - (y <= k))^2
+
+    Probability that is off by two classes costs more than if it were off by one. For
+    two classes it is half of the zero-based Brier score.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`; small scores keep their precision.
+      aggregate: whether to return the mean instead of a score for each example.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _arguments, _inputs, _ranking
+from uncertainty_metrics._statistics import GroupValues, RiskCoverageCurve
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, scoring_rules
 
 __all__ = [
     "accuracy",
@@ -475,7 +475,9 @@ def accuracy(
     labels_predicted: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
-) -> float:
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
     """Accuracy: the share of right decisions.
 
     Args:
@@ -493,7 +495,8 @@ def accuracy(
     decided, _ = _decisions(examples)
     if examples.predicted is not None:
         decided = examples.predicted
-    return float(np.average(decided == examples.labels, weights=examples.weights))
+    hits = (decided == examples.labels).astype(np.float64)
+    return scoring_rules.reduced(examples, hits, aggregate=True, worst=np.min)
 
 
 aurc = area_under_risk_coverage_curve

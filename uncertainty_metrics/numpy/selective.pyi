@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _arguments, _inputs, _ranking
+from uncertainty_metrics._statistics import GroupValues, RiskCoverageCurve
+from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, scoring_rules
 __all__ = [
     "accuracy",
     "area_under_generalized_risk_coverage_curve",
@@ -399,6 +399,7 @@ def oracle_collaborative_accuracy(
       using Uncertainty Estimation.
     """
     ...
+@overload
 def accuracy(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -418,6 +419,49 @@ def accuracy(
         lowest of equals.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
+
+    Returns:
+      A share in [0, 1]. Larger is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
+      0.75
+    """
+    ...
+@overload
+def accuracy(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues:
+    """Accuracy: the share of right decisions.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      labels_predicted: decision labels, shape of the labels; by default the argmax, the
+        lowest of equals.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
 
     Returns:
       A share in [0, 1]. Larger is better.

@@ -65,6 +65,7 @@ class BinnableScores:
         `outcomes` tells.
       outcomes: boolean [n], or None where `hits` tells.
       valid: boolean scalar.
+      spread: how many groups the scores of an example are of.
     """
 
     scores: xp.Tensor
@@ -73,6 +74,7 @@ class BinnableScores:
     hits: xp.Tensor | None
     outcomes: xp.Tensor | None
     valid: xp.Tensor
+    spread: int = 1
 
 
 def even_index(scores: xp.Tensor, num_bins: int) -> xp.Tensor:
@@ -117,14 +119,16 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
         values = xp.where(values > 1, xp.ones_like(values), values)
         return xp.where(row_is_right, values, xp.zeros_like(values))
 
-    if spec.positive_class:
+    if spec.scores_class_1:
         scores = sane(probabilities[:, 1], right)
-        return BinnableScores(scores, weights, None, None, labels == 1, valid)
+        places = examples.places if spec.class_conditional else None
+        groups = _joint(examples, places and places.index)
+        return BinnableScores(scores, weights, groups, None, labels == 1, valid)
     if spec.max_prob:
         if examples.predicted is not None:
             predicted = examples.predicted
             scores = _inputs.take(probabilities, predicted)
-        groups = predicted if spec.class_conditional else None
+        groups = _joint(examples, predicted if spec.class_conditional else None)
         scores = sane(scores, right)
         return BinnableScores(scores, weights, groups, None, predicted == labels, valid)
 
@@ -132,11 +136,32 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     rows = xp.shape(labels)[0]
     if weights is not None:
         weights = xp.repeat(weights, classes)
-    groups = None
+    groups, spread = None, classes if spec.class_conditional else 1
     if spec.class_conditional:
         groups = xp.tile(xp.range(classes), [rows])
+    groups = _joint(examples, groups, classes)
     hits = xp.range(rows) * classes + labels
-    return BinnableScores(scores, weights, groups, hits, None, valid)
+    return BinnableScores(scores, weights, groups, hits, None, valid, spread)
+
+
+def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
+    """Returns how many groups of scores are binned separately."""
+    of_classes = spec.num_groups(examples.num_classes)
+    return of_classes * (1 if examples.groups is None else examples.groups.number)
+
+
+def _joint(
+    examples: _inputs.Examples, of_class: xp.Tensor | None, repeats: int = 1
+) -> xp.Tensor | None:
+    """Returns the group of each score [N * repeats]: those of classes, in the order of
+    the groups of examples.
+    """
+    if examples.groups is None:
+        return of_class
+    groups = examples.groups.index
+    if repeats > 1:
+        groups = xp.repeat(groups, repeats)
+    return groups if of_class is None else groups * examples.num_classes + of_class
 
 
 def _dropped(scored: BinnableScores, spec: CalibrationSpec) -> xp.Tensor | None:
@@ -211,7 +236,7 @@ def _lexicographic(
     """Returns the order that sorts by group, then by key, and the sorted groups."""
     if scored.groups is None:
         return xp.argsort(keys), xp.zeros_like(keys, xp.int32)
-    if scored.hits is None:
+    if scored.hits is None or num_groups != scored.spread:
         order = xp.argsort(keys)
         by_group = xp.argsort(xp.gather(scored.groups, order), stable=True)
         order = xp.gather(order, by_group)
@@ -295,7 +320,7 @@ def _adaptive(
             spec, xp.math.unsorted_segment_sum(mass, groups, num_groups)
         )
         # No group has more scores than this, and no more bins than that hold one.
-        slots = size if scored.hits is None else size // num_groups
+        slots = size // scored.spread
         if weights is None:
             slots //= spec.datapoints_per_bin
             slots = xp.maximum(slots, 1) if xp.is_tensor(slots) else max(slots, 1)
@@ -343,19 +368,26 @@ def _from_numpy(
         return None
     # `asarray` and not `numpy()`, which copies.
     labels, probabilities = map(np.asarray, (examples.labels, examples.probabilities))
-    weights, predicted = (
+    weights, predicted, groups, places = (
         None if part is None else np.asarray(part)
-        for part in (examples.weights, examples.predicted)
+        for part in (
+            *(examples.weights, examples.predicted),
+            *(each and each.index for each in (examples.groups, examples.places)),
+        )
     )
     if weights is not None:
         live = weights > 0
         labels, probabilities = labels[live], probabilities[live]
         weights = weights[live].astype(np.float64)
-        predicted = None if predicted is None else predicted[live]
+        predicted, groups, places = (
+            None if part is None else part[live] for part in (predicted, groups, places)
+        )
     if labels.size == 0:
         return None
     arrays = np_inputs.Examples(
-        labels, probabilities, weights, predicted, "probabilities", labels >= 0
+        *(labels, probabilities, weights, predicted, "probabilities", labels >= 0),
+        examples.groups and examples.groups._replace(index=groups),
+        examples.places and examples.places._replace(index=places),
     )
     try:
         statistics = np_binning.bin_statistics(arrays, spec)
@@ -377,25 +409,32 @@ def bin_statistics(
         if statistics is not None:
             return statistics, xp.constant(True)
     scored = score(examples, spec)
-    num_groups = spec.num_groups(examples.num_classes)
+    number = num_groups(examples, spec)
     valid = scored.valid & (xp.size(examples.labels) > 0)
     if examples.weights is not None:
         valid = valid & xp.reduce_any(examples.weights > 0)
     if spec.binning_scheme == "even":
         index = even_index(scored.scores, spec.num_bins)
-        sums = cell_sums(scored, index, spec.num_bins, num_groups, spec, examples.dtype)
+        sums = cell_sums(scored, index, spec.num_bins, number, spec, examples.dtype)
         totals = _sums.totals(sums, examples.dtype)
-        return even_statistics(totals, num_groups, spec.num_bins), valid
-    statistics, made = _adaptive(scored, num_groups, spec, examples.dtype)
+        return even_statistics(totals, number, spec.num_bins), valid
+    statistics, made = _adaptive(scored, number, spec, examples.dtype)
     return statistics, valid & made
 
 
-def calibration_error(statistics: BinStatistics, norm: Norm) -> xp.Tensor:
-    """Returns the norm over bins of each group, combined over groups."""
+def calibration_error(
+    statistics: BinStatistics, norm: Norm, num_groups: int | None = None
+) -> xp.Tensor:
+    """Returns the norm over bins of each group, combined over groups: a scalar, or that
+    of each of the groups of examples, [num_groups].
+    """
     errors = statistics.errors(norm)
+    if num_groups is not None:
+        errors = xp.reshape(errors, [num_groups, -1])
     if norm == "l2":
-        return xp.sqrt(xp.reduce_mean(errors * errors))
-    return xp.reduce_max(errors) if norm == "max" else xp.reduce_mean(errors)
+        return xp.sqrt(xp.reduce_mean(errors * errors, axis=-1))
+    combine = xp.reduce_max if norm == "max" else xp.reduce_mean
+    return combine(errors, axis=-1)
 
 
 def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:

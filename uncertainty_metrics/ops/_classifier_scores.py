@@ -7,17 +7,82 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from uncertainty_metrics import _checks
-from uncertainty_metrics._statistics import BrierParts, ExactBrierParts
+from uncertainty_metrics._statistics import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics.numpy._inputs import Partition
 from uncertainty_metrics.ops import _inputs, _sums, xp
 
 
-def reduced(
-    examples: _inputs.Examples, scores: xp.Tensor, right: xp.Tensor, aggregate: bool
-) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the weighted mean of scores [N], or all of them, weighted; and a boolean
-    scalar, whether to trust them.
+def grouped(values: xp.Tensor, weights: xp.Tensor, largest: bool = True) -> GroupValues:
+    """Returns values of groups [num_groups], the worst of which is the largest, or the
+    smallest, of those that have a weight.
     """
+    some = weights > 0
+    limit = xp.constant(-np.inf if largest else np.inf, values.dtype)
+    bounded = xp.where(some, values, limit)
+    worst = xp.reduce_max(bounded) if largest else xp.reduce_min(bounded)
+    nan = xp.constant(float("nan"), values.dtype)
+    return GroupValues(xp.where(some, values, nan), worst, weights)
+
+
+def _group_sums(groups: Partition, values: xp.Tensor) -> xp.Tensor:
+    hi, lo = _sums.segment_pair(values[:, None], groups.index, groups.number)
+    return (hi + lo)[0]
+
+
+def group_weights(groups: Partition, examples: _inputs.Examples) -> xp.Tensor:
+    """Returns the weight of each group, [num_groups]."""
+    weights = examples.weights
+    if weights is None:
+        weights = xp.ones(xp.shape(examples.labels), examples.dtype)
+    return _group_sums(groups, weights)
+
+
+def _group_means(
+    groups: Partition, scores: xp.Tensor, weights: xp.Tensor | None, total: xp.Tensor
+) -> xp.Tensor:
+    """Returns the weighted mean of scores [N] of each group, of weights that sum to
+    `total`; 0 where it is empty.
+    """
+    if weights is None:
+        weights = xp.ones_like(scores)
+
+    @xp.custom_gradient
+    def exact(scores, weights):
+        weighted = xp.math.multiply_no_nan(scores, weights)
+        finite = xp.math.is_finite(weighted)
+        nothing = xp.zeros_like(weighted)
+        sums = _group_sums(groups, xp.where(finite, weighted, nothing))
+        infinite = xp.math.unsorted_segment_sum(
+            xp.where(finite, nothing, weighted), groups.index, groups.number
+        )
+        means = xp.math.divide_no_nan(sums + infinite, total)
+
+        def gradient(upstream):
+            share = xp.math.divide_no_nan(upstream, total)
+            share = xp.gather(share, groups.index)
+            return share * weights, share * (scores - xp.gather(means, groups.index))
+
+        return means, gradient
+
+    return exact(scores, weights)
+
+
+def reduced(
+    examples: _inputs.Examples,
+    scores: xp.Tensor,
+    right: xp.Tensor,
+    aggregate: bool,
+    largest: bool = True,
+) -> tuple[xp.Tensor | GroupValues, xp.Tensor]:
+    """Returns the weighted mean of scores [N], of each group if there are groups, or
+    all scores, weighted; and a boolean scalar, whether to trust them. `largest` says
+    which group is the worst.
+    """
+    if examples.groups is not None:
+        _checks.check_aggregate(aggregate)
     weights = examples.weights
     valid = examples.valid & _inputs.live_rows(weights, right)
     scores = xp.where(right, scores, xp.zeros_like(scores))
@@ -25,6 +90,10 @@ def reduced(
         valid = valid & (xp.size(scores) > 0)
         if weights is not None:
             valid = valid & xp.reduce_any(weights > 0)
+        if examples.groups is not None:
+            total = group_weights(examples.groups, examples)
+            means = _group_means(examples.groups, scores, weights, total)
+            return grouped(means, total, largest), valid
         return _sums.mean(scores, weights), valid
     if weights is not None:
         scores = xp.math.multiply_no_nan(scores, weights)

@@ -65,6 +65,9 @@ class Examples:
       mistaken: boolean scalar, True if logits are surely probabilities.
       from_logits: whether the predictions are logits.
       shape: int32 vector, the shape of the labels that were passed.
+      groups: the group of each example, int32, or None.
+      places: of examples that are labels of several, each 0 or 1, which of these each
+        is, int32; or None.
     """
 
     labels: xp.Tensor
@@ -76,10 +79,13 @@ class Examples:
     mistaken: xp.Tensor
     from_logits: bool
     shape: xp.Tensor
+    groups: np_inputs.Partition | None = None
+    places: np_inputs.Partition | None = None
 
     @property
     def num_classes(self) -> int:
-        return self.predictions.shape[1]
+        """The number of classes, or of labels where each is 0 or 1."""
+        return self.predictions.shape[1] if self.places is None else self.places.number
 
     @property
     def dtype(self) -> xp.DType:
@@ -204,17 +210,21 @@ def _looks_one_hot(
     return one_hot & xp.reduce_all(xp.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
 
 
+def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
+    """Returns a tensor [N], broadcast to labels."""
+    tensor = as_tensor(name, value)
+    aligned = _checks.aligned_shape(name, tensor.shape, labels.shape)
+    extra = len(aligned) - len(tensor.shape)
+    if extra > 0:
+        tensor = xp.reshape(tensor, xp.concat([xp.shape(tensor), [1] * extra], 0))
+    elif extra < 0:
+        tensor = xp.squeeze(tensor, axis=list(range(extra, 0)))
+    return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
+
+
 def flat_weights(sample_weight: Any, labels: xp.Tensor, dtype: xp.DType) -> xp.Tensor:
     """Returns weights [N], broadcast to labels, their values unchecked."""
-    weights = as_tensor("sample_weight", sample_weight)
-    aligned = _checks.aligned_shape("sample_weight", weights.shape, labels.shape)
-    extra = len(aligned) - len(weights.shape)
-    weights = xp.cast(weights, dtype)
-    if extra > 0:
-        weights = xp.reshape(weights, xp.concat([xp.shape(weights), [1] * extra], 0))
-    elif extra < 0:
-        weights = xp.squeeze(weights, axis=list(range(extra, 0)))
-    return xp.reshape(xp.broadcast_to(weights, xp.shape(labels)), [-1])
+    return xp.cast(like_each("sample_weight", sample_weight, labels), dtype)
 
 
 def checked_weights(weights: xp.Tensor) -> xp.Tensor:
@@ -269,6 +279,9 @@ def examples(
     labels_predicted: Any = None,
     sample_weight: Any = None,
     ignore_index: int | None = None,
+    groups: Any = None,
+    num_groups: Any = None,
+    multilabel: Any = False,
 ) -> Examples:
     """Checks, flattens and converts the arguments shared by all classifier metrics."""
     name, predictions = _checks.predictions(probabilities, logits, probs)
@@ -278,7 +291,14 @@ def examples(
     shape, dynamic_shape = labels.shape, xp.shape(labels)
     usable = xp.constant(True)
     same_shape = len(shape) == len(predictions.shape) > 1
-    if num_classes is None and same_shape and shape[-1] != 1:
+    num_groups = _checks.number_of_groups(groups, num_groups)
+    places, num_labels = None, 0
+    if multilabel:
+        num_labels = _checks.number_of_labels(shape, predictions.shape, name)
+        places = like_each(
+            "labels", xp.range(num_labels)[(None,) * (len(shape) - 1)], labels
+        )
+    elif num_classes is None and same_shape and shape[-1] != 1:
         usable = usable & ~_looks_one_hot(labels, predictions, name == "logits")
 
     if not is_floating(predictions):
@@ -296,6 +316,8 @@ def examples(
             )
         if None in sizes:
             usable = usable & (xp.size(labels_predicted) == xp.size(labels))
+    if num_groups is not None:
+        groups = like_each("groups", groups, labels)
     weights, weights_usable = weights_and_ignored(
         sample_weight, labels, ignore_index, dtype
     )
@@ -307,9 +329,14 @@ def examples(
             xp.reshape(labels_predicted, [-1]), classes
         )
         right = right & right_decision
+    if num_groups is not None:
+        groups, right_group = integers(groups, num_groups)
+        right = right & right_group
 
-    labels, predictions, weights, labels_predicted, right = of_one_length(
-        labels, predictions, weights, labels_predicted, right
+    labels, predictions, weights, labels_predicted, right, groups, places = (
+        of_one_length(
+            *(labels, predictions, weights, labels_predicted, right, groups, places)
+        )
     )
     mistaken = xp.constant(False)
     if name == "logits":
@@ -336,6 +363,8 @@ def examples(
         mistaken,
         name == "logits",
         dynamic_shape,
+        None if num_groups is None else np_inputs.Partition(groups, num_groups),
+        None if places is None else np_inputs.Partition(places, num_labels),
     )
 
 

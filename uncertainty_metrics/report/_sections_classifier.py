@@ -279,10 +279,10 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
     """Returns the section of the scoring rules."""
     score = um.brier_score(**data)
     parts = um.brier_decomposition_exact(**data)._asdict()
-    nll = um.negative_log_likelihood(**data)
+    nll: Any = um.negative_log_likelihood(**data)
     scores = um.negative_log_likelihood(**data, aggregate=False)
     impossible = int(np.isinf(scores).sum())
-    metrics = {
+    metrics: dict[str, tuple[Any, str]] = {
         "brier_score": (score, "In [-1, 1], -1 is best."),
         "brier_score_zero_based": (
             um.brier_score(**data, zero_based=True),

@@ -14,7 +14,8 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
-_METRICS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+_Metrics = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
+_METRICS: _Metrics = {
     "accuracy": (um.accuracy, {}),
     "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
@@ -79,7 +80,7 @@ def differences(
         with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
             return bootstrap_difference(metric, first, second, **options)
 
-    metrics = {"ece": (um.ece, {"num_bins": num_bins}), **_METRICS}
+    metrics: _Metrics = {"ece": (um.ece, {"num_bins": num_bins}), **_METRICS}
     return _each_metric(difference, len(first["labels"]), metrics)
 
 
@@ -110,7 +111,7 @@ def options(size: int) -> dict[str, Any]:
 def _each_metric(
     interval: Callable[..., ConfidenceInterval],
     size: int,
-    metrics: dict[str, tuple[Callable[..., Any], dict[str, Any]]],
+    metrics: _Metrics,
 ) -> dict[str, dict[str, Any]]:
     """Returns the interval of each metric; of one example, none."""
     return {

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec
 from uncertainty_metrics import _spec
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
 from uncertainty_metrics.numpy import calibration as declared
-from uncertainty_metrics.ops import _binning, _inputs, xp
+from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensorflow._twin import twin
 
 __all__ = declared.__all__
@@ -41,7 +41,12 @@ def _error(declaration: Callable[P, Any], preset: CalibrationSpec) -> Callable[P
     def error(**arguments):
         examples, spec = _binning.read(preset, arguments)
         statistics, valid = _binning.bin_statistics(examples, spec)
-        return _binning.calibration_error(statistics, spec.norm), valid
+        groups = examples.groups
+        if groups is None:
+            return _binning.calibration_error(statistics, spec.norm), valid
+        errors = _binning.calibration_error(statistics, spec.norm, groups.number)
+        weights = _classifier_scores.group_weights(groups, examples)
+        return _classifier_scores.grouped(errors, weights), valid
 
     return error
 

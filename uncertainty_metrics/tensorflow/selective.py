@@ -112,7 +112,9 @@ def accuracy(**data):
     if examples.predicted is not None:
         decisions = examples.predicted
     hits = xp.cast(decisions == examples.labels, examples.dtype)
-    return _classifier_scores.reduced(examples, hits, right, aggregate=True)
+    return _classifier_scores.reduced(
+        examples, hits, right, aggregate=True, largest=False
+    )
 
 
 # The names of the literature.

@@ -5,8 +5,9 @@ import numpy as np
 import tensorflow as tf
 
 from uncertainty_metrics.ops._typing import TensorLike
-from uncertainty_metrics._statistics import RiskCoverageCurve
+from uncertainty_metrics._statistics import GroupValues, RiskCoverageCurve
 
+@overload
 def accuracy(
     labels: TensorLike,
     probabilities: TensorLike | None = None,
@@ -26,6 +27,51 @@ def accuracy(
         lowest of equals.
       sample_weight: finite and >= 0, broadcastable to the labels.
       ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
+
+    Returns:
+      A share in [0, 1]. Larger is better. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
+      0.75
+    """
+    ...
+
+@overload
+def accuracy(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    groups: TensorLike,
+    num_groups: int,
+) -> GroupValues:
+    """Accuracy: the share of right decisions.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...].
+      logits: instead of `probabilities`, floating of the same shape.
+      labels_predicted: decision labels, shape of the labels; by default the argmax, the
+        lowest of equals.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      ignore_index: examples with this label are left out.
+      groups: integers in [0, `num_groups`), broadcastable to the labels. With them the
+        result is `GroupValues(values, worst, weights)`: the value of each group, NaN
+        where it is empty; the worst of the others; and what they weigh.
+      num_groups: number of groups, with `groups`.
 
     Returns:
       A share in [0, 1]. Larger is better. float32, or float64 where the predictions

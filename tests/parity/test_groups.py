@@ -1,0 +1,146 @@
+"""Metrics of groups, and of labels that are each 0 or 1, on tensors."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+from uncertainty_metrics.ops import _inputs
+
+ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
+LABELLED = [row for row in ROWS if row.takes("multilabel")]
+
+
+def data_of(row, rng):
+    """Returns arguments with groups, of which that of 2 is empty."""
+    arguments = row.data(rng, dtype=np.float32).arguments(True)
+    arguments["sample_weight"] = arguments["sample_weight"].astype(np.float32)
+    return {**arguments, "groups": rng.choice([0, 1, 3], 40)}
+
+
+def labelled(rng):
+    """Returns labels [30, 3], some of them unknown, probabilities and weights."""
+    labels = rng.integers(-1, 2, [30, 3])
+    p = np.round(rng.random([30, 3]), 2).astype(np.float32)
+    weights = rng.choice([0.0, 1.0, 2.0], 30).astype(np.float32)
+    return {
+        **{"labels": labels, "probabilities": p, "sample_weight": weights},
+        "groups": rng.choice([0, 1, 3], 30),
+    }
+
+
+def assert_equal(found, expected):
+    assert type(found) is type(expected)
+    for part, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(part, other, atol=3e-7, rtol=3e-7)
+
+
+@catalogue.cases_of(ROWS)
+def test_groups_equal_numpy(row, case, rng):
+    arguments = data_of(row, rng)
+    expected = row.find(um_np)(**arguments, **case, num_groups=4)
+    assert_equal(row.find(um)(**arguments, **case, num_groups=4), expected)
+
+
+@catalogue.each(LABELLED)
+def test_multilabel_equals_numpy(row, rng, monkeypatch):
+    arguments = {**labelled(rng), **row.cases[0]}
+    options = {"multilabel": True, "ignore_index": -1, "num_groups": 4}
+    expected = row.find(um_np)(**arguments, **options)
+    assert_equal(row.find(um)(**arguments, **options), expected)
+    monkeypatch.setattr(_inputs, "SHORTCUT", True)
+    assert_equal(row.find(um)(**arguments, **options), expected)
+
+
+@catalogue.first_of_kernel(ROWS)
+def test_groups_in_a_graph_of_any_number_of_examples(row, rng):
+    arguments = data_of(row, rng)
+    types = {
+        name: tf.TensorSpec([None, *np.shape(value)[1:]], tf.constant(value).dtype)
+        for name, value in arguments.items()
+    }
+    case = dict(row.cases[-1])
+
+    @tf.function(input_signature=[types], autograph=False)
+    def run(tensors):
+        return row.find(um)(**tensors, **case, num_groups=4)
+
+    tensors = {name: tf.constant(value) for name, value in arguments.items()}
+    expected = row.find(um_np)(**arguments, **case, num_groups=4)
+    assert_equal(run(tensors), expected)
+    groups = np.where(np.arange(40) == np.argmax(arguments["sample_weight"]), 4, 0)
+    wrong = run({**tensors, "groups": tf.constant(groups)})
+    assert np.isnan(np.concatenate([np.ravel(part) for part in wrong])).all()
+
+
+EXHAUSTIVE = [
+    pytest.param(n, marks=pytest.mark.exhaustive) for n in ("ace", "accuracy")
+]
+
+
+@pytest.mark.parametrize("name", ["ece", *EXHAUSTIVE])
+def test_groups_compiled_by_xla(name, rng):
+    arguments = data_of(ROWS[0], rng)
+
+    @tf.function(jit_compile=True, autograph=False)
+    def run(tensors):
+        return getattr(um, name)(**tensors, num_groups=4)
+
+    tensors = {name: tf.constant(value) for name, value in arguments.items()}
+    assert_equal(run(tensors), getattr(um_np, name)(**arguments, num_groups=4))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"groups": [0, 1, 4]}, {"groups": [0, 1, 1.5]}, {"groups": [0, 1]}),
+        *({"groups": ["a", "b", "a"]}, {"groups": None}, {"num_groups": None}),
+        {"num_groups": 2.5},
+    ],
+)
+def test_wrong_groups_are_told_as_numpy_does(change):
+    data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
+    given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
+    for name in ("ece", "brier_score", "accuracy"):
+        told = []
+        for room in (um, um_np):
+            with pytest.raises(ValueError, match="groups") as raised:
+                getattr(room, name)(**given)
+            told.append(str(raised.value))
+        assert told[0] == told[1]
+    with pytest.raises(ValueError, match=r"`aggregate` must be True with `groups`"):
+        um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
+
+
+def test_number_of_labels_must_be_static():
+    @tf.function(input_signature=[tf.TensorSpec([None, None])] * 2, autograph=False)
+    def run(labels, p):
+        return um.ece(labels, p, multilabel=True)
+
+    with pytest.raises(ValueError, match="of a static L, for `multilabel`"):
+        run(tf.zeros([2, 3]), tf.zeros([2, 3]))
+
+
+def test_gradient_is_that_of_each_group_alone(rng):
+    labels, groups = rng.integers(0, 3, 12), np.arange(12) % 3
+    weights, logits = rng.uniform(0.5, 2, 12), tf.constant(rng.normal(size=[12, 3]))
+    given = {"labels": labels, "sample_weight": weights}
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        found = um.negative_log_likelihood(
+            **given, logits=logits, groups=groups, num_groups=4
+        )
+        total = found.values[0] + 3 * found.values[1] + found.worst
+    gradient = tape.gradient(total, logits).numpy()
+    factors = np.array([1.0, 3.0, 0.0])
+    factors[np.nanargmax(found.values)] += 1
+    for g in range(3):
+        rows = tf.constant(logits.numpy()[groups == g])
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            of_group = {name: array[groups == g] for name, array in given.items()}
+            value = um.negative_log_likelihood(**of_group, logits=rows)
+        expected = factors[g] * tape.gradient(value, rows)
+        np.testing.assert_allclose(gradient[groups == g], expected, atol=1e-12)
