@@ -473,14 +473,28 @@ class MeanMetric(SumsMetric):
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
-        self._build_sums((2,))
+        self._build_sums((2 * self._num_means,))
+
+    @property
+    def _num_means(self) -> int:
+        """The number of groups of examples, each of which has a mean."""
+        return 1
+
+    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+        return xp.reduce_all(units[: self._num_means] < _sums.MAX_COUNT)
 
     def result(self) -> xp.Tensor:
         """Returns the mean over all batches; 0.0 before the first."""
+        return self._means()[0][0]
+
+    def _means(self) -> tuple[xp.Tensor, xp.Tensor]:
+        """Returns the means, and which of them have a weight."""
         sums, valid = self._read_sums()
-        weight, total = xp.unstack(_sums.totals(sums, self._result_dtype))
-        mean = xp.math.divide_no_nan(total, weight)
-        return xp.where(valid, mean, xp.constant(float("nan"), mean.dtype))
+        totals = _sums.totals(sums, self._result_dtype)
+        weights, totals = xp.unstack(xp.reshape(totals, [2, -1]))
+        means = xp.math.divide_no_nan(totals, weights)
+        nan = xp.constant(float("nan"), means.dtype)
+        return xp.where(valid, means, nan), weights > 0
 
 
 def _has_no_share(y_pred: Any) -> bool:

@@ -117,6 +117,20 @@ SHARED = {
         lambda name, value: _checks.sketch_bits(value),
         "log2 of the cells per octave for adaptive bins.",
     ),
+    "multilabel": flag(
+        "whether `y_true` [..., L] and `y_pred` of the same shape are L labels, each 0 "
+        "or 1, and P(label is 1), scored against `label == 1`: all together, or where "
+        "every class is a group label by label."
+    ),
+    "num_groups": Option(
+        int | None,
+        None,
+        lambda name, value: None if value is None else _checks.bins(name, value),
+        "number of groups of examples. `y_true` is then a dict of `labels` and "
+        "`groups`, integers in [0, `num_groups`) broadcastable to the labels; and the "
+        "result one of the value of each group, NaN where it is empty, and the worst: "
+        "`<name>_0` and so on, and `<name>_worst`.",
+    ),
     "ensemble_axis": Option(int, 1, prose="axis of the members in `y_pred`."),
     "scale_transform": Option(
         ScaleTransform,

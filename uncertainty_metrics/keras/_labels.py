@@ -85,6 +85,10 @@ class ClassRows(NamedTuple):
       weights: float32 [N], or None.
       classes: number of classes.
       one_hot: `y_true` where it was one-hot, else None.
+      groups: [N], or None.
+
+    Of several labels of an example, each 0 or 1, all arrays are [N, L] and L is the
+    number of classes.
     """
 
     labels: xp.Tensor
@@ -92,11 +96,13 @@ class ClassRows(NamedTuple):
     weights: xp.Tensor | None
     classes: int
     one_hot: xp.Tensor | None
+    groups: xp.Tensor | None
 
     @property
-    def data(self) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor | None]:
+    def data(self) -> tuple[xp.Tensor | None, ...]:
         """What adds up a batch reads with `examples`."""
-        return self.labels, self.predictions, self.weights
+        of_all = self.labels, self.predictions, self.weights
+        return of_all if self.groups is None else (*of_all, self.groups)
 
     def explain(
         self, twin: Callable[..., object], predictions: str, ignore_index: int | None
@@ -105,32 +111,47 @@ class ClassRows(NamedTuple):
         if self.one_hot is not None:
             labels = xp.reshape(self.labels, xp.shape(self.one_hot)[:-1])
             check_one_hot(self.one_hot, labels)
-        labels, rows, weights = host(*self.data)
+        labels, rows, weights, *groups = host(*self.data)
         with keras_names(predictions):
             twin(
                 labels,
                 **{predictions: rows},
                 sample_weight=weights,
                 ignore_index=ignore_index,
+                **dict(zip(["groups"], groups, strict=False)),
             )
 
 
 @once
 def class_rows(
-    y_true: Any, y_pred: Any, sample_weight: Any, sparse_labels: bool | None
+    y_true: Any,
+    y_pred: Any,
+    sample_weight: Any,
+    sparse_labels: bool | None,
+    groups: Any = None,
+    multilabel: bool = False,
 ) -> ClassRows:
     """Reads the arguments of `update_state`; raises ValueError for wrong shapes."""
     mask = _family.mask_of(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     y_pred = _inputs.as_tensor("y_pred", y_pred)
-    labels, one_hot = sparse(y_true, y_pred, sparse_labels)
+    labels, one_hot = sparse(y_true, y_pred, multilabel or sparse_labels)
     classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
+    rows = [-1]
+    if multilabel:
+        shapes = labels.shape, y_pred.shape
+        classes = _checks.number_of_labels(*shapes, "y_pred", "y_true")
+        rows = [-1, classes]
+    weights = flat_weights(sample_weight, mask, labels)
+    if groups is not None:
+        groups = xp.reshape(_inputs.like_each("groups", groups, labels), rows)
     return ClassRows(
-        xp.reshape(labels, [-1]),
+        xp.reshape(labels, rows),
         _inputs.as_rows(y_pred, classes or 1),
-        flat_weights(sample_weight, mask, labels),
+        None if weights is None else xp.reshape(weights, rows),
         classes or 2,
         y_true if one_hot else None,
+        groups,
     )
 
 
@@ -140,6 +161,8 @@ def examples(
     labels: xp.Tensor,
     y_pred: xp.Tensor,
     sample_weight: xp.Tensor | None,
+    groups: xp.Tensor | None = None,
+    **options: Any,
 ) -> _inputs.Examples:
     """Reads `ClassRows`, whose `predictions` are "logits" or "probabilities"."""
     return _inputs.examples(
@@ -147,6 +170,8 @@ def examples(
         **{predictions: y_pred},
         sample_weight=sample_weight,
         ignore_index=ignore_index,
+        groups=groups,
+        **options,
     )
 
 

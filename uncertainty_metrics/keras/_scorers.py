@@ -46,11 +46,13 @@ class Batch(NamedTuple):
       labels: [N].
       predictions: [N, columns].
       targets: distributions over the classes [N, K] instead of the labels, or None.
+      groups: of the examples, [N], or None.
     """
 
     labels: xp.Tensor
     predictions: xp.Tensor
     targets: xp.Tensor | None = None
+    groups: Any = None
 
 
 class ExampleScores(NamedTuple):

@@ -228,7 +228,7 @@ class ReliabilityDiagramCallback(keras.callbacks.Callback):
             for end, value in _scalars(metric).items():
                 scalars[tag + end] = value
             left_out = self._in_epoch and self._step % self.every
-            if left_out or isinstance(metric, BrierDecomposition):
+            if left_out or isinstance(metric, BrierDecomposition) or metric.num_groups:
                 continue
             drawn = _diagrams(name, metric, self.max_images)
             if drawn is not None:

@@ -500,17 +500,25 @@ def _joined(parts: list[BinStatistics]) -> BinStatistics:
 
 def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
     """Returns the norm over bins of each group, combined over groups."""
-    return float(calibration_errors(statistics, norm, 1)[0])
+    return float(_combined(statistics.errors(norm), norm))
 
 
 def calibration_errors(
     statistics: BinStatistics, norm: Norm, num_groups: int
 ) -> np.ndarray:
-    """Returns the same of each of the groups of examples, [num_groups]."""
-    errors = statistics.errors(norm).reshape(num_groups, -1)
+    """Returns the same of each of the groups of examples, [num_groups], NaN where one
+    has no scores.
+    """
+    errors = _combined(statistics.errors(norm).reshape(num_groups, -1), norm)
+    held = statistics.counts.reshape(num_groups, -1).any(axis=1)
+    return np.where(held, errors, np.nan)
+
+
+def _combined(errors: np.ndarray, norm: Norm) -> Any:
+    """Returns errors [..., groups] combined over groups."""
     if norm == "l2":
-        return np.sqrt(np.mean(errors**2, axis=1))
-    return np.max(errors, axis=1) if norm == "max" else np.mean(errors, axis=1)
+        return np.sqrt(np.mean(errors**2, axis=-1))
+    return np.max(errors, axis=-1) if norm == "max" else np.mean(errors, axis=-1)
 
 
 def debiased_square(statistics: BinStatistics, unit: float) -> float:

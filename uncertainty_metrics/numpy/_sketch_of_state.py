@@ -55,6 +55,9 @@ def read(state: MetricState) -> tuple[dict[str, Any], int | None, SketchSums | N
     config = state.config
     if spec.binning_scheme == "even":
         raise _error(state, "of even bins")
+    for name in ("num_groups", "multilabel"):
+        if config.get(name):
+            raise _error(state, f"of {name}={config[name]}")
     if config.get("threshold", spec.threshold):
         threshold = f"without the scores up to {config.get('threshold')!r}"
         raise _error(state, threshold)

@@ -56,6 +56,8 @@ def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if "variance_transform" in config:
         old = config.pop("variance_transform")
         config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
+    if config.get("multilabel") is False:  # As before there was this option.
+        del config["multilabel"]
     return config
 
 
@@ -229,7 +231,8 @@ class MetricState:
     weight, the sum of the scores and that of the outcomes; as integers the scores have
     two rows, multiples of 2^-9 and of 2^-31, so that `units` has four. Those of metrics
     of ranks are the weight and that of the hits, with the number of examples in a last
-    cell; means have their weight and their sum. Other metrics have rows of their own.
+    cell; means have their weight and their sum, of groups those of all one after the
+    other. Other metrics have rows of their own.
 
     The last three are not there before a metric knows the number of classes on which
     their shape depends. Equal states make equal files with the same version of NumPy.

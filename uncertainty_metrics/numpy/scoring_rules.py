@@ -43,9 +43,9 @@ def of_groups(
     weights: np.ndarray,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
-    """Returns values of groups [num_groups], NaN for those without weight."""
-    values = np.where(weights > 0, values, np.nan)
-    return GroupValues(values, float(worst(values[weights > 0])), weights)
+    """Returns values of groups [num_groups], NaN for those that are empty."""
+    found = values[~np.isnan(values)]
+    return GroupValues(values, float(worst(found)) if len(found) else np.nan, weights)
 
 
 def reduced(
@@ -62,7 +62,8 @@ def reduced(
         weights = examples.groups.sums(examples.weights)
         weighted = scores if examples.weights is None else scores * examples.weights
         sums = examples.groups.sums(weighted)
-        return of_groups(sums / np.where(weights > 0, weights, 1.0), weights, worst)
+        means = sums / np.where(weights > 0, weights, np.nan)
+        return of_groups(means, weights, worst)
     if aggregate:
         with np.errstate(over="ignore"):  # To inf, as some scores are.
             return float(np.average(scores, weights=examples.weights))

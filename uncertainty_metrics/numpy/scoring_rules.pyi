@@ -19,7 +19,7 @@ def of_groups(
     weights: np.ndarray,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
-    """Returns values of groups [num_groups], NaN for those without weight."""
+    """Returns values of groups [num_groups], NaN for those that are empty."""
     ...
 def reduced(
     examples: _inputs.Examples,

@@ -426,15 +426,22 @@ def calibration_error(
     statistics: BinStatistics, norm: Norm, num_groups: int | None = None
 ) -> xp.Tensor:
     """Returns the norm over bins of each group, combined over groups: a scalar, or that
-    of each of the groups of examples, [num_groups].
+    of each of the groups of examples, [num_groups], NaN where one has no scores.
     """
     errors = statistics.errors(norm)
     if num_groups is not None:
         errors = xp.reshape(errors, [num_groups, -1])
     if norm == "l2":
-        return xp.sqrt(xp.reduce_mean(errors * errors, axis=-1))
-    combine = xp.reduce_max if norm == "max" else xp.reduce_mean
-    return combine(errors, axis=-1)
+        combined = xp.sqrt(xp.reduce_mean(errors * errors, axis=-1))
+    elif norm == "max":
+        combined = xp.reduce_max(errors, axis=-1)
+    else:
+        combined = xp.reduce_mean(errors, axis=-1)
+    if num_groups is None:
+        return combined
+    held = xp.reshape(xp.reduce_sum(statistics.counts, axis=1), [num_groups, -1])
+    some = xp.reduce_any(held > 0, axis=-1)
+    return xp.where(some, combined, xp.constant(np.nan, combined.dtype))
 
 
 def _debiased_squares(statistics: BinStatistics, unit: xp.Tensor | float) -> xp.Tensor:

@@ -15,20 +15,32 @@ from uncertainty_metrics.numpy._inputs import Partition
 from uncertainty_metrics.ops import _inputs, _sums, xp
 
 
-def grouped(values: xp.Tensor, weights: xp.Tensor, largest: bool = True) -> GroupValues:
-    """Returns values of groups [num_groups], the worst of which is the largest, or the
-    smallest, of those that have a weight.
+def worst_of(values: xp.Tensor, largest: bool = True) -> xp.Tensor:
+    """Returns the largest of values [num_groups], or the smallest, but for those that
+    are NaN; NaN if all are.
     """
-    some = weights > 0
+    empty = xp.math.is_nan(values)
     limit = xp.constant(-np.inf if largest else np.inf, values.dtype)
-    bounded = xp.where(some, values, limit)
+    bounded = xp.where(empty, limit, values)
     worst = xp.reduce_max(bounded) if largest else xp.reduce_min(bounded)
-    nan = xp.constant(float("nan"), values.dtype)
-    return GroupValues(xp.where(some, values, nan), worst, weights)
+    return xp.where(xp.reduce_all(empty), xp.constant(np.nan, values.dtype), worst)
+
+
+def group_pair(groups: Partition, values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the sums of float [N, columns] over each group as pairs [columns,
+    num_groups]; infinite values make infinite sums.
+    """
+    finite = xp.math.is_finite(values)
+    nothing = xp.zeros_like(values)
+    number = groups.number
+    hi, lo = _sums.segment_pair(xp.where(finite, values, nothing), groups.index, number)
+    infinite = xp.where(finite, nothing, values)
+    infinite = xp.math.unsorted_segment_sum(infinite, groups.index, number)
+    return hi + xp.transpose(infinite), lo
 
 
 def _group_sums(groups: Partition, values: xp.Tensor) -> xp.Tensor:
-    hi, lo = _sums.segment_pair(values[:, None], groups.index, groups.number)
+    hi, lo = group_pair(groups, values[:, None])
     return (hi + lo)[0]
 
 
@@ -51,14 +63,8 @@ def _group_means(
 
     @xp.custom_gradient
     def exact(scores, weights):
-        weighted = xp.math.multiply_no_nan(scores, weights)
-        finite = xp.math.is_finite(weighted)
-        nothing = xp.zeros_like(weighted)
-        sums = _group_sums(groups, xp.where(finite, weighted, nothing))
-        infinite = xp.math.unsorted_segment_sum(
-            xp.where(finite, nothing, weighted), groups.index, groups.number
-        )
-        means = xp.math.divide_no_nan(sums + infinite, total)
+        sums = _group_sums(groups, xp.math.multiply_no_nan(scores, weights))
+        means = xp.math.divide_no_nan(sums, total)
 
         def gradient(upstream):
             share = xp.math.divide_no_nan(upstream, total)
@@ -93,7 +99,8 @@ def reduced(
         if examples.groups is not None:
             total = group_weights(examples.groups, examples)
             means = _group_means(examples.groups, scores, weights, total)
-            return grouped(means, total, largest), valid
+            means = xp.where(total > 0, means, xp.constant(np.nan, means.dtype))
+            return GroupValues(means, worst_of(means, largest), total), valid
         return _sums.mean(scores, weights), valid
     if weights is not None:
         scores = xp.math.multiply_no_nan(scores, weights)

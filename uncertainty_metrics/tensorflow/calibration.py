@@ -17,6 +17,7 @@ from typing import Any, ParamSpec
 
 from uncertainty_metrics import _spec
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._statistics import GroupValues
 from uncertainty_metrics.numpy import calibration as declared
 from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
 from uncertainty_metrics.tensorflow._twin import twin
@@ -45,8 +46,9 @@ def _error(declaration: Callable[P, Any], preset: CalibrationSpec) -> Callable[P
         if groups is None:
             return _binning.calibration_error(statistics, spec.norm), valid
         errors = _binning.calibration_error(statistics, spec.norm, groups.number)
+        worst = _classifier_scores.worst_of(errors)
         weights = _classifier_scores.group_weights(groups, examples)
-        return _classifier_scores.grouped(errors, weights), valid
+        return GroupValues(errors, worst, weights), valid
 
     return error
 

@@ -12,7 +12,7 @@ from uncertainty_metrics._spec import (
     CalibrationSpec,
 )
 from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.keras import _base, _labels
+from uncertainty_metrics.keras import _base, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _binning as np_binning
@@ -37,6 +37,7 @@ COMMON = (
     "num_bins, threshold, num_classes, from_logits, ignore_index, name, dtype, *, "
     "positive_class, sparse_labels, sketch_bits"
 )
+GROUPED = f"{COMMON}, multilabel, num_groups"
 
 
 def _with_totals(
@@ -65,14 +66,16 @@ def _batch_sums(
     spec: CalibrationSpec,
     sketch_bits: tuple[int, ...] | None,
     totals: bool,
+    groups: int | None,
     predictions: str,
     ignore_index: int | None,
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of a batch over all cells, and whether the batch was valid."""
-    examples = _labels.examples(predictions, ignore_index, *data)
+    options: Any = {"num_groups": groups, "multilabel": spec.multilabel}
+    examples = _labels.examples(predictions, ignore_index, *data, **options)
     scored = _binning.score(examples, spec)
-    num_groups = spec.num_groups(examples.num_classes)
+    num_groups = _binning.num_groups(examples, spec)
     if sketch_bits is None:
         cells = spec.num_bins
         index = _binning.even_index(scored.scores, cells)
@@ -115,6 +118,10 @@ class CalibrationMetric(Sketched, ClassMetric):
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group, whatever the number.
 
+    def _groups_of(self, num_classes: int) -> int:
+        """Returns how many groups have cells of their own."""
+        return self.spec.num_groups(num_classes) * (self.num_groups or 1)
+
     def _bits(self, num_groups: int) -> tuple[int, ...] | None:
         """Returns the resolution of the sketch, None where bins are even."""
         if self.spec.binning_scheme == "even":
@@ -125,19 +132,19 @@ class CalibrationMetric(Sketched, ClassMetric):
 
     def _build(self, num_classes: int) -> None:
         """Makes the state, for a number of classes where it depends on that."""
-        self._num_groups = self.spec.num_groups(num_classes)
+        self._num_groups = self._groups_of(num_classes)
         bits = self._bits(self._num_groups)
         cells = self.spec.num_bins if bits is None else _sketch_grid.num_cells(*bits)
         shape = 3, self._num_groups * cells + self._totals
         self._build_sums(shape, scores=True, scattered=bits is not None)
-        if self._num_groups > 1:
+        if self.spec.num_groups(num_classes) > 1:
             self._classes = num_classes
 
     def _renewed(self, state: MetricState) -> MetricState:
         """Returns a state of version 1.0, whose sketch had more cells, in those of
         now.
         """
-        groups = self.spec.num_groups(state.classes or 2)
+        groups = self._groups_of(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
         old = _sketch_grid.old_default_bits(groups)
@@ -146,12 +153,15 @@ class CalibrationMetric(Sketched, ClassMetric):
         return dataclasses.replace(state, arrays=arrays)
 
     def _before(self, classes: int) -> tuple[Any, ...]:
-        bits = self._bits(self.spec.num_groups(classes))
-        return self._added, bits, self._totals
+        bits = self._bits(self._groups_of(classes))
+        return self._added, bits, self._totals, self.num_groups
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The NumPy twin knows the same rules and names the value.
-        np_binning.checked(np_inputs.examples(*data, **options), self.spec)
+        examples = np_inputs.examples(
+            *data, num_groups=self.num_groups, multilabel=self.multilabel, **options
+        )
+        np_binning.checked(examples, self.spec)
         raise ValueError(_inputs.OUT_OF_RANGE)
 
     def _read_statistics(self, dtype: xp.DType) -> tuple[BinStatistics, xp.Tensor]:
@@ -170,18 +180,26 @@ class CalibrationMetric(Sketched, ClassMetric):
             sums, self._num_groups, self.spec.num_bins, bits, dtype
         )
 
-    def result(self) -> xp.Tensor:
-        """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
+    def result(self) -> Any:
+        """Returns the error of all batches, in [0, 1], 0.0 before the first; a dict of
+        the errors of groups of examples.
+        """
         dtype = self._result_dtype
         if self._has_sums:
             sums, valid = self._read_sums()
             error = self._error(sums, dtype)
         else:
             error, valid = xp.zeros([], dtype), self._read_valid()
-        return xp.where(valid, error, xp.constant(float("nan"), dtype))
+        error = xp.where(valid, error, xp.constant(float("nan"), dtype))
+        if self.num_groups is None:
+            return error
+        if not self._has_sums:
+            error = xp.fill([self.num_groups], xp.constant(float("nan"), dtype))
+        return _groups.named(self, error)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
-        return _binning.calibration_error(self._statistics(sums, dtype), self.spec.norm)
+        statistics = self._statistics(sums, dtype)
+        return _binning.calibration_error(statistics, self.spec.norm, self.num_groups)
 
     @property
     def bin_statistics(self) -> BinStatistics | None:
@@ -257,6 +275,8 @@ class CalibrationMetric(Sketched, ClassMetric):
         """
         from uncertainty_metrics.visualization import reliability
 
+        if self.num_groups is not None:
+            raise _checks.error("num_groups", "None for a diagram", self.num_groups)
         method = reliability.method_of(self._function)
         shown = self._on_host(method == "bins") if self._has_sums else None
         value = float(self.result())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from uncertainty_metrics.keras import _base, _labels, _variables
+from uncertainty_metrics.keras import _base, _groups, _labels, _variables
 from uncertainty_metrics.keras._declared import Metric
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class ClassMetric(Metric):
     from_logits: bool
     ignore_index: int | None
     sparse_labels: bool | None
+    num_groups: int | None = None
+    multilabel: bool = False
 
     def _before(self, classes: int) -> tuple[Any, ...]:
         """Returns the first arguments of `_batch_sums`, for a number of classes."""
@@ -45,19 +47,22 @@ class ClassMetric(Metric):
     @_base.adds_batch
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        rows = _labels.class_rows(y_true, y_pred, sample_weight, self.sparse_labels)
+        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
+        reading = self.sparse_labels, groups, self.multilabel
+        rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
         self._update(

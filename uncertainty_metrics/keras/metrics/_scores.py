@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uncertainty_metrics.keras import _base, _family, _labels, _scorers, _variables
+from uncertainty_metrics.keras import (
+    _base,
+    _family,
+    _groups,
+    _labels,
+    _scorers,
+    _variables,
+)
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
+from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.numpy._inputs import Partition
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,
@@ -38,10 +47,18 @@ def _mean_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums
 
 
 def _batch_sums(
-    reduce: _Reduce, scorer: Any, batch: _scorers.Batch, weights: xp.Tensor | None
+    reduce: _Reduce,
+    scorer: Any,
+    num_groups: int | None,
+    batch: _scorers.Batch,
+    weights: xp.Tensor | None,
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns the sums of the scores and their weights, and if all was right."""
     scores, right, kept = scorer.scores(batch)
+    groups = None
+    if num_groups is not None:
+        index, known = _inputs.integers(batch.groups, num_groups)
+        groups, right = Partition(index, num_groups), right & known
     usable = xp.constant(True)
     if weights is None:
         weights = xp.ones_like(right, scores.dtype)
@@ -54,7 +71,11 @@ def _batch_sums(
     valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
     counted = xp.reshape(right & live, [-1] + [1] * (len(scores.shape) - 1))
     scores = xp.where(counted, scores, xp.zeros_like(scores))
-    return reduce(scorer, scores, weights), valid
+    if groups is None:
+        return reduce(scorer, scores, weights), valid
+    columns = xp.stack([weights, scores * weights], axis=1)
+    pair = _classifier_scores.group_pair(groups, columns)
+    return _sums.Sums(None, *(xp.reshape(part, [-1]) for part in pair)), valid
 
 
 def _decomposition_sums(
@@ -77,19 +98,21 @@ class ScoreMetric(_base.SumsMetric):
     _options: dict[str, Any]
     _reduce: _Reduce
     _scorer_type: Callable[..., Any]
+    num_groups: int | None = None
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
+        self.num_groups = options.pop("num_groups", None)
         self._scorer = scorer = self._scorer_type(**options)
         super().__init__(name=name or getattr(scorer, "function", None), dtype=dtype)
 
     @property
     def _same_sums(self) -> tuple[Any, ...]:
-        return type(self).update_state, self._reduce, self._scorer
+        return type(self).update_state, self._reduce, self._scorer, self.num_groups
 
     @_base.adds_batch
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -105,24 +128,33 @@ class ScoreMetric(_base.SumsMetric):
     def _update_by(
         self,
         scorer: Any,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None,
     ) -> None:
         mask = _family.mask_of(y_pred)
+        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)
+        if groups is not None:
+            groups = _inputs.like_each("groups", groups, labels)
+            batch = batch._replace(groups=groups)
         weights = _labels.flat_weights(sample_weight, mask, labels)
 
         def explain() -> None:
             _labels.check_weights(weights)
-            live = np.ones(batch.labels.shape, bool) if weights is None else weights > 0
+            live: Any = np.ones(batch.labels.shape, bool)
+            if weights is not None:
+                live = weights > 0
             scorer.explain(y_true, y_pred, live)
+            if self.num_groups is not None:
+                given = to_numpy(groups)[to_numpy(live).reshape(-1)]
+                np_inputs.integer_labels("groups", given, self.num_groups)
 
         self._update(
             _batch_sums,
-            (self._reduce, scorer),
+            (self._reduce, scorer, self.num_groups),
             (batch, weights),
             explain,
             shape=batch.predictions.shape[1:],
@@ -131,15 +163,31 @@ class ScoreMetric(_base.SumsMetric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the arguments of the constructor."""
-        options = self._options.keys() - {"name", "dtype"}
+        options = self._options.keys() - {"name", "dtype", "num_groups"}
         own = {name: getattr(self._scorer, name) for name in sorted(options)}
+        if "num_groups" in self._options:
+            own["num_groups"] = self.num_groups
         return {**super().get_config(), **own}
 
 
 class MeanScore(ScoreMetric, _base.MeanMetric):
-    """The mean of the scores."""
+    """The mean of the scores, of all examples or of each group."""
 
     _reduce = staticmethod(_mean_sums)
+
+    @property
+    def _num_means(self) -> int:
+        return self.num_groups or 1
+
+    def result(self) -> Any:
+        """Returns the mean over all batches, 0.0 before the first; a dict of the means
+        of groups of examples.
+        """
+        if self.num_groups is None:
+            return super().result()
+        means, some = self._means()
+        nan = xp.constant(float("nan"), means.dtype)
+        return _groups.named(self, xp.where(some, means, nan))
 
 
 class NormalScore(MeanScore):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from uncertainty_metrics._spec import Norm
 from uncertainty_metrics.keras._declared import Option, declared, flag, one_of
 from uncertainty_metrics.keras.metrics._calibration import (
-    COMMON,
+    GROUPED,
     CalibrationMetric,
     Task,
     TaskMetric,
 )
 
 
-@declared(f"binning_scheme, max_prob, class_conditional, norm, {COMMON}")
+@declared(f"binning_scheme, max_prob, class_conditional, norm, {GROUPED}")
 class GeneralCalibrationError(CalibrationMetric):
     """General calibration error of all batches since the last reset.
 
@@ -40,7 +40,8 @@ class GeneralCalibrationError(CalibrationMetric):
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for
-        class-wise groups. None before the number of classes is known.
+        class-wise groups; with `num_groups` those of one group of examples after the
+        other. None before the number of classes is known.
       confidences: float64 mean score in each bin, 0 where it is empty.
       accuracies: float64 mean outcome in each bin, 0 where it is empty.
       correct_sums: float64 weighted sum of the outcomes in each bin.
@@ -63,7 +64,7 @@ class GeneralCalibrationError(CalibrationMetric):
 
 @declared(
     "task, adaptive, num_bins, norm, num_classes, ignore_index, validate_args, *, "
-    "from_logits, name, dtype, positive_class, sparse_labels, sketch_bits",
+    "from_logits, name, dtype, positive_class, sparse_labels, sketch_bits, num_groups",
     task=one_of(Task),
     adaptive=flag(),
     num_bins=Option(int, 10),

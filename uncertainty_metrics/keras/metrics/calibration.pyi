@@ -47,10 +47,18 @@ class GeneralCalibrationError(CalibrationMetric):
         group and fewer for more: 4 for 10 classes, 2 for 1000. Memory is 56 bytes for
         each of the 479 + 52 * 2^sketch_bits cells of a group (122 + 52 * 4 by default
         for many classes): 0.7 MB for 10 classes, 18 MB for 1000.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Attributes:
       counts: float64 total weight in each bin, shape [bins], or [K, bins] for
-        class-wise groups. None before the number of classes is known.
+        class-wise groups; with `num_groups` those of one group of examples after the
+        other. None before the number of classes is known.
       confidences: float64 mean score in each bin, 0 where it is empty.
       accuracies: float64 mean outcome in each bin, 0 where it is empty.
       correct_sums: float64 weighted sum of the outcomes in each bin.
@@ -93,18 +101,21 @@ class GeneralCalibrationError(CalibrationMetric):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -113,8 +124,10 @@ class GeneralCalibrationError(CalibrationMetric):
 
     def result(
         self,
-    ) -> tf.Tensor:
-        """Returns the error of all batches, in [0, 1]; 0.0 before the first."""
+    ) -> Any:
+        """Returns the error of all batches, in [0, 1], 0.0 before the first; a dict of
+        the errors of groups of examples.
+        """
         ...
 
     @property
@@ -220,6 +233,10 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       TypeError: `num_classes` is not an integer for the multiclass task.
@@ -253,4 +270,5 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        num_groups: int | None = None,
     ) -> None: ...

@@ -197,20 +197,24 @@ class MetricCollection(_base.SumsMetric):
     @_base.adds_batch
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch to all metrics, or to none.
 
         Args:
-          y_true: labels, as the metrics take them.
+          y_true: labels, as the metrics take them; or a dict of `labels` and `groups`,
+            of which metrics without `num_groups` take the labels.
           y_pred: predictions, as the metrics take them.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
         batch = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
         for name, value in batch.items():
-            if value is not None and not _inputs.is_distribution(value):
+            if isinstance(value, Mapping):
+                parts = {k: _inputs.as_tensor(k, part) for k, part in value.items()}
+                batch[name] = parts
+            elif value is not None and not _inputs.is_distribution(value):
                 batch[name] = _inputs.as_tensor(name, value)
         with _once.sharing(), _members.reading() as readings:
             for name, *_ in self._groups:
@@ -274,7 +278,11 @@ class MetricCollection(_base.SumsMetric):
                 metric._told = self._told  # The warning is that of the collection.
                 value = type(metric).result(metric)
                 if isinstance(value, Mapping):
-                    results |= {f"{name}_{key}": part for key, part in value.items()}
+                    own = f"{metric.name}_"  # Which results of groups begin with.
+                    results |= {
+                        f"{name}_{key.removeprefix(own)}": part
+                        for key, part in value.items()
+                    }
                 else:
                     results[name] = value
         return results

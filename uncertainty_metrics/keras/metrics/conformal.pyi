@@ -45,7 +45,7 @@ class ConformalCoverage(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -94,7 +94,7 @@ class MeanSetSize(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:

@@ -432,7 +432,7 @@ class EnsembleCrossEntropy(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -494,7 +494,7 @@ class GibbsCrossEntropy(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:

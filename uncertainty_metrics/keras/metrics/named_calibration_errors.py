@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from uncertainty_metrics.keras._declared import Option, declared
-from uncertainty_metrics.keras.metrics._calibration import COMMON
+from uncertainty_metrics.keras.metrics._calibration import GROUPED
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 
 _THRESHOLD = Option(
@@ -13,7 +13,7 @@ _THRESHOLD = Option(
 )
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class ExpectedCalibrationError(GeneralCalibrationError):
     """Expected calibration error (ECE) of all batches.
 
@@ -32,7 +32,7 @@ class ExpectedCalibrationError(GeneralCalibrationError):
     _function = "expected_calibration_error"
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class MaximumCalibrationError(GeneralCalibrationError):
     """Maximum calibration error (MCE) of all batches.
 
@@ -51,7 +51,7 @@ class MaximumCalibrationError(GeneralCalibrationError):
     _function = "maximum_calibration_error"
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class RootMeanSquaredCalibrationError(GeneralCalibrationError):
     """Root mean squared calibration error (RMSCE) of all batches.
 
@@ -70,7 +70,7 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
     _function = "root_mean_squared_calibration_error"
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class StaticCalibrationError(GeneralCalibrationError):
     """Static calibration error (SCE) of all batches.
 
@@ -89,7 +89,7 @@ class StaticCalibrationError(GeneralCalibrationError):
     _function = "static_calibration_error"
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class AdaptiveCalibrationError(GeneralCalibrationError):
     """Adaptive calibration error (ACE) of all batches.
 
@@ -108,7 +108,7 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
     _function = "adaptive_calibration_error"
 
 
-@declared(COMMON, threshold=_THRESHOLD)
+@declared(GROUPED, threshold=_THRESHOLD)
 class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
     """Thresholded adaptive calibration error (TACE) of all batches.
 

@@ -27,6 +27,13 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -58,6 +65,8 @@ class ExpectedCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
 class MaximumCalibrationError(GeneralCalibrationError):
@@ -80,6 +89,13 @@ class MaximumCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -111,6 +127,8 @@ class MaximumCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
 class RootMeanSquaredCalibrationError(GeneralCalibrationError):
@@ -133,6 +151,13 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -163,6 +188,8 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
 class StaticCalibrationError(GeneralCalibrationError):
@@ -185,6 +212,13 @@ class StaticCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -215,6 +249,8 @@ class StaticCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
 class AdaptiveCalibrationError(GeneralCalibrationError):
@@ -237,6 +273,13 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -267,6 +310,8 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...
 
 class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
@@ -289,6 +334,13 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
       sketch_bits: log2 of the cells per octave for adaptive bins.
+      multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
+        each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
+        where every class is a group label by label.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -319,4 +371,6 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
         positive_class: bool = False,
         sparse_labels: bool | None = None,
         sketch_bits: int | None = None,
+        multilabel: bool = False,
+        num_groups: int | None = None,
     ) -> None: ...

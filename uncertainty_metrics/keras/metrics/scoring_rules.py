@@ -29,7 +29,7 @@ __all__ = [
 
 
 @declared(
-    "from_logits, ignore_index, name, dtype, *, zero_based, sparse_labels",
+    "from_logits, ignore_index, name, dtype, *, zero_based, sparse_labels, num_groups",
     "brier_score",
     zero_based=flag(),
 )
@@ -57,7 +57,7 @@ class BrierScore(MeanScore):
 
 
 @declared(
-    "from_logits, ignore_index, name, dtype, *, sparse_labels",
+    "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups",
     "negative_log_likelihood",
 )
 class NegativeLogLikelihood(MeanScore):
@@ -78,7 +78,7 @@ class NegativeLogLikelihood(MeanScore):
 
 
 @declared(
-    "from_logits, ignore_index, name, dtype, *, sparse_labels",
+    "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups",
     "ranked_probability_score",
 )
 class RankedProbabilityScore(MeanScore):

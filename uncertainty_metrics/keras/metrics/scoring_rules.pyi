@@ -27,6 +27,10 @@ class BrierScore(MeanScore):
       zero_based: whether to add 1, so that 0 is perfect and the range [0, 2].
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -56,11 +60,12 @@ class BrierScore(MeanScore):
         *,
         zero_based: bool = False,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -86,6 +91,10 @@ class NegativeLogLikelihood(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -111,11 +120,12 @@ class NegativeLogLikelihood(MeanScore):
         dtype: Any = None,
         *,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -141,6 +151,10 @@ class RankedProbabilityScore(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -167,11 +181,12 @@ class RankedProbabilityScore(MeanScore):
         dtype: Any = None,
         *,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -280,7 +295,7 @@ class CRPSSamples(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -329,7 +344,7 @@ class Pinball(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -380,7 +395,7 @@ class IntervalScore(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -431,7 +446,7 @@ class WeightedIntervalScore(MeanScore):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
@@ -495,14 +510,15 @@ class BrierDecomposition(DecompositionMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -586,7 +602,7 @@ class RefinedNegativeLogLikelihood(RefinedMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:

@@ -170,7 +170,9 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
     _value = staticmethod(_ranking.collaborative_accuracy)
 
 
-@declared("from_logits, ignore_index, name, dtype, *, sparse_labels", "accuracy")
+@declared(
+    "from_logits, ignore_index, name, dtype, *, sparse_labels, num_groups", "accuracy"
+)
 class Accuracy(MeanScore):
     """Share of the examples whose label has the largest probability, of all batches.
 

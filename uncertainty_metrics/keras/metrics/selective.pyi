@@ -67,14 +67,15 @@ class AURC(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -126,14 +127,15 @@ class ExcessAURC(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -185,14 +187,15 @@ class AUGRC(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -250,14 +253,15 @@ class CoverageAtRisk(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -312,14 +316,15 @@ class RiskAtCoverage(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -375,14 +380,15 @@ class OracleCollaborativeAccuracy(SelectiveMetric):
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
         """Adds a batch.
 
         Args:
-          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K].
+          y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
+            `num_groups` a dict of these, `labels`, and of `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
@@ -404,6 +410,10 @@ class Accuracy(MeanScore):
       dtype: "float64" for a float64 result; the state keeps its own type.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
+      num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
+        `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
+        result one of the value of each group, NaN where it is empty, and the worst:
+        `<name>_0` and so on, and `<name>_worst`.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -426,11 +436,12 @@ class Accuracy(MeanScore):
         dtype: Any = None,
         *,
         sparse_labels: bool | None = None,
+        num_groups: int | None = None,
     ) -> None: ...
 
     def update_state(
         self,
-        y_true: TensorLike,
+        y_true: Any,
         y_pred: TensorLike,
         sample_weight: TensorLike | None = None,
     ) -> None:
