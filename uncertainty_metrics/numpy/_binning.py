@@ -444,6 +444,9 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
         cell = even_index(scores, bins)
         if groups is not None:
             cell += groups * bins
+        if examples.groups is not None:
+            cell += examples.groups.index * (num_groups * bins)
+            num_groups *= examples.groups.number
         weights = examples.weights
         if spec.threshold > 0:
             kept = above(scores, spec.threshold)
@@ -468,7 +471,8 @@ def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStat
     """Returns the statistics of the bins that `spec` describes, [groups, bins]; of
     groups of examples those of the first one before all others.
     """
-    if examples.groups is not None:
+    at_once = spec.binning_scheme == "even" and spec.has_one_score
+    if examples.groups is not None and not at_once:
         checked(examples, spec)  # Errors name the place among all of them.
         return _joined(
             [bin_statistics(examples.at(rows), spec) for rows in examples.groups.rows()]

@@ -46,10 +46,11 @@ def _group_sums(groups: Partition, values: xp.Tensor) -> xp.Tensor:
 
 def group_weights(groups: Partition, examples: _inputs.Examples) -> xp.Tensor:
     """Returns the weight of each group, [num_groups]."""
-    weights = examples.weights
-    if weights is None:
-        weights = xp.ones(xp.shape(examples.labels), examples.dtype)
-    return _group_sums(groups, weights)
+    if examples.weights is not None:
+        return _group_sums(groups, examples.weights)
+    ones = xp.ones_like(groups.index)
+    counts = xp.math.unsorted_segment_sum(ones, groups.index, groups.number)
+    return xp.cast(counts, examples.dtype)
 
 
 def _group_means(
