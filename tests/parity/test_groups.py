@@ -114,6 +114,11 @@ def test_wrong_groups_are_told_as_numpy_does(change):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
 
 
+def test_cells_of_too_many_groups_are_refused():
+    with pytest.raises(ValueError, match="`num_groups` must be such that"):
+        um.ece([0, 1], [0.2, 0.7], groups=[0, 1], num_groups=10**6, num_bins=10**4)
+
+
 def test_number_of_labels_must_be_static():
     @tf.function(input_signature=[tf.TensorSpec([None, None])] * 2, autograph=False)
     def run(labels, p):

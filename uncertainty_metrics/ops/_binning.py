@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _spec
+from uncertainty_metrics import _checks, _spec
 from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
@@ -147,7 +147,13 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
 def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
     """Returns how many groups of scores are binned separately."""
     of_classes = spec.num_groups(examples.num_classes)
-    return of_classes * (1 if examples.groups is None else examples.groups.number)
+    if examples.groups is None:
+        return of_classes
+    number = examples.groups.number
+    if of_classes * number * spec.num_bins >= 2**31:  # A cell is an int32.
+        expected = "such that there are fewer than 2^31 bins of all groups and classes"
+        raise _checks.error("num_groups", expected, number)
+    return of_classes * number
 
 
 def _joint(
