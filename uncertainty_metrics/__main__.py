@@ -14,7 +14,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        from uncertainty_metrics.report import visible
+        from uncertainty_metrics._report import visible
 
         self.exit(2, f"error: {visible(message)} (see {self.prog} --help)\n")
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: Sequence[str] | None) -> int:
     # It takes long enough to be interrupted.
-    from uncertainty_metrics import report
+    from uncertainty_metrics import _report as report
 
     parser = _Parser(
         prog="python -m uncertainty_metrics",

@@ -18,8 +18,8 @@ from tests.fuzz.damage import bounded, damaged, damaged_archive
 from tests.fuzz.outcomes import call, told
 from tests.keras.streams import STREAMS
 from uncertainty_metrics import __main__ as command
-from uncertainty_metrics import report
-from uncertainty_metrics.report._predictions import ReportError
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report._predictions import ReportError
 
 # Metric states.
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from uncertainty_metrics import report
+from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 
 each_kind = pytest.mark.parametrize("kind", ["binary", "probabilities", "logits"])

@@ -53,10 +53,10 @@ def test_imports_go_one_way(path, parts):
             assert room == "visualization" or is_plot or not at_top, module
         if room in ROOMS and target in ROOMS[1:]:
             assert ROOMS.index(target) <= ROOMS.index(room) or room == "", module
-        if room in ("visualization", "report"):
+        if room in ("visualization", "_report"):
             assert target not in ("tensorflow", "keras"), module
-        if target == "report":
-            assert room in ("report", ""), module
+        if target == "_report":
+            assert room in ("_report", ""), module
         if parts[-1] in STDLIB_FILES and room == "":
             assert target in STDLIB_FILES, module
 
@@ -71,7 +71,7 @@ def test_shared_files_need_only_the_standard_library(name):
 
 def test_no_tensorflow_outside_its_rooms():
     for path, parts in modules():
-        if parts[0] in ("numpy", "visualization", "report") or len(parts) == 1:
+        if parts[0] in ("numpy", "visualization", "_report") or len(parts) == 1:
             for module, _ in imported(ast.parse(path.read_text())):
                 root = module.partition(".")[0]
                 assert root not in ("tensorflow", "keras", "tf_keras"), path
@@ -141,6 +141,6 @@ metric.result()
     assert loaded.isdisjoint(
         (
             *("tensorflow_probability", "tf_keras"),
-            *("uncertainty_metrics.visualization", "uncertainty_metrics.report"),
+            *("uncertainty_metrics.visualization", "uncertainty_metrics._report"),
         )
     )

@@ -33,10 +33,10 @@ from tests.repo.reports import (
     without,
     words,
 )
-from uncertainty_metrics import report
+from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics.numpy import resampling
-from uncertainty_metrics.report import (
+from uncertainty_metrics._report import (
     _sections_classifier,
     _sections_intervals,
     _sections_selective,

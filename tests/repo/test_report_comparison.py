@@ -25,7 +25,7 @@ from tests.repo.reports import (
     words,
     write_csv,
 )
-from uncertainty_metrics import report
+from uncertainty_metrics import _report as report
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

@@ -15,9 +15,9 @@ import pytest
 
 from tests.np.test_state import HOSTILE_ARRAYS, MiB, archive, saved
 from tests.repo.reports import examples, fails, write_parquet
-from uncertainty_metrics import report
+from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics.report import _pictures
+from uncertainty_metrics._report import _pictures
 
 OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics.report import _document, _html
+from uncertainty_metrics._report import _document, _html
 
 VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -20,7 +20,7 @@ from tests.repo.reports import (
     write_csv,
     write_parquet,
 )
-from uncertainty_metrics import report
+from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 
 pytestmark = pytest.mark.usefixtures("own_directory")

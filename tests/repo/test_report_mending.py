@@ -18,8 +18,8 @@ from tests.repo.reports import (
     weighted_or_not,
     words,
 )
-from uncertainty_metrics import report
-from uncertainty_metrics.report import _sections_mending
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _sections_mending
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

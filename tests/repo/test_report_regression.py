@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from tests.repo.reports import fails, forecasts, lines_of, numbers, run, values, words
-from uncertainty_metrics import report
-from uncertainty_metrics.report import _sections_intervals
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _sections_intervals
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
 PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")

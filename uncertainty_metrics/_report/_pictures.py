@@ -9,18 +9,18 @@ from typing import Any
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics.report._blocks import SIDES
-from uncertainty_metrics.report._predictions import (
+from uncertainty_metrics._report._blocks import SIDES
+from uncertainty_metrics._report._predictions import (
     Model,
     Predictions,
     Regression,
     visible,
 )
-from uncertainty_metrics.report._sections import errors_naming
-from uncertainty_metrics.report._sections_classifier import arguments_of, ece_draws
-from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL
-from uncertainty_metrics.report._sections_mending import Mended, mended
-from uncertainty_metrics.report._sections_regression import (
+from uncertainty_metrics._report._sections import errors_naming
+from uncertainty_metrics._report._sections_classifier import arguments_of, ece_draws
+from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
+from uncertainty_metrics._report._sections_mending import Mended, mended
+from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from uncertainty_metrics.report._blocks import (
+from uncertainty_metrics._report._blocks import (
     Section,
     Table,
     Text,

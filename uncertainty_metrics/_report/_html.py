@@ -7,8 +7,8 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from uncertainty_metrics.report import _blocks, _document
-from uncertainty_metrics.report._predictions import visible
+from uncertainty_metrics._report import _blocks, _document
+from uncertainty_metrics._report._predictions import visible
 
 # The page may load nothing, which the browser enforces: pictures are part of it.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

@@ -9,17 +9,17 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._spec import PRESETS, BinningScheme, CalibrationKey
 from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
-from uncertainty_metrics.report._predictions import Predictions, remembered
-from uncertainty_metrics.report._sections_ensemble import averaged, ensemble
-from uncertainty_metrics.report._sections_intervals import INTERVAL_LEVEL, intervals
-from uncertainty_metrics.report._sections_mending import mended
-from uncertainty_metrics.report._sections_rows import (
+from uncertainty_metrics._report._predictions import Predictions, remembered
+from uncertainty_metrics._report._sections_ensemble import averaged, ensemble
+from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, intervals
+from uncertainty_metrics._report._sections_mending import mended
+from uncertainty_metrics._report._sections_rows import (
     is_clear,
     p_value,
     rows,
     verdict_on_chance,
 )
-from uncertainty_metrics.report._sections_selective import (
+from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )

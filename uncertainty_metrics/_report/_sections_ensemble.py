@@ -10,8 +10,8 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.member_calibration import EnsembleCalibration
-from uncertainty_metrics.report._predictions import Predictions, remembered
-from uncertainty_metrics.report._sections_rows import or_inf, rows
+from uncertainty_metrics._report._predictions import Predictions, remembered
+from uncertainty_metrics._report._sections_rows import or_inf, rows
 
 
 @remembered

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics.report import (
+from uncertainty_metrics._report import (
     _sections_classifier,
     _sections_comparison,
     _sections_regression,
 )
-from uncertainty_metrics.report._blocks import SIDES
-from uncertainty_metrics.report._predictions import Model, Regression, ReportError
+from uncertainty_metrics._report._blocks import SIDES
+from uncertainty_metrics._report._predictions import Model, Regression, ReportError
 from uncertainty_metrics.version import __version__
 
 
@@ -39,7 +39,7 @@ def build(
         Or the models are of different tasks.
 
     Example:
-      >>> from uncertainty_metrics import report
+      >>> from uncertainty_metrics import _report as report
       >>> labels, probabilities = np.array([0, 1, 1]), np.array([0.1, 0.2, 0.7])
       >>> here = report.Predictions("here", labels, "probabilities", probabilities)
       >>> report.build(here, num_bins=5)["data"]["examples"]

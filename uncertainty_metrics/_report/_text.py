@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics.report import _blocks, _document
-from uncertainty_metrics.report._predictions import visible
+from uncertainty_metrics._report import _blocks, _document
+from uncertainty_metrics._report._predictions import visible
 
 _WIDTH = 88
 

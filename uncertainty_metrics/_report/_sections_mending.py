@@ -9,10 +9,10 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.report._predictions import Predictions, remembered
-from uncertainty_metrics.report._sections_ensemble import averaged
-from uncertainty_metrics.report._sections_intervals import row
-from uncertainty_metrics.report._sections_rows import or_inf, rows
+from uncertainty_metrics._report._predictions import Predictions, remembered
+from uncertainty_metrics._report._sections_ensemble import averaged
+from uncertainty_metrics._report._sections_intervals import row
+from uncertainty_metrics._report._sections_rows import or_inf, rows
 
 AS_IT_IS = "as it is"
 FOLDS = 5

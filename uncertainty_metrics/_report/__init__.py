@@ -58,17 +58,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics.report import _html
-from uncertainty_metrics.report._files import FILE_FORMAT, read_predictions
-from uncertainty_metrics.report._pictures import SHIPPED_REMARK, draw
-from uncertainty_metrics.report._predictions import (
+from uncertainty_metrics._report import _html
+from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
+from uncertainty_metrics._report._pictures import SHIPPED_REMARK, draw
+from uncertainty_metrics._report._predictions import (
     Predictions,
     Regression,
     ReportError,
     visible,
 )
-from uncertainty_metrics.report._sections import build, errors_naming
-from uncertainty_metrics.report._text import render
+from uncertainty_metrics._report._sections import build, errors_naming
+from uncertainty_metrics._report._text import render
 
 __all__ = [
     "Predictions",

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.report import _sections_regression
-from uncertainty_metrics.report._blocks import SIDES
-from uncertainty_metrics.report._predictions import Model, Predictions, Regression
-from uncertainty_metrics.report._sections_classifier import arguments_of, ece_draws
-from uncertainty_metrics.report._sections_intervals import differences
-from uncertainty_metrics.report._sections_rows import is_clear
+from uncertainty_metrics._report import _sections_regression
+from uncertainty_metrics._report._blocks import SIDES
+from uncertainty_metrics._report._predictions import Model, Predictions, Regression
+from uncertainty_metrics._report._sections_classifier import arguments_of, ece_draws
+from uncertainty_metrics._report._sections_intervals import differences
+from uncertainty_metrics._report._sections_rows import is_clear
 
 # The probability from which on a comparison names a winner.
 _CLEAR = 0.95

@@ -16,7 +16,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy import _archive
-from uncertainty_metrics.report._predictions import (
+from uncertainty_metrics._report._predictions import (
     Kind,
     Model,
     Predictions,

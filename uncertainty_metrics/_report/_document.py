@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics.report._blocks import (
+from uncertainty_metrics._report._blocks import (
     SIDES,
     Code,
     Facts,
@@ -26,7 +26,7 @@ from uncertainty_metrics.report._blocks import (
     significant,
     told,
 )
-from uncertainty_metrics.report._document_regression import regression_sections
+from uncertainty_metrics._report._document_regression import regression_sections
 
 
 def sections(report: dict[str, Any]) -> list[Section]:

@@ -14,15 +14,15 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._statistics import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
-from uncertainty_metrics.report._predictions import Regression, remembered
-from uncertainty_metrics.report._sections_intervals import (
+from uncertainty_metrics._report._predictions import Regression, remembered
+from uncertainty_metrics._report._sections_intervals import (
     INTERVAL_LEVEL,
     TOO_HIGH,
     options,
     row,
     section,
 )
-from uncertainty_metrics.report._sections_rows import p_value, rows, verdict_on_chance
+from uncertainty_metrics._report._sections_rows import p_value, rows, verdict_on_chance
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # Draws of what chance leaves a calibrated model, alike in every report.
