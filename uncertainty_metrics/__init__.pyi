@@ -2,6 +2,9 @@ from . import conformal as conformal
 from . import numpy as numpy
 from . import regression as regression
 
+# The report.
+from ._report.calibration_report import report as report
+
 # Calibration errors.
 from .tensorflow.calibration import (
     ace as ace,

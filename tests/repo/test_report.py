@@ -31,16 +31,17 @@ from tests.repo.reports import (
     values,
     weighted_or_not,
     without,
+    without_progress,
     words,
 )
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics.numpy import resampling
 from uncertainty_metrics._report import (
     _sections_classifier,
     _sections_intervals,
     _sections_selective,
 )
+from uncertainty_metrics.numpy import resampling
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -373,7 +374,8 @@ def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
     gap = 2 * (0.75 * 0.25 / 804) ** 0.5 + 0.0001
     rate = (accuracy * 800 + 2) / 804
     assert gap > 2 * (rate * (1 - rate) / 804) ** 0.5
-    verdict = _sections_classifier._verdict(accuracy, accuracy + gap, 800.0)
+    side, verdict = _sections_classifier._verdict(accuracy, accuracy + gap, 800.0)
+    assert side == ""
     assert verdict.startswith("Neither clearly")
 
 
@@ -474,87 +476,6 @@ def test_intervals_of_infinite_scores_are_undefined(recwarn):
     assert [str(warning.message) for warning in recwarn] == []
 
 
-# Selective prediction.
-
-
-def selective(arrays):
-    return built(arrays)["selective_prediction"]
-
-
-def test_short_curves_are_whole():
-    section = selective({"labels": [0, 1, 1, 0], "probabilities": [0.9, 0.8, 0.7, 0.2]})
-    assert section["curve"] == {
-        "coverages": [0.25, 0.75, 1.0],
-        "risks": [1.0, pytest.approx(1 / 3), 0.25],
-        "thresholds": [0.9, 0.8, 0.7],
-    }
-
-
-TIED = {"labels": [1] * 8 + [0] * 2, "probabilities": [0.75] * 10}
-TWO_LEVELS = {"labels": [1, 0] * 50, "probabilities": np.repeat([0.9, 0.8], [80, 20])}
-VERDICTS = {
-    "skill": (sure(2000, skill=1), "tells right decisions from wrong ones: AUROC 0."),
-    "gain": (sure(2000, skill=1), "80% lowers"),
-    "none": (sure(2000), "does not clearly tell", "gives about 0.47"),
-    "no gain": (sure(2000), ", as chance alone may."),
-    "misled": (
-        sure(2000, skill=-1),
-        "misleads",
-        "or more. Deciding only",
-        "80% raises",
-    ),
-    "1 of 1 is not more than chance": (
-        {"labels": [1, 1, 0], "probabilities": [0.9, 0.8, 0.7]},
-        *("does not clearly tell", "about 0.000 to 1.000", "20%: the least", "33.3%"),
-    ),
-    "tied": (TIED, "not clearly tell", "AUROC 0.500", "100% are equally confident"),
-    "two levels": (TWO_LEVELS, "the most confident 80% leaves the error at 0.5000."),
-}
-
-
-@pytest.mark.parametrize("case", VERDICTS)
-def test_verdict_on_confidence(case):
-    arrays, *parts = VERDICTS[case]
-    verdict = selective(arrays)["verdict"]
-    assert verdict.startswith("Confidence ")
-    assert all(part in verdict for part in parts)
-
-
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize(
-    ("label", "start", "expected"),
-    [
-        (1, "No decision is wrong", [0.0, 0.0, 0.0, 1.0, 0.0, 1.0]),
-        (0, "Every decision is wrong", [1.0, 0.0, 0.5, 0.0, 1.0, 0.1]),
-    ],
-)
-def test_without_right_and_wrong_there_is_no_auroc(label, start, expected, n):
-    found, out = shown({"labels": [label] * n, "probabilities": [0.9, 0.8, 0.7][:n]})
-    section = found["selective_prediction"]
-    assert list(values(section["metrics"]).values()) == pytest.approx(expected)
-    assert "auroc" not in section["metrics"]
-    assert section["auroc_by_chance"] is None
-    assert section["verdict"].startswith(start)
-    assert section["verdict"].endswith("and no AUROC.")
-    assert start in out
-    assert "  auroc " not in out
-
-
-@weighted_or_not
-def test_auroc_by_chance(weighted):
-    # Of confidences that tell nothing, the mean and two standard deviations.
-    rng = np.random.default_rng(2)
-    p = rng.uniform(0.5, 1, 300)
-    labels = np.arange(300) % 5 > 0
-    weight = rng.exponential(size=300) if weighted else None
-    aurocs = [
-        um.auroc(labels, rng.permutation(p), sample_weight=weight) for _ in range(1000)
-    ]
-    here = report.Predictions("", labels, "probabilities", p, weight)
-    level = report.build(here)["selective_prediction"]["auroc_by_chance"]
-    assert level - 0.5 == pytest.approx(2 * np.std(aurocs), rel=0.12)
-
-
 # The command.
 
 
@@ -582,7 +503,8 @@ def own_process(*arguments):
         env={**os.environ, "PYTHONPATH": str(root)},
     )
     # The first use of matplotlib on a machine may speak of its fonts.
-    said = [row for row in ran.stderr.splitlines() if "atplotlib" not in row]
+    rows = without_progress(ran.stderr).splitlines()
+    said = [row for row in rows if "atplotlib" not in row]
     return ran.returncode, ran.stdout, said
 
 
@@ -610,7 +532,14 @@ def test_help_documents_the_formats(capsys):
     text = capsys.readouterr().out
     for word in (
         *("labels", "probabilities", "logits", "sample_weight", "p0, p1", "--out"),
-        *("--compare OTHER_FILE", "[N, M, K]", ".parquet", "variance or stddev"),
+        *(
+            "--compare OTHER_FILE",
+            "[N, M, K]",
+            ".parquet",
+            "variance, or std",
+            "--positive-class",
+            "standard input",
+        ),
         *WRITTEN,
     ):
         assert word in text

@@ -17,7 +17,7 @@ from tests.np.test_state import HOSTILE_ARRAYS, MiB, archive, saved
 from tests.repo.reports import examples, fails, write_parquet
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _pictures
+from uncertainty_metrics._report import _pictures, _writing, calibration_report
 
 OUT = pathlib.Path(report.DEFAULT_DIRECTORY)
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 @pytest.fixture
 def quick(monkeypatch):
     """Leaves out the pictures, which take most of the time."""
-    monkeypatch.setattr(report, "draw", lambda *arguments: {})
+    monkeypatch.setattr(calibration_report, "draw", lambda *arguments: {})
 
 
 def good(name="p.npz", **more):
@@ -134,7 +134,8 @@ def test_an_interrupt_is_no_traceback(place, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(os if place == "replace" else report, place, interrupt)
+        module = {"build": calibration_report, "_png": _writing, "replace": os}[place]
+        patch.setattr(module, place, interrupt)
         assert main(["report", "p.npz", "--num-bins", "3"]) == 130
     assert capsys.readouterr() == ("", "error: interrupted\n")
     assert listing() == before

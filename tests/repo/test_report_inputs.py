@@ -143,8 +143,8 @@ def changed(arrays, name, index, value):
 
 LOGITS = of_kind(members(), "logits")
 BAD_NPZ = {
-    "no labels": ({"probabilities": np.ones([2, 2])}, "array `labels` is missing"),
-    "no predictions": ({"labels": np.zeros(2)}, "Received: none of them"),
+    "no labels": ({"probabilities": np.ones([2, 2])}, "one array must hold the labels"),
+    "no predictions": ({"labels": np.zeros(2)}, "must be there. Received: labels"),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),
     "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),
@@ -152,7 +152,7 @@ BAD_NPZ = {
     "NaN label": (changed(GOOD, "labels", 3, np.nan), "Received: nan at [3]"),
     "above 1": (changed(GOOD, "probabilities", (3, 1), 1.5), "in [0, 1]"),
     "label too large": (changed(GOOD, "labels", 5, 3), "integers in [0, 3)"),
-    "text": ({**GOOD, "labels": np.array(["a"] * 60)}, "must be numbers"),
+    "text": ({**GOOD, "labels": np.array(["a"] * 60)}, "labels are text, a: say"),
     "no examples": ({"labels": np.ones(0), "logits": np.ones([0, 2])}, "at least one"),
     "weights": ({**GOOD, "sample_weight": -np.ones(60)}, "finite and >= 0"),
     "no weight": ({**GOOD, "sample_weight": np.zeros(60)}, "positive weight"),
@@ -218,12 +218,12 @@ BAD_NPZ = {
 }
 FORECASTS = {"mean": np.arange(6.0), "stddev": np.ones(6), "target": np.arange(6.0)}
 BAD_FORECASTS = {
-    "no target": ({"mean": 0, "stddev": 0}, "and `target`. Received: mean, stddev"),
-    "no spread": ({"mean": 0, "target": 0}, "one of `variance` and `stddev`"),
-    "both": ({**FORECASTS, "variance": np.ones(6)}, "Received: mean, variance, stddev"),
+    "no target": ({"mean": 0, "stddev": 0}, "must hold the labels: its name one of"),
+    "no spread": ({"mean": 0, "target": 0}, "one of `variance`, `std` and"),
+    "both": ({**FORECASTS, "variance": np.ones(6)}, "Received: mean, stddev, variance"),
     "targets": (
         {**FORECASTS, "targets": np.ones(6)},
-        "Received: mean, stddev, target",
+        "each of target, targets may hold",
     ),
     "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be variances > 0"),
     "negative": ({**FORECASTS, "stddev": -np.ones(6)}, "must be > 0. Received: -1"),
@@ -237,14 +237,23 @@ BAD_FORECASTS = {
 BAD_CSV = {
     "empty": ("", "a header line and an example"),
     "no examples": ("label,p0,p1\n", "a header line and an example"),
-    "no label": ("p0,p1\n1,0\n", "`label` or `labels` must be there. Received: p0, p1"),
-    "two labels": ("label,labels,p0,p1\n1,1,0,1\n", "Received: label, labels"),
+    "no label": ("p0,p1\n1,0\n", "one column must hold the labels"),
+    "two labels": (
+        "label,labels,p0,p1\n1,1,0,1\n",
+        "each of label, labels may hold the labels",
+    ),
     "no predictions": ("label,q\n1,0\n", "Received: label, q"),
-    "both kinds": ("label,probability,logit\n1,0,0\n", "probabilities and logits"),
-    "a class missing": ("label,p0,p2\n0,1,0\n", "one per class from 0"),
-    "one class": ("label,p0\n0,1\n", "one per class from 0"),
-    "class 1 twice": ("label,p0,p1,probability_1\n0,1,0,0\n", "are the same column"),
-    "alone and by class": ("label,p0,p1,probability\n0,1,0,0\n", "one per class"),
+    "both kinds": (
+        "label,probability,logit\n1,0,0\n",
+        "probability or logit? Choose with",
+    ),
+    "a class missing": ("label,p0,p2\n0,1,0\n", "one per class, numbered"),
+    "one class": ("label,p0\n0,1\n", "one per class, numbered"),
+    "class 1 twice": (
+        "label,p0,p1,probability_1\n0,1,0,0\n",
+        "p0, p1 or probability_1? Choose",
+    ),
+    "alone and by class": ("label,p0,p1,probability\n0,1,0,0\n", "Choose with"),
     "a column twice": ("label,p0,p1,p1\n0,1,0,0\n", "`p1` is there twice"),
     "ragged": ("label,p0,p1\n0,1,0\n1,1\n", "line 3 must have 3 fields, as the header"),
     "text": ("label,p0,p1\n0,1,0\n1,x,0\n", "line 3, column `p0` must be a number"),
@@ -257,12 +266,15 @@ BAD_CSV = {
 }
 NOTHING = np.zeros(0)
 BAD_PARQUET = {
-    "no label": ({"p0": [0.5], "p1": [0.5]}, "`label` or `labels` must be there"),
-    "text": ({"label": ["x"], "probability": [0.5]}, "`label` must hold numbers"),
+    "no label": ({"p0": [0.5], "p1": [0.5]}, "one column must hold the labels"),
+    "text": (
+        {"label": ["x"], "probability": [0.5]},
+        "labels are text, x: say with --positive-class",
+    ),
     "lists": ({"label": [1], "p0": [[1.0]], "p1": [[0.0]]}, "`p0` must hold numbers"),
     "missing": ({"label": [1, 0], "probability": [None, 0.5]}, "Received: nan at [0"),
     "empty": ({"label": NOTHING, "probability": NOTHING}, "at least one example must"),
-    "no spread": ({"mean": [1.0], "target": [1.0]}, "one of `variance` and `stddev`"),
+    "no spread": ({"mean": [1.0], "target": [1.0]}, "one of `variance`, `std` and"),
 }
 
 
@@ -363,7 +375,7 @@ def test_corrupt_archives(capsys):
 BAD_ARGUMENTS = {
     "no.npz": "error: no.npz: No such file or directory\n",
     "no.parquet": "error: no.parquet: No such file or directory\n",
-    "no.pkl": "must end in .npz, .csv or .parquet. Received: '.pkl'",
+    "no.pkl": ".csv.gz, .tsv.gz, or be - for standard input. Received: '.pkl'",
     "folder.csv": "folder.csv: Is a directory",
     "folder.parquet": "folder.parquet: Is a directory",
     "good.npz --out taken": "error: taken: cannot write there",
@@ -373,7 +385,7 @@ BAD_ARGUMENTS = {
     "--num-bins 999999999": "--help",
     "--what": "--help",
     "--compare no.npz": "error: no.npz: No such file or directory\n",
-    "good.npz --compare b.x": "must end in .npz, .csv or",
+    "good.npz --compare b.x": "must end in .npz, .parquet, .csv",
     "good.npz --compare": "expected one argument",
 }
 

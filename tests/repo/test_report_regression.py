@@ -113,6 +113,7 @@ def test_numbers(weighted, rng):
         "predictions": "stddev",
         "weighted": weighted,
         "total_weight": w.sum(),
+        "effective_examples": pytest.approx(w.sum() ** 2 / (w @ w)),
     }
 
 

@@ -7,7 +7,7 @@ import html
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from uncertainty_metrics._report import _blocks, _document
+from uncertainty_metrics._report import _blocks, _document, _verdict
 from uncertainty_metrics._report._predictions import visible
 
 # The page may load nothing, which the browser enforces: pictures are part of it.
@@ -132,6 +132,7 @@ def _body(report: dict[str, Any], pictures: Mapping[str, bytes]) -> Iterator[str
     for name, section in sections.items():
         yield f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
     yield "</ul>\n</nav>\n</header>\n<main>"
+    yield _verdict.as_html(report)
     for name, section in sections.items():
         yield f'<section aria-labelledby="{name}">'
         yield f'<h2 id="{name}">{html.escape(section.title)}</h2>'

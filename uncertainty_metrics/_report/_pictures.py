@@ -8,7 +8,6 @@ from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import (
     Model,
@@ -24,6 +23,7 @@ from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 SHIPPED_REMARK = " (shipped with the package)"
 

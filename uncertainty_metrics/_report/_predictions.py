@@ -15,6 +15,10 @@ Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
 
 
+def silent(text: str) -> None:
+    """Tells nobody how far the work is."""
+
+
 def visible(value: Any) -> Any:
     """Returns a text, or all texts of a dict or a list, without what is not seen.
 
@@ -30,7 +34,7 @@ def visible(value: Any) -> Any:
     return [visible(item) for item in value] if isinstance(value, list) else value
 
 
-class ReportError(Exception):
+class ReportError(ValueError):
     """Something the user can put right; the message is one line."""
 
     def __init__(self, message: object):
@@ -49,6 +53,8 @@ class Predictions:
         [N, M, ..., K] or [N, M, ..., 1] of M members for labels [N, ...].
       sample_weight: or None.
       left_out: names of the arrays or columns that mean nothing here.
+      classes: names of the classes; none where they are the numbers from 0.
+      notes: what the reader should know.
     """
 
     source: str
@@ -57,6 +63,8 @@ class Predictions:
     values: np.ndarray
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_ensemble(self) -> bool:

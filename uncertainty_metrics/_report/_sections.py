@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import (
     _sections_classifier,
     _sections_comparison,
     _sections_regression,
+    _verdict,
 )
 from uncertainty_metrics._report._blocks import SIDES
-from uncertainty_metrics._report._predictions import Model, Regression, ReportError
+from uncertainty_metrics._report._predictions import (
+    Model,
+    Regression,
+    ReportError,
+    silent,
+)
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.version import __version__
+
+_SHOWN = 50  # Names of columns that are left out.
 
 
 def build(
-    predictions: Model, num_bins: int = DEFAULT_NUM_BINS, other: Model | None = None
+    predictions: Model,
+    num_bins: int = DEFAULT_NUM_BINS,
+    other: Model | None = None,
+    tell: Callable[[str], None] = silent,
 ) -> dict[str, Any]:
     """Computes the report.
 
@@ -28,10 +39,11 @@ def build(
       predictions: predictions and what came.
       num_bins: number of bins of every metric.
       other: those of another model of the same task, to compare.
+      tell: is told what is computed.
 
     Returns:
-      The report, ready for strict JSON: `package`, `version`, `task`, `options`,
-      `source`, `data`, `notes` and the sections of the task, which the module `report`
+      The report: `package`, `version`, `task`, `options`, `source`, `data`, `notes`,
+      `tiles`, which are the verdict, and the sections of the task, which the package
       lists; with `other`, `comparison`, which holds all that of the other model, too.
 
     Raises:
@@ -59,10 +71,11 @@ def build(
         "version": __version__,
         "task": task,
         "options": options,
-        **_of_model(predictions, num_bins),
+        **_of_model(predictions, num_bins, tell),
     }
     if other is not None:
-        of_both = (report, _of_model(other, num_bins))
+        of_both = (report, _of_model(other, num_bins, tell))
+        tell("compares the models")
         models = dict(zip(SIDES, of_both, strict=True))
         report["comparison"] = _sections_comparison.comparison(
             predictions, other, models, num_bins
@@ -81,20 +94,29 @@ def errors_naming(source: str) -> Iterator[None]:
         # What overflows is infinite or not defined in the report, or refused with it.
         with np.errstate(all="ignore"):
             yield
+    except ReportError:
+        raise
     except (TypeError, ValueError, MemoryError) as wrong:
         raise ReportError(f"{source}: {wrong}") from wrong
     except ImportError as missing:
         raise ReportError(missing) from missing
 
 
-def _of_model(predictions: Model, num_bins: int) -> dict[str, Any]:
+def _of_model(
+    predictions: Model, num_bins: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
     """Returns what the report says of one model."""
-    names = ", ".join(predictions.left_out)
-    notes = [f"Left out, as their names mean nothing here: {names}."] if names else []
+    notes = []
+    if predictions.left_out:
+        names = ", ".join(name or "(no name)" for name in predictions.left_out[:_SHOWN])
+        more = len(predictions.left_out) - _SHOWN
+        names += f" and {more} more" if more > 0 else ""
+        notes.append(f"Left out, as their names mean nothing here: {names}.")
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
-            return {"source": predictions.source, "notes": notes, **of_task}
-        of_task = _sections_classifier.sections(predictions, num_bins)
-    of_task["notes"] = notes + of_task["notes"]
-    return {"source": predictions.source, **of_task}
+        else:
+            of_task = _sections_classifier.sections(predictions, num_bins, tell)
+            notes += [*predictions.notes, *of_task["notes"]]
+        of_task["tiles"] = _verdict.tiles(of_task, _task(predictions))
+    return {"source": predictions.source, **of_task, "notes": notes}

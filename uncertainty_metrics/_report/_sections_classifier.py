@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._spec import PRESETS, BinningScheme, CalibrationKey
-from uncertainty_metrics.numpy._inputs import ROW_SUM_TOLERANCE
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_ensemble import averaged, ensemble
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, intervals
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_rows import (
+    against_constant,
     is_clear,
     p_value,
     rows,
@@ -23,6 +23,8 @@ from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )
+from uncertainty_metrics._spec import PRESETS, BinningScheme, CalibrationKey
+from uncertainty_metrics.numpy import _inputs
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
@@ -32,6 +34,14 @@ _MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
 # Every report draws alike, so it can be repeated. One seed for both models of a
 # comparison: their draws are compared in all pairs, so they need not be independent.
 SEED = 0
+# Of the test of calibration, by draws from the forecasts.
+_MAX_EXACT = 100_000
+_AS_ECE: dict[str, Any] = {
+    "binning_scheme": "even",
+    "norm": "l1",
+    "num_resamples": 2000,
+    "seed": SEED,
+}
 _BRIER_PARTS = {
     "uncertainty": ("+", "Score of always forecasting the class frequencies."),
     "resolution": ("-", "How well decisions tell labels apart; high is good."),
@@ -46,8 +56,11 @@ def options(num_bins: int) -> dict[str, Any]:
     return {"num_ece_samples": _num_draws(num_bins), **SELECTIVE_OPTIONS}
 
 
-def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
+def sections(
+    predictions: Predictions, num_bins: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
     """Returns what the report says of one model."""
+    tell("checks the predictions")
     data = arguments_of(predictions)
     per_class = um.bin_statistics(
         **data, max_prob=False, class_conditional=True, num_bins=1
@@ -60,6 +73,7 @@ def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
             "members": predictions.members,
             "predictions": predictions.kind,
             "total_weight": total,
+            "effective_examples": _sample_size(data),
         },
         "notes": _notes(predictions, total),
         "calibration": _calibration(data, num_bins),
@@ -67,9 +81,13 @@ def sections(predictions: Predictions, num_bins: int) -> dict[str, Any]:
     ece = report["calibration"]["metrics"]["ece"]["value"]
     report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
     chance = report["bayesian_ece"]["ece_by_chance"]
+    tell("computes scoring rules")
     report["scoring_rules"] = _scoring_rules(data)
+    tell("computes intervals")
     report["intervals"] = intervals(data, num_bins)
+    tell("fits what mends the predictions")
     report["mending"] = mended(predictions, num_bins).section
+    tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(data, _sample_size(data))
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)
@@ -89,7 +107,7 @@ def _notes(predictions: Predictions, total_weight: float) -> list[str]:
     has_classes = values.shape != labels.shape and values.shape[-1] > 1
     if has_classes and predictions.kind == "probabilities":
         sums = values.sum(axis=-1, dtype=np.float64)
-        if np.max(np.abs(sums - 1)) > ROW_SUM_TOLERANCE:
+        if np.max(np.abs(sums - 1)) > _inputs.ROW_SUM_TOLERANCE:
             notes.append(
                 f"The probabilities of an example sum to {sums.min():.4g} to "
                 f"{sums.max():.4g}, not to 1."
@@ -107,6 +125,7 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
     whole = um.bin_statistics(**data, num_bins=1)
     accuracy = float(whole.accuracies[0, 0])
     confidence = float(whole.confidences[0, 0])
+    direction, verdict = _verdict(accuracy, confidence, _sample_size(data))
     names = ("ece", "mce", "rmsce", "sce", "ace", "tace")
     values = {name: getattr(um, name)(**data, num_bins=num_bins) for name in names}
     threshold = PRESETS["thresholded_adaptive_calibration_error"].threshold
@@ -125,7 +144,8 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
     return {
         "accuracy": accuracy,
         "mean_confidence": confidence,
-        "verdict": _verdict(accuracy, confidence, _sample_size(data)),
+        "direction": direction,
+        "verdict": verdict,
         "metrics": rows({name: (values[name], meanings[name]) for name in values}),
         "classes": _classes(data, num_bins),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
@@ -166,8 +186,10 @@ def _sample_size(data: dict[str, Any]) -> float:
     return float(np.size(data["labels"]) * weights.mean() ** 2 / (weights**2).mean())
 
 
-def _verdict(accuracy: float, confidence: float, sample_size: float) -> str:
-    """Says in a sentence which way the confidence is off, if the data show it."""
+def _verdict(accuracy: float, confidence: float, sample_size: float) -> tuple[str, str]:
+    """Says in a word, "over", "under" or none, and in a sentence which way the
+    confidence is off, if the data show it.
+    """
     gap = confidence - accuracy
     # Two more hits and misses (Agresti and Coull), or 3 of 3 would have no error.
     size = sample_size + 4
@@ -175,15 +197,15 @@ def _verdict(accuracy: float, confidence: float, sample_size: float) -> str:
     error = (rate * (1 - rate) / size) ** 0.5
     numbers = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
     if round(abs(gap), 3) <= round(2 * error, 3):  # As they are shown.
-        return (
+        return "", (
             f"Neither clearly overconfident nor underconfident on average: {numbers}, "
             f"a difference of {abs(gap):.3f} where chance alone gives up to about "
             f"{2 * error:.3f}."
         )
-    direction = "Overconfident" if gap > 0 else "Underconfident"
-    return (
-        f"{direction} on average, by {100 * abs(gap):.1f} percentage points: {numbers} "
-        f"(standard error {error:.3f})."
+    direction = "over" if gap > 0 else "under"
+    return direction, (
+        f"{direction.capitalize()}confident on average, by {100 * abs(gap):.1f} "
+        f"percentage points: {numbers} (standard error {error:.3f})."
     )
 
 
@@ -220,7 +242,7 @@ def _bayesian_ece(
     mean = float(draws.mean())
     variances = _variances_by_chance(arguments_of(predictions), num_bins)
     chance = _ece_by_chance(variances)
-    p = p_value(_draws_by_chance(variances), ece)
+    p = _p_value(predictions, ece, variances, num_bins)
     verdict = (
         f"The ECE of the model lies between {low:.4f} and {high:.4f} with "
         f"{100 * INTERVAL_LEVEL:.0f}% probability (mean {mean:.4f}); the ECE of the "
@@ -237,6 +259,21 @@ def _bayesian_ece(
         "p_value": p,
         "verdict": f"{verdict}.",
     }
+
+
+def _p_value(
+    predictions: Predictions, ece: float, variances: np.ndarray, num_bins: int
+) -> float:
+    """Returns how likely a calibrated model shows as large an ECE on such data.
+
+    It is exact but for more examples than take moments, and for weighted ones: there
+    the sum of a bin is taken as Normal.
+    """
+    if predictions.sample_weight is None and predictions.labels.size <= _MAX_EXACT:
+        given = arguments_of(predictions)
+        del given["sample_weight"]
+        return um.calibration_test(**given, **_AS_ECE, num_bins=num_bins).p_value
+    return p_value(_draws_by_chance(variances), ece)
 
 
 def _variances_by_chance(data: dict[str, Any], num_bins: int) -> np.ndarray:
@@ -277,26 +314,39 @@ def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
 
 def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
     """Returns the section of the scoring rules."""
-    score = um.brier_score(**data)
-    parts = um.brier_decomposition_exact(**data)._asdict()
-    nll: Any = um.negative_log_likelihood(**data)
-    scores = um.negative_log_likelihood(**data, aggregate=False)
+    examples = _inputs.examples(**data)
+    weights = examples.weights
+    weights = None if weights is None else weights / weights.max()
+    given: dict[str, Any] = {
+        "labels": examples.labels,
+        examples.name: examples.predictions,
+        "aggregate": False,
+    }
+    scores = um.negative_log_likelihood(**given)
     impossible = int(np.isinf(scores).sum())
-    metrics: dict[str, tuple[Any, str]] = {
-        "brier_score": (score, "In [-1, 1], -1 is best."),
-        "brier_score_zero_based": (
-            um.brier_score(**data, zero_based=True),
-            "The same plus 1: in [0, 2], 0 is best.",
-        ),
+    nll = np.average(scores, weights=weights)
+    briers = um.brier_score(**given, zero_based=True)
+    score = np.average(briers, weights=weights)
+    parts = um.brier_decomposition_exact(**data)._asdict()
+    shares = np.bincount(examples.labels, weights, examples.num_classes)
+    shares = shares / shares.sum()
+    constant = (1 - 2 * shares + shares @ shares)[examples.labels]
+    metrics = {
+        "brier_score": (score - 1, "In [-1, 1], -1 is best."),
+        "brier_score_zero_based": (score, "The same plus 1: in [0, 2], 0 is best."),
         "negative_log_likelihood": (
             nll,
-            f"{impossible} of {np.size(scores)} labels had probability 0."
+            f"{impossible} of {np.size(data['labels'])} labels had probability 0."
             if impossible
             else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
         ),
     }
     return {
         "metrics": rows(metrics),
+        "constant": {
+            "largest_share": float(shares.max()),
+            **against_constant(briers, constant, weights),
+        },
         "impossible_labels": impossible,
         "brier_parts": {
             name: {"sign": sign, "value": parts[name], "meaning": meaning}

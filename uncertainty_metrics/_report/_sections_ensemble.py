@@ -8,10 +8,10 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
+from uncertainty_metrics._report._predictions import Predictions, remembered
+from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.member_calibration import EnsembleCalibration
-from uncertainty_metrics._report._predictions import Predictions, remembered
-from uncertainty_metrics._report._sections_rows import or_inf, rows
 
 
 @remembered
@@ -84,8 +84,8 @@ def ensemble(
             ),
             "ece": _of_members(calibration.member_eces, calibration.ensemble_ece),
             "negative_log_likelihood": {
-                "mean": or_inf(um.gibbs_cross_entropy(**data)),
-                "ensemble": or_inf(um.ensemble_cross_entropy(**data)),
+                "mean": float(um.gibbs_cross_entropy(**data)),
+                "ensemble": float(um.ensemble_cross_entropy(**data)),
             },
         },
         "uncertainty": _uncertainty(predictions),

@@ -121,10 +121,7 @@ def _each_metric(
     }
 
 
-def row(low: float, estimate: float, high: float) -> dict[str, float | str | None]:
-    """Returns what strict JSON can hold; null is what is not defined."""
+def row(low: float, estimate: float, high: float) -> dict[str, float | None]:
+    """Returns an interval; None is what is not defined."""
     ends = {"low": low, "estimate": estimate, "high": high}
-    return {
-        name: None if np.isnan(end) else end if np.isfinite(end) else str(end)
-        for name, end in ends.items()
-    }
+    return {name: None if np.isnan(end) else float(end) for name, end in ends.items()}

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_ensemble import averaged
 from uncertainty_metrics._report._sections_intervals import row
-from uncertainty_metrics._report._sections_rows import or_inf, rows
+from uncertainty_metrics._report._sections_rows import rows
+from uncertainty_metrics.numpy import _inputs
 
 AS_IT_IS = "as it is"
 FOLDS = 5
@@ -130,7 +130,7 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
     }
     for name, of_map in forecasts.items():
         section["scores"][name] = {
-            score: or_inf(np.average(values, weights=weights))
+            score: float(np.average(values, weights=weights))
             for score, values in each[name].items()
         } | {"ece": um.ece(**data, **{kind: of_map}, num_bins=num_bins)}
     _judge(section, each, weights)

@@ -11,9 +11,6 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
-from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.regression import _forecasts, _levels
 from uncertainty_metrics._report._predictions import Regression, remembered
 from uncertainty_metrics._report._sections_intervals import (
     INTERVAL_LEVEL,
@@ -22,7 +19,15 @@ from uncertainty_metrics._report._sections_intervals import (
     row,
     section,
 )
-from uncertainty_metrics._report._sections_rows import p_value, rows, verdict_on_chance
+from uncertainty_metrics._report._sections_rows import (
+    against_constant,
+    p_value,
+    rows,
+    verdict_on_chance,
+)
+from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # Draws of what chance leaves a calibrated model, alike in every report.
@@ -98,10 +103,12 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
     if weights is not None:
         sample_size = weights.sum() ** 2 / (weights @ weights)  # Kish's.
         total = float(forecasts.weights.sum())
-    values = _values(_scores(forecasts, num_bins), weights, num_bins)
+    scores = _scores(forecasts, num_bins)
+    values = _values(scores, weights, num_bins)
+    constant = _against_constant(model, forecasts, scores[:, 1])
     bounds = _intervals(um.bootstrap, forecasts, num_bins)
     by_chance = _temperature_by_chance(sample_size)
-    verdict = _verdict_of_temperature(
+    direction, verdict = _verdict_of_temperature(
         values["temperature"], by_chance, bounds.get("temperature")
     )
     return {
@@ -110,13 +117,17 @@ def sections(model: Regression, num_bins: int) -> dict[str, Any]:
             "predictions": model.kind,
             "weighted": weights is not None,
             "total_weight": total,
+            "effective_examples": float(sample_size),
         },
         "calibration": _calibration(data, verdict, sample_size, num_bins),
         "pit": _pit(data, sample_size, num_bins),
-        "scoring_rules": _scoring_rules(values),
+        "scoring_rules": _scoring_rules(values, constant),
         "sharpness": _sharpness(data),
         "intervals": section(bounds, size, f"{TOO_HIGH}."),
-        "recalibration": _recalibration(data, values["temperature"], by_chance),
+        "recalibration": {
+            "direction": direction,
+            **_recalibration(data, values["temperature"], by_chance),
+        },
     }
 
 
@@ -297,7 +308,24 @@ def differences(
     return _intervals(difference, forecasts_of(first), num_bins)
 
 
-def _scoring_rules(values: dict[str, float]) -> dict[str, Any]:
+def _against_constant(
+    model: Regression, forecasts: _forecasts.Forecasts, crps: np.ndarray
+) -> dict[str, float]:
+    """Compares with one Normal forecast for all, of the moments of the targets."""
+    weights = normal_arguments(forecasts)["sample_weight"]
+    (targets,), _ = _forecasts.included(
+        {"targets": model.target}, sample_weight=model.sample_weight
+    )
+    targets = targets.astype(np.float64)
+    mean = _mean(targets, weights)
+    stddev = _mean((targets - mean) ** 2, weights) ** 0.5
+    scores = um.crps_normal_score(targets, mean, stddev)
+    return {"stddev": stddev, **against_constant(crps, scores, weights)}
+
+
+def _scoring_rules(
+    values: dict[str, float], constant: dict[str, float]
+) -> dict[str, Any]:
     meanings = {
         "rmse": "Root mean squared error of the means.",
         "crps": "As the absolute error, of the whole distribution.",
@@ -306,7 +334,8 @@ def _scoring_rules(values: dict[str, float]) -> dict[str, Any]:
     return {
         "metrics": rows(
             {name: (values[name], meaning) for name, meaning in meanings.items()}
-        )
+        ),
+        "constant": constant,
     }
 
 
@@ -378,19 +407,22 @@ def _recalibration(
 
 def _verdict_of_temperature(
     temperature: float, by_chance: tuple[float, float], interval: dict[str, Any] | None
-) -> str:
-    """Says in a sentence which way the error bars are off, if the data show it."""
+) -> tuple[str, str]:
+    """Says in a word, "over", "under" or none, and in a sentence which way the error
+    bars are off, if the data show it.
+    """
     factor, least, most = (f"{t**0.5:.3g}" for t in (temperature, *by_chance))
     # Errors with heavy tails vary more than chi-squared. The bootstrap knows.
     holds_one = interval is None or interval["low"] <= 1 <= interval["high"]
     if float(least) <= float(factor) <= float(most) or holds_one:  # As shown.
-        return (
+        return "", (
             "Neither clearly overconfident nor underconfident: the errors are "
             f"{factor} times what the predicted standard deviations say, where chance "
             f"alone gives {least} to {most} if they are Normal."
         )
-    side = "Over" if temperature > 1 else "Under"
-    return (
-        f"{side}confident: the errors are {factor} times what the predicted standard "
-        f"deviations say, where chance alone gives {least} to {most}."
+    side = "over" if temperature > 1 else "under"
+    return side, (
+        f"{side.capitalize()}confident: the errors are {factor} times what the "
+        f"predicted standard deviations say, where chance alone gives {least} to "
+        f"{most}."
     )

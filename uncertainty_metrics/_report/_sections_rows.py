@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, SupportsFloat
 
@@ -22,26 +23,59 @@ def is_clear(p: float) -> bool:
     return round(p, 3) <= _CLEAR
 
 
+def is_borderline(p: float) -> bool:
+    """Says if an error is more than chance mostly gives, but not clearly."""
+    return not is_clear(p) and round(p, 3) <= _UNCLEAR
+
+
+def shown_p_value(p: float) -> str:
+    """Returns a p-value after the sign that belongs to it."""
+    return f"= {p:.3f}" if round(p, 3) else "< 0.001"
+
+
 def verdict_on_chance(p: float) -> str:
     """Returns the end of a sentence on what chance alone gives a calibrated model."""
-    shown = f"= {p:.3f}" if round(p, 3) else "< 0.001"
     if is_clear(p):
         verdict = "this one shows more than chance"
-    elif round(p, 3) <= _UNCLEAR:
+    elif is_borderline(p):
         verdict = "this one is borderline"
     else:
         verdict = "this one may be calibrated"
-    return f"and as much as this one with p {shown}: {verdict}"
+    return f"and as much as this one with p {shown_p_value(p)}: {verdict}"
 
 
-def or_inf(value: SupportsFloat) -> float | str:
-    """Returns what strict JSON can hold; `float` reads it back."""
-    return "inf" if value == np.inf else float(value)
+def against_constant(
+    model: np.ndarray, constant: np.ndarray, weights: np.ndarray | None
+) -> dict[str, float]:
+    """Returns mean scores of a model and of a constant forecast, and their difference.
+
+    Args:
+      model: scores of the examples [N], smaller ones better.
+      constant: those of the same forecast for all examples, [N].
+      weights: [N], at most 1, or None.
+
+    Returns:
+      A dict with the means `model` and `constant`; `gain`, the second less the first;
+      and `p_value`, how likely as large a gain, or loss, is where there is none: of its
+      mean over its standard error, standard Normal for many examples.
+    """
+    shares = np.ones(len(model)) if weights is None else weights
+    shares = shares / shares.sum()
+    gains = constant - model
+    gain = float(shares @ gains)
+    error = float(shares**2 @ (gains - gain) ** 2) ** 0.5
+    z = abs(gain) / error if error > 0 else math.inf if abs(gain) > 1e-12 else 0.0
+    return {
+        "model": float(shares @ model),
+        "constant": float(shares @ constant),
+        "gain": gain,
+        "p_value": math.erfc(z / 2**0.5),
+    }
 
 
 def rows(metrics: Mapping[str, tuple[SupportsFloat, str]]) -> dict[str, dict[str, Any]]:
     """Returns values and their meanings, by the names of the metrics."""
     return {
-        name: {"value": or_inf(value), "meaning": meaning}
+        name: {"value": float(value), "meaning": meaning}
         for name, (value, meaning) in metrics.items()
     }

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics._statistics import RiskCoverageCurve
 from uncertainty_metrics.numpy import _inputs, _ranking
-from uncertainty_metrics._report._sections_rows import rows
 
 # The parameters of the metrics, which stand in the options of the report.
 SELECTIVE_OPTIONS = {

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from uncertainty_metrics._report import _blocks, _document
+from uncertainty_metrics._report import _blocks, _document, _verdict
 from uncertainty_metrics._report._predictions import visible
 
 _WIDTH = 88
@@ -15,8 +15,10 @@ _WIDTH = 88
 
 def render(report: dict[str, Any]) -> str:
     """Returns the report as text."""
+    report = visible(report)
     paragraphs = [["Calibration report", "=================="]]
-    for section in _document.sections(visible(report)):
+    paragraphs += [list(_verdict.lines(report))]
+    for section in _document.sections(report):
         paragraphs.append([section.title, "-" * len(section.title)])
         paragraphs += filter(None, map(_lines, section.blocks))
     return "\n\n".join("\n".join(lines) for lines in paragraphs)

@@ -2,6 +2,9 @@ from . import conformal as conformal
 from . import regression as regression
 from ._state import MetricState as MetricState
 
+# The report.
+from ._report import report as report
+
 # Calibration errors.
 from .calibration import (
     ace as ace,

@@ -32,7 +32,11 @@ def bytes_of(shape: Iterable[int], dtype: np.dtype) -> int:
 
 def check_size(size: int, file: IO[bytes]) -> None:
     """Raises ValueError if a file says that it holds far more than it can."""
-    packed = file.seek(0, os.SEEK_END)
+    check_growth(size, file.seek(0, os.SEEK_END))
+
+
+def check_growth(size: int, packed: int) -> None:
+    """Raises ValueError if so many bytes say that they are far more than they can."""
     if size > max(MOST_BYTES, _MOST_RATIO * packed):
         raise ValueError(
             f"its {packed} bytes would become {size}, more than {_MOST_RATIO} times as "

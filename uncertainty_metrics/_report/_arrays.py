@@ -1,0 +1,154 @@
+"""From the arrays and data frames that a user has to the predictions of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report import _names
+from uncertainty_metrics._report._classes import classified
+from uncertainty_metrics._report._names import Choice, listed
+from uncertainty_metrics._report._predictions import Kind, Model, Regression, Spread
+from uncertainty_metrics.numpy import _inputs
+
+_SPREADS: dict[str, Spread] = {"stddevs": "stddev", "variances": "variance"}
+
+
+def model_of(
+    name: str,
+    labels: Any,
+    given: Mapping[str, Any],
+    sample_weight: Any,
+    classes: Sequence[Any] | None,
+) -> Model:
+    """Returns the predictions that the arguments of `um.report` hold.
+
+    Args:
+      name: of the model.
+      labels: what came.
+      given: predictions, by the names of the arguments.
+      sample_weight: or None.
+      classes: names of the classes, or None.
+
+    Raises:
+      ValueError, TypeError: an argument is not as described.
+    """
+    weight = None
+    if sample_weight is not None:
+        weight = _inputs.as_array("sample_weight", _of_frame(sample_weight))
+    names = sorted(given)
+    if len(names) == 2 and names[0] == "means" and names[1] in _SPREADS:
+        kind = _SPREADS[names[1]]
+        mean, spread, target = (
+            _inputs.as_array(key, _flat(value))
+            for key, value in (*sorted(given.items()), ("labels", labels))
+        )
+        return Regression(name, mean, kind, spread, target, weight)
+    if names not in (["probabilities"], ["logits"]):
+        raise ValueError(
+            "Either `probabilities`, or `logits`, or `means` with `stddevs` or "
+            f"`variances` must be given. Received: {listed(names)}"
+        )
+    kind_: Kind = "logits" if names == ["logits"] else "probabilities"
+    labels = _labels(labels)
+    values = _inputs.as_array(kind_, _of_frame(given[kind_]))
+    notes: list[str] = []
+    found: tuple[str, ...] = ()
+    if classes is not None:
+        found = tuple(_names.texts(np.asarray(_of_frame(classes)).reshape(-1)))
+    elif values.ndim == 2 and values.shape[1] > 1 and hasattr(given[kind_], "columns"):
+        columns = [str(column) for column in given[kind_].columns]
+        order, found = _by_columns(labels, columns)
+        values = values[:, order]
+    elif _names.is_text(labels) and values.ndim > labels.ndim:
+        found = tuple(np.unique(labels).tolist())
+        if len(found) != values.shape[-1]:
+            raise ValueError(
+                f"labels are text, {listed(found)}, and predictions are of "
+                f"{values.shape[-1]} classes: name these by `classes`, in their order"
+            )
+        notes.append(
+            "Classes are taken in the sorted order of their names, as scikit-learn "
+            f"does: {listed(found)}."
+        )
+    return classified(
+        name,
+        labels,
+        kind_,
+        values,
+        found,
+        Choice(),
+        sample_weight=weight,
+        notes=tuple(notes),
+    )
+
+
+def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the predictions of another model by the names of the arguments.
+
+    Raises:
+      ValueError: they are not as those of the first.
+    """
+    if isinstance(predictions, Mapping):
+        return predictions
+    if "means" not in given:
+        kind = "logits" if "logits" in given else "probabilities"
+        return {kind: predictions}
+    if not isinstance(predictions, tuple | list) or len(predictions) != 2:
+        raise _checks.error(
+            "compare",
+            "a pair `(means, stddevs)` of each model",
+            type(predictions).__name__,
+        )
+    spread = "stddevs" if "stddevs" in given else "variances"
+    return dict(zip(("means", spread), predictions, strict=True))
+
+
+def _of_frame(value: Any) -> Any:
+    """Returns the array of a data frame or a series, and all else as it is."""
+    return value.to_numpy() if hasattr(value, "to_numpy") else value
+
+
+def _flat(value: Any) -> Any:
+    """Returns a data frame of one column as that column."""
+    value = _of_frame(value)
+    is_column = getattr(value, "ndim", 0) == 2 and value.shape[1] == 1
+    return value[:, 0] if is_column else value
+
+
+def _labels(labels: Any) -> np.ndarray:
+    """Returns labels, which may be text."""
+    if np.ma.is_masked(labels):
+        return _inputs.as_array("labels", labels)  # Which says so.
+    try:
+        array = _names.text_array(np.asarray(_of_frame(labels)))
+    except (RuntimeError, TypeError, ValueError):
+        return _inputs.as_array("labels", labels)
+    if array.ndim == 2 and array.shape[1] == 1 and _names.is_text(array):
+        array = array[:, 0]
+    return array if _names.is_text(array) else _inputs.as_array("labels", array)
+
+
+def _by_columns(
+    labels: np.ndarray, columns: list[str]
+) -> tuple[list[int], tuple[str, ...]]:
+    """Returns the order of the columns of a data frame, and the classes they name."""
+    keys = _names.keys_of(columns)
+    occurring = set(_names.texts(np.unique(labels)))
+    if not _names.is_text(labels):
+        numbers = [str(k) for k in range(len(columns))]
+        for found in (columns, keys):
+            if sorted(found) == sorted(numbers):
+                return [found.index(k) for k in numbers], ()
+    for found in (columns, keys):
+        if len(set(found)) == len(found) and occurring <= set(found):
+            return [*range(len(found))], tuple(found)
+    if _names.is_text(labels):
+        raise ValueError(
+            f"labels, {listed(sorted(occurring))}, must be among the columns of the "
+            f"predictions. Received: {listed(columns)}"
+        )
+    return [*range(len(columns))], tuple(columns)

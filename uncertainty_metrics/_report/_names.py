@@ -1,0 +1,363 @@
+"""What names of columns and arrays say: which are labels, and which predictions."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._report._predictions import Kind, Spread
+
+LABELS = ("label", "labels", "y", "y_true", "target", "targets", "class")
+MEANS = ("mean", "means")
+SPREADS: dict[str, Spread] = {
+    **dict.fromkeys(("variance", "variances"), "variance"),
+    **dict.fromkeys(("std", "stddev", "stddevs"), "stddev"),
+}
+WEIGHTS = "sample_weight"
+# Of class 1 of two.
+_ALONE: dict[str, Kind] = {
+    **dict.fromkeys(("p", "prob", "proba", "probability"), "probabilities"),
+    **dict.fromkeys(("y_prob", "y_proba", "y_score"), "probabilities"),
+    **dict.fromkeys(("logit", "y_logit"), "logits"),
+}
+_PREFIX = r"(?P<prefix>p|probs?|proba|probability|probabilities|class|logits?)"
+_NUMBERED = re.compile(rf"(?:{_PREFIX}[_ ]?)?(?P<key>[0-9]{{1,9}})", re.IGNORECASE)
+_NAMED = re.compile(rf"(?:{_PREFIX}[_ ])?(?P<key>.+)", re.IGNORECASE | re.DOTALL)
+
+
+class Choice(NamedTuple):
+    """What a user says of a file, where its names do not.
+
+    Attributes:
+      label: name of the column or array of labels.
+      probabilities: names of the columns of predictions, in the order of the classes
+        and with commas between; `*` and `?` stand for others. Or that of an array.
+      classes: names of the classes, in the order of the predictions.
+      positive_class: of two classes, the label that is class 1.
+    """
+
+    label: str | None = None
+    probabilities: str | None = None
+    classes: tuple[str, ...] | None = None
+    positive_class: str | None = None
+
+
+class Columns(NamedTuple):
+    """The predictions of a classifier in a table.
+
+    Attributes:
+      kind: what they are.
+      names: of the columns, in the order of the classes.
+      classes: names of the classes; none where they are the numbers from 0.
+      alone: whether there is one column, of class 1 of two.
+    """
+
+    kind: Kind
+    names: list[str]
+    classes: tuple[str, ...] = ()
+    alone: bool = False
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns the first of some names, and how many more there are."""
+    names = [name or "(a column without a name)" for name in names]
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"{', '.join(names[:10]) or 'none'}{more}"
+
+
+def among(header: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Returns the names of a header that are known, in any case."""
+    known = frozenset(known)
+    return [name for name in header if name.lower() in known]
+
+
+def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str:
+    """Returns the name of the labels.
+
+    Raises:
+      ValueError: there is none, or more than one.
+    """
+    if choice.label is not None:
+        return _existing(choice.label, header, kind)
+    found = among(header, LABELS)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"each of {listed(found)} may hold the labels: choose the {kind} with "
+            "--label"
+        )
+    raise ValueError(
+        f"one {kind} must hold the labels: its name one of {', '.join(LABELS)}, or "
+        f"given by --label. Received: {listed(header)}"
+    )
+
+
+def _existing(name: str, header: Iterable[str], kind: str) -> str:
+    header = list(header)
+    if name not in header:
+        raise ValueError(f"there is no {kind} `{name}`. Received: {listed(header)}")
+    return name
+
+
+def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
+    """Returns the names of mean and spread; None where either is missing.
+
+    Raises:
+      ValueError: one of them is there twice.
+    """
+    found = among(header, MEANS), among(header, SPREADS)
+    if not all(found):
+        return None
+    for names in found:
+        if len(names) > 1:
+            raise ValueError(
+                "a regression has one mean and one of `variance`, `std` and `stddev`. "
+                f"Received: {listed([*found[0], *found[1]])}"
+            )
+    return found[0][0], found[1][0]
+
+
+def columns_of(
+    header: Sequence[str],
+    label: str,
+    choice: Choice,
+    values: Callable[[], list[str]] | None = None,
+) -> Columns | None:
+    """Returns the predictions of a classifier; None where there are none.
+
+    Args:
+      header: names of all columns.
+      label: that of the labels.
+      choice: what the user says.
+      values: returns the labels that occur, as text; None where columns are not called
+        as these.
+
+    Raises:
+      ValueError: there are several, or columns do not fit each other or the classes.
+    """
+    others = [name for name in header if name != label]
+    if choice.probabilities is not None:
+        return _chosen(others, choice, values or (lambda: []))
+    styles: dict[str, list[str]] = {}
+    for name in others:
+        if match := _NUMBERED.fullmatch(name):
+            styles.setdefault((match["prefix"] or "").lower(), []).append(name)
+    # Bare numbers are also what tables without names of columns have.
+    alone = among(others, _ALONE)
+    found = [*styles.values(), *([name] for name in alone)]
+    if len(found) > 1:
+        raise ValueError(
+            "which columns hold the predictions: "
+            f"{' or '.join(listed(names) for names in found)}? Choose with "
+            "--probabilities"
+        )
+    if alone:
+        return Columns(_ALONE[alone[0].lower()], alone, alone=True)
+    if found:
+        return _numbered(found[0], choice)
+    return None if values is None else _by_class(others, choice, values)
+
+
+def _kind(names: Iterable[str]) -> Kind:
+    return (
+        "logits"
+        if all(n.lower().startswith("logit") for n in names)
+        else "probabilities"
+    )
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """Returns the class that each column names."""
+    matches = (_NUMBERED.fullmatch(name) or _NAMED.fullmatch(name) for name in names)
+    return [match["key"] if match else "" for match in matches]
+
+
+def _numbered(names: list[str], choice: Choice) -> Columns:
+    """Returns columns that end with numbers, by these."""
+    by_number: dict[int, str] = {}
+    for name, key in zip(names, keys_of(names), strict=True):
+        if by_number.get(int(key)) == name:
+            raise ValueError(f"the column `{name}` is there twice")
+        if int(key) in by_number:
+            raise ValueError(
+                f"`{by_number[int(key)]}` and `{name}` are the same column"
+            )
+        by_number[int(key)] = name
+    numbers = sorted(by_number)
+    if len(numbers) < 2 or numbers[-1] - numbers[0] != len(numbers) - 1:
+        raise ValueError(
+            f"the columns of {_kind(names)} must be one per class, numbered without "
+            "gaps, or one for class 1 alone (`probability` or `logit`). Received: "
+            f"{listed(names)}"
+        )
+    ordered = [by_number[k] for k in numbers]
+    from_zero = numbers[0] == 0
+    classes = choice.classes or (() if from_zero else tuple(map(str, numbers)))
+    return Columns(_kind(names), ordered, classes)
+
+
+def _chosen(
+    others: list[str], choice: Choice, values: Callable[[], list[str]]
+) -> Columns:
+    """Returns the columns that the user names."""
+    found: list[str] = []
+    known = frozenset(others)
+    for part in str(choice.probabilities).split(","):
+        part = part.strip()
+        if part in known:
+            found.append(part)
+        elif matching := fnmatch.filter(others, part):
+            found += matching
+        else:
+            _existing(part, others, "column")
+    if len(found) == 1:
+        return Columns(_kind(found), found, alone=True)
+    if choice.classes:
+        return Columns(_kind(found), found, choice.classes)
+    keys = keys_of(found)
+    if all(key.isdecimal() for key in keys) and "," not in str(choice.probabilities):
+        return _numbered(found, choice)
+    occurring = set(values())
+    for names in (keys, found):
+        if occurring <= set(names):
+            return Columns(_kind(found), found, tuple(names))
+    return Columns(_kind(found), found)
+
+
+def _by_class(
+    others: list[str], choice: Choice, values: Callable[[], list[str]]
+) -> Columns | None:
+    """Returns columns that are called as the classes, perhaps after a prefix."""
+    styles: dict[str, dict[str, str]] = {}
+    for name in others:
+        match = _NAMED.fullmatch(name)
+        prefix = (match["prefix"] or "").lower() if match else ""
+        if match and prefix:
+            styles.setdefault(prefix, {})[match["key"]] = name
+        styles.setdefault("", {})[name] = name
+    if not styles:
+        return None
+    wanted = list(choice.classes or values())
+    found = {
+        prefix: by_key
+        for prefix, by_key in styles.items()
+        if all(key in by_key for key in wanted)
+    }
+    if len(wanted) < 2 or not found:
+        return None
+    if len(found) > 1:
+        shown = " or ".join(
+            listed(by_key[key] for key in wanted) for by_key in found.values()
+        )
+        raise ValueError(
+            f"which columns hold the predictions: {shown}? Choose with --probabilities"
+        )
+    prefix, by_key = found.popitem()
+    # All that have the prefix are classes, those that have no label as well.
+    keys = list(by_key) if prefix and not choice.classes else wanted
+    names = [by_key[key] for key in keys]
+    return Columns(_kind(names) if prefix else "probabilities", names, tuple(keys))
+
+
+# Labels.
+
+
+def texts(labels: np.ndarray) -> list[str]:
+    """Returns labels as text: whole numbers without a point."""
+    if labels.dtype.kind == "f":
+        return [f"{x:.0f}" if x == np.floor(x) else str(x) for x in labels.tolist()]
+    return [str(label) for label in labels.tolist()]
+
+
+def text_array(labels: np.ndarray) -> np.ndarray:
+    """Returns labels, strings that are objects as strings, `true` and `false` as
+    booleans.
+    """
+    if labels.dtype == object and labels.size:
+        kinds = {type(label) for label in labels.flat}
+        if kinds <= {str}:
+            labels = labels.astype(str)
+        elif kinds <= {bool, np.bool_}:
+            labels = labels.astype(bool)
+    if labels.dtype.kind == "U" and labels.size:
+        values, inverse = np.unique(labels, return_inverse=True)
+        lower = [value.lower() for value in values.tolist()]
+        if set(lower) <= {"true", "false"}:
+            return (np.array(lower) == "true")[inverse].reshape(labels.shape)
+    return labels
+
+
+def is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "US" or (
+        labels.dtype == object and isinstance(next(labels.flat, None), str)
+    )
+
+
+def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """Returns the number of the class of each label, which is its name or its number.
+
+    Raises:
+      ValueError: a label is none of the classes.
+    """
+    if len(set(classes)) < len(classes):
+        raise ValueError(f"two classes have one name. Received: {listed(classes)}")
+    values, inverse = np.unique(labels, return_inverse=True)
+    numbers = {name: k for k, name in enumerate(classes)}
+    keys = texts(values)
+    unknown = [key for key in keys if key not in numbers]
+    if len(unknown) == len(keys) and not is_text(labels):
+        whole = (values == np.floor(values)) & (values >= 0) & (values < len(classes))
+        if np.all(whole):
+            return labels.astype(np.int64)
+    if unknown:
+        raise ValueError(
+            f"labels must be of the classes {listed(classes)}. Received: "
+            f"{listed(unknown)}"
+        )
+    return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
+
+
+class Two(NamedTuple):
+    """Labels of two classes, 0 and 1, and the names of these, if they have any."""
+
+    labels: np.ndarray
+    classes: tuple[str, ...] = ()
+
+
+def of_two(labels: np.ndarray, choice: Choice) -> Two:
+    """Returns the labels of predictions of class 1 alone.
+
+    Raises:
+      ValueError: nothing tells which label is class 1.
+    """
+    if choice.classes:
+        if len(choice.classes) != 2:
+            raise ValueError(
+                "predictions of class 1 alone are of two classes. Received: --classes "
+                f"{','.join(choice.classes)}"
+            )
+        return Two(encoded(labels, choice.classes), choice.classes)
+    positive = choice.positive_class
+    if positive is None and not is_text(labels):
+        return Two(labels)
+    values = texts(np.unique(labels))
+    if positive is None:
+        raise ValueError(
+            f"labels are text, {listed(values)}: say with --positive-class which of "
+            "them is class 1, the one that the predictions are of"
+        )
+    if positive not in values:
+        raise ValueError(
+            f"the positive class `{positive}` must be a label. Received: "
+            f"{listed(values)}"
+        )
+    others = [value for value in values if value != positive]
+    names = (others[0] if len(others) == 1 else f"not {positive}", positive)
+    values, inverse = np.unique(labels, return_inverse=True)
+    right = np.array([text == positive for text in texts(values)])
+    return Two(right[inverse].reshape(labels.shape).astype(np.int64), names)

@@ -1,0 +1,290 @@
+"""Tables of files, .csv and .parquet: their columns, read as they are asked for."""
+
+from __future__ import annotations
+
+import array
+import collections
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import operator
+import os
+import re
+import reprlib
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any, Protocol
+
+import numpy as np
+
+from uncertainty_metrics import _optional
+from uncertainty_metrics.numpy import _archive
+
+# Cells of the lines that are read at once.
+_CELLS = 200_000
+_DELIMITERS = ",;\t"
+GZIP = b"\x1f\x8b"
+
+
+class Table(Protocol):
+    """A table with named columns.
+
+    Attributes:
+      header: names of the columns.
+    """
+
+    header: list[str]
+
+    def read(
+        self, label: str | None, names: Sequence[str]
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        """Returns a column of numbers, text or booleans [N], and others, numbers
+        [N, columns].
+
+        Raises:
+          ValueError: a cell is not as it must be, or there are no examples.
+        """
+
+
+def check_once(header: Sequence[str], names: Sequence[str]) -> None:
+    """Raises ValueError if one of these columns is there twice."""
+    counts = collections.Counter(header)
+    repeated = [name for name in names if counts[name] > 1]
+    if repeated:
+        raise ValueError(f"the column `{repeated[0]}` is there twice")
+
+
+class CsvTable:
+    """A table in text, perhaps packed by gzip.
+
+    Args:
+      file: opened for reading bytes, at any place.
+      tell: is told how far it is read.
+    """
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
+        self._file, self._tell = file, tell
+        self._packed = file.seek(0, os.SEEK_END)
+        self._unzipped: gzip.GzipFile | None = None
+        first = next((line for line in self._lines() if line.strip()), "")
+        separator = re.fullmatch(r"sep=(.)\s*", first)  # As Excel writes it.
+        self._skipped = 1 if separator else 0
+        unquoted = re.sub('"[^"]*"', "", first)
+        self._delimiter = (
+            separator[1] if separator else max(_DELIMITERS, key=unquoted.count)
+        )
+        _, rows = self._rows()
+        with _readable():
+            self.header = [name.strip() for name in next(rows, [])]
+        if not self.header:
+            raise ValueError("a header line and an example must be there")
+
+    def _lines(self) -> Iterator[str]:
+        """Yields the lines of the file from its start."""
+        self._file.seek(0)
+        packed = self._file.read(len(GZIP)) == GZIP
+        self._file.seek(0)
+        raw: Any = self._file
+        if packed:
+            raw = self._unzipped = gzip.GzipFile(fileobj=self._file)
+        lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
+        try:
+            with _readable():
+                # Not from it, which would be closed with this generator.
+                yield from (line for line in lines)
+        finally:
+            lines.detach()  # Or it would close the file, which may be read again.
+
+    def _rows(self) -> tuple[Any, Iterator[list[str]]]:
+        """Returns the reader, and its rows that are not empty, the header first."""
+        lines = itertools.islice(self._lines(), self._skipped, None)
+        reader = csv.reader(lines, delimiter=self._delimiter)
+        return reader, filter(None, reader)
+
+    def read(
+        self, label: str | None, names: Sequence[str]
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        columns = {name: i for i, name in enumerate(self.header)}
+        places = [columns[name] for name in names]
+        numbers = array.array("d")
+        codes = array.array("q")
+        cells: dict[str, int] = {}  # In the order of their codes.
+        reader, rows = self._rows()
+        with _readable():
+            next(rows, None)
+            while block := self._block(reader, rows):
+                if label is not None:
+                    place = columns[label]
+                    codes.extend(
+                        [cells.setdefault(row[place], len(cells)) for _, row in block]
+                    )
+                self._add_numbers(numbers, block, places)
+                if self._unzipped is not None:
+                    _archive.check_growth(self._unzipped.tell(), self._packed)
+                self._tell(f"read {reader.line_num:,} lines")
+        count = len(codes) or len(numbers) // max(len(names), 1)
+        if not count:
+            raise ValueError("a header line and an example must be there")
+        labels = None
+        if label is not None:
+            labels = _values(list(cells))[np.array(codes)]
+        return labels, np.array(numbers).reshape(count, len(names))
+
+    def _block(
+        self, reader: Any, rows: Iterator[list[str]]
+    ) -> list[tuple[int, list[str]]]:
+        """Returns the next rows, each with its line."""
+        width = len(self.header)
+        most = max(16, _CELLS // max(width, 1))
+        block = [
+            (reader.line_num + self._skipped, row)
+            for row in itertools.islice(rows, most)
+        ]
+        for line, row in block:
+            if len(row) != width:
+                raise ValueError(
+                    f"line {line} must have {width} fields, as the header. Received: "
+                    f"{len(row)}"
+                )
+        return block
+
+    def _add_numbers(
+        self,
+        numbers: array.array[float],
+        block: list[tuple[int, list[str]]],
+        places: list[int],
+    ) -> None:
+        """Adds those of the rows, in the order of the places."""
+        if not places:
+            return
+        pick = operator.itemgetter(*places)
+        picked = [pick(row) for _, row in block]
+        cells = picked if len(places) == 1 else list(itertools.chain(*picked))
+        try:
+            if "_" not in "".join(cells):  # Python would read 1_0 as 10.
+                numbers.extend(list(map(float, cells)))
+                return
+        except ValueError:
+            pass
+        # A loop, to say which line is wrong, or for other decimals.
+        for line, row in block:
+            for place in places:
+                numbers.append(self._number(row[place], self.header[place], line))
+
+    def _number(self, cell: str, name: str, line: int) -> float:
+        text = cell
+        if self._delimiter != "," and "." not in cell:  # Then a comma is for decimals.
+            text = cell.replace(",", ".")
+        try:
+            if "_" not in text:
+                return float(text)
+        except ValueError:
+            pass
+        raise ValueError(
+            f"line {line}, column `{name}` must be a number. Received: "
+            f"{reprlib.repr(cell)}"
+        )
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """Makes one error of those that files raise that are no text in UTF-8."""
+    try:
+        yield
+    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as failed:
+        raise ValueError(f"not a CSV file in UTF-8: {failed}") from None
+    except gzip.BadGzipFile as failed:  # An OSError without a number.
+        raise ValueError(f"a damaged .gz file: {failed}") from None
+
+
+def _values(cells: list[str]) -> np.ndarray:
+    """Returns labels that are written so: numbers if all of them are."""
+    cells = [cell.strip() for cell in cells]
+    try:
+        if "_" not in "".join(cells):
+            return np.array([float(cell) for cell in cells])
+    except ValueError:
+        pass
+    if "" in cells:
+        raise ValueError("a label is missing")
+    return np.array(cells)
+
+
+class ParquetTable:
+    """The columns of a Parquet file, which needs pyarrow.
+
+    Args:
+      file: opened for reading bytes.
+      tell: is told how far it is read.
+    """
+
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
+        self._arrow = _optional.require("pyarrow")
+        parquet = _optional.require("pyarrow.parquet")
+        self._file, self._tell = file, tell
+        with _damaged():
+            self._parquet = parquet.ParquetFile(file)
+            self._schema = self._parquet.schema_arrow
+            self._size = self._parquet.metadata.num_rows
+            self.header = list(self._schema.names)
+
+    def read(
+        self, label: str | None, names: Sequence[str]
+    ) -> tuple[np.ndarray | None, np.ndarray]:
+        types = self._arrow.types
+        for name in names:
+            kind = _value_type(self._schema.field(name).type, types)
+            if not _is_numeric(kind, types):
+                raise ValueError(
+                    f"the column `{name}` must hold numbers. Received: {kind}"
+                )
+        wanted = [*([] if label is None else [label]), *names]
+        if not self._size:
+            raise ValueError("at least one example must be there")
+        _archive.check_size(8 * self._size * len(wanted), self._file)
+        self._tell(f"reads {self._size:,} examples")
+        with _damaged():
+            table = self._parquet.read(columns=wanted)
+            numbers = np.empty((self._size, len(names)))
+            for j, name in enumerate(names):  # What is missing is NaN.
+                numbers[:, j] = table[name].cast("float64").to_numpy()
+        return None if label is None else self._labels(table, label), numbers
+
+    def _labels(self, table: Any, label: str) -> np.ndarray:
+        types = self._arrow.types
+        kind = _value_type(self._schema.field(label).type, types)
+        column = table[label]
+        if types.is_boolean(kind) and not column.null_count:
+            return column.cast(kind).to_numpy().astype(bool)
+        if _is_numeric(kind, types):
+            with _damaged():
+                return np.asarray(column.cast("float64").to_numpy(), np.float64)
+        if not (types.is_string(kind) or types.is_large_string(kind)):
+            raise ValueError(
+                f"the column `{label}` must hold numbers, text or booleans. Received: "
+                f"{kind}"
+            )
+        if column.null_count:
+            raise ValueError("a label is missing")
+        with _damaged():
+            return column.cast("string").to_numpy().astype(str)
+
+
+def _value_type(kind: Any, types: Any) -> Any:
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _is_numeric(kind: Any, types: Any) -> bool:
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in (*tests, types.is_null))
+
+
+@contextlib.contextmanager
+def _damaged() -> Iterator[None]:
+    """Makes one error of the many kinds that damaged Parquet files raise."""
+    try:
+        yield
+    except Exception as failed:
+        raise ValueError(f"a damaged Parquet file: {str(failed)[:200]}") from None

@@ -1,0 +1,275 @@
+"""The verdict of the calibration report: a few tiles, each a finding in a few words.
+
+A finding is "good", "bad", or "unclear" where it is borderline or the examples are too
+few. What chance may do is told from what it hardly does by a p-value or by an interval,
+never by the sign of a number.
+"""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._report._blocks import model, number, significant
+from uncertainty_metrics._report._predictions import visible
+from uncertainty_metrics._report._sections_rows import (
+    is_borderline,
+    is_clear,
+    shown_p_value,
+)
+from uncertainty_metrics.numpy import _wilson
+
+# Of fewer examples a verdict says next to nothing: as many as mending asks for.
+LEAST = 50
+_TOO_FEW = "Too few to say"
+_LEVEL = 0.95
+_WIDTH = 88
+
+
+class Tile(NamedTuple):
+    """A finding.
+
+    Attributes:
+      title: what it is about.
+      value: the finding, a number or a few words.
+      detail: a sentence or two with the numbers that it is made of.
+      level: "good", "unclear" or "bad".
+    """
+
+    title: str
+    value: str
+    detail: str
+    level: str
+
+
+def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
+    """Returns the tiles of what a report says of one model, as plain dicts."""
+    of_task = _of_regression if task == "regression" else _of_classifier
+    size = found["data"]["effective_examples"]
+    return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
+
+
+def _unless_few(tile: Tile, size: float) -> Tile:
+    """Returns a tile that says so where there are few examples."""
+    if size >= LEAST:
+        return tile
+    examples = f"Of {size:.4g} example{'s' if size != 1 else ''}: "
+    detail = tile.detail if tile.detail.startswith(_TOO_FEW) else examples + tile.detail
+    return tile._replace(value=_TOO_FEW, detail=detail, level="unclear")
+
+
+def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
+    yield _accuracy(found)
+    yield _calibration(found)
+    yield _against_constant(
+        found["scoring_rules"]["constant"],
+        "Brier score",
+        "the class frequencies",
+        number,
+    )
+    yield _mending(found["mending"])
+
+
+def _accuracy(found: dict[str, Any]) -> Tile:
+    accuracy = found["calibration"]["accuracy"]
+    share = found["scoring_rules"]["constant"]["largest_share"]
+    size = found["data"]["effective_examples"]
+    low, high = _wilson.interval(np.float64(accuracy), np.float64(size), _LEVEL)
+    level = "good" if low > share else "bad" if high < share else "unclear"
+    return Tile(
+        "Accuracy",
+        f"{accuracy:.1%}",
+        f"{_LEVEL:.0%} interval {low:.1%} to {high:.1%}. Always deciding for the most "
+        f"frequent class: {share:.1%}.",
+        level,
+    )
+
+
+def _graded(p: float, finding: str, otherwise: str) -> tuple[str, str]:
+    """Returns what is found at a p-value, and its level."""
+    if is_clear(p):
+        return finding, "bad"
+    if is_borderline(p):
+        return "Borderline", "unclear"
+    return otherwise, "good"
+
+
+def _calibration(found: dict[str, Any]) -> Tile:
+    posterior, section = found["bayesian_ece"], found["calibration"]
+    interval, p = posterior["interval"], posterior["p_value"]
+    ece = section["metrics"]["ece"]["value"]
+    side = section["direction"]
+    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
+    value, level = _graded(p, finding, "May be calibrated")
+    return Tile(
+        "Calibration",
+        value,
+        f"Calibration error (ECE) {ece:.3f}; with {interval['level']:.0%} probability "
+        f"{interval['low']:.3f} to {interval['high']:.3f}. Chance alone gives a "
+        f"calibrated model up to {posterior['ece_by_chance']:.3f}, and as much as this "
+        f"with p {shown_p_value(p)}.",
+        level,
+    )
+
+
+def _against_constant(
+    found: dict[str, Any], score: str, forecast: str, show: Any
+) -> Tile:
+    constant, p = found["constant"], found["p_value"]
+    detail = (
+        f"{score} {show(found['model'])}; always forecasting {forecast} gives "
+        f"{show(constant)}. Smaller is better."
+    )
+    share = found["gain"] / constant if constant > 0 else 0.0
+    better, worse = f"{share:.0%} better", f"{-share:.0%} worse"
+    if constant == 0:
+        value, level = "Nothing to tell", "unclear"
+        detail = f"What came is always the same. {detail}"
+    elif is_clear(p):
+        value, level = (better, "good") if share > 0 else (worse, "bad")
+    elif is_borderline(p):
+        value, level = "Borderline", "unclear"
+    else:
+        value, level = "Not clearly better", "unclear"
+    if constant > 0:
+        detail += f" As large a difference by chance: p {shown_p_value(p)}."
+    return Tile("Against a constant forecast", value, detail, level)
+
+
+def _mending(section: dict[str, Any]) -> Tile:
+    needs = section.get("needs_mending")
+    if needs is None:
+        return Tile("Mending", _TOO_FEW, section["verdict"], "unclear")
+    value = "Would help" if needs else "Not clearly needed"
+    best = section["best"]
+    before, after = (
+        section["scores"][name][section["criterion"]] for name in ("as it is", best)
+    )
+    gain = section["gains"][best]
+    score = section["criterion"].removesuffix("_zero_based").replace("_", " ")
+    return Tile(
+        "Mending",
+        value,
+        f"The best map ({best}) takes the {score} from {number(before)} to "
+        f"{number(after)} on examples that it was not fitted to; two standard errors "
+        f"leave a gain of {number(gain['low'])} to {number(gain['high'])}.",
+        "bad" if needs else "good",
+    )
+
+
+# Of a regression.
+
+
+def _of_regression(found: dict[str, Any]) -> Iterator[Tile]:
+    yield _error(found)
+    yield _coverage(found)
+    yield _against_constant(
+        found["scoring_rules"]["constant"],
+        "CRPS",
+        "mean and standard deviation of the targets",
+        significant,
+    )
+    yield _temperature(found)
+
+
+def _error(found: dict[str, Any]) -> Tile:
+    rmse = found["scoring_rules"]["metrics"]["rmse"]["value"]
+    constant = found["scoring_rules"]["constant"]["stddev"]
+    ends = found["intervals"]["metrics"].get("rmse")
+    interval, level = "", "unclear"
+    if ends:
+        low, high = ends["low"], ends["high"]
+        level = "good" if high < constant else "bad" if low > constant else "unclear"
+        interval = f" {_LEVEL:.0%} interval {significant(low)} to {significant(high)}."
+    return Tile(
+        "Error",
+        significant(rmse),
+        f"Root mean squared error.{interval} Always predicting the mean of the "
+        f"targets: {significant(constant)}.",
+        level,
+    )
+
+
+def _coverage(found: dict[str, Any]) -> Tile:
+    section, temperature = found["calibration"], found["recalibration"]
+    p, factor = section["p_value"], temperature["metrics"]["stddev_factor"]["value"]
+    error = section["metrics"]["ece"]["value"]
+    side = temperature["direction"]
+    finding = f"{side}confident".capitalize() if side else "Miscalibrated"
+    value, level = _graded(p, finding, "May be calibrated")
+    least, most = (bound**0.5 for bound in temperature["temperature_by_chance"])
+    return Tile(
+        "Calibration",
+        value,
+        f"Coverage and level of the intervals differ by {error:.3f} on average; chance "
+        f"alone gives a calibrated model up to {section['ece_by_chance']:.3f}, and as "
+        f"much as this with p {shown_p_value(p)}. Errors are {factor:.3g} times what "
+        f"is predicted; by chance, {least:.3g} to {most:.3g}.",
+        level,
+    )
+
+
+def _temperature(found: dict[str, Any]) -> Tile:
+    section = found["recalibration"]
+    metrics = section["metrics"]
+    factor = metrics["stddev_factor"]["value"]
+    needs = bool(section["direction"])
+    mended = metrics.get("recalibrated_nll")
+    likelihood = ""
+    if mended:
+        before = found["scoring_rules"]["metrics"]["negative_log_likelihood"]["value"]
+        likelihood = (
+            " It takes the negative log-likelihood from "
+            f"{significant(before)} to {significant(mended['value'])} on these same "
+            "data."
+        )
+    return Tile(
+        "Mending",
+        "Would help" if needs else "Not clearly needed",
+        f"The best factor of all standard deviations is {significant(factor)}."
+        f"{likelihood}",
+        "bad" if needs else "good",
+    )
+
+
+# Shown.
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """Returns the verdict as text."""
+    report = visible(report)
+    examples = report["data"]["examples"]
+    head = f"Calibration report: {model(report)}, {examples:,} examples"
+    return "\n".join([head, "", *lines(report)])
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of the tiles."""
+    for tile in report["tiles"]:
+        yield f"{tile['title']}: {tile['value']}"
+        yield from textwrap.wrap(
+            tile["detail"],
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def as_html(report: dict[str, Any]) -> str:
+    """Returns the verdict as a list of tiles, to be styled by their classes."""
+    parts = ['<ul class="verdict" aria-label="Verdict">']
+    for tile in report["tiles"]:
+        title, value, detail = (
+            html.escape(tile[name]) for name in ("title", "value", "detail")
+        )
+        parts.append(
+            f'<li class="tile {tile["level"]}"><p class="title">{title}</p>'
+            f'<p class="value">{value}</p><p class="detail">{detail}</p></li>'
+        )
+    return "\n".join([*parts, "</ul>"])

@@ -1,0 +1,123 @@
+"""Writes the calibration report: the page, its pictures and the numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import pathlib
+import secrets
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from uncertainty_metrics._report import _html
+from uncertainty_metrics._report._predictions import ReportError
+from uncertainty_metrics._report._sections import errors_naming
+
+
+def write(
+    report: dict[str, Any], pictures: Mapping[str, bytes], directory: str | pathlib.Path
+) -> list[pathlib.Path]:
+    """Writes the page, the pictures and the numbers: all of them, or none.
+
+    Files that are there are replaced, links too; what these show stays as it is.
+
+    Args:
+      report: of `build`.
+      pictures: of `drawn`.
+      directory: where to; made if it is not there.
+
+    Returns:
+      The files written.
+
+    Raises:
+      ReportError: they cannot be written.
+    """
+    directory = pathlib.Path(directory)
+    numbers = as_json(report)
+    contents = {
+        "report.html": _html.page(report, pictures).encode(),
+        **pictures,
+        "report.json": f"{numbers}\n".encode(),
+    }
+    try:
+        _replace(directory, contents)
+    except (OSError, ValueError) as failed:
+        reason = getattr(failed, "strerror", None) or failed
+        raise ReportError(f"{directory}: cannot write there: {reason}") from None
+    return [directory / name for name in contents]
+
+
+def drawn(figures: Mapping[str, Any], source: str) -> dict[str, bytes]:
+    """Returns the contents of the files of the figures, of `draw`."""
+    with errors_naming(source):
+        return {name: _png(figure) for name, figure in figures.items()}
+
+
+def as_json(report: dict[str, Any]) -> str:
+    """Returns the numbers of a report, of `build`, as they are written.
+
+    Raises:
+      ReportError: a metric is not defined.
+    """
+    try:
+        return json.dumps(
+            _strict(report), indent=2, allow_nan=False, ensure_ascii=False
+        )
+    except ValueError:
+        raise ReportError(
+            f"{report['source']}: its numbers are too large or too small to compute "
+            "with: a metric is not defined"
+        ) from None
+
+
+def _strict(value: Any) -> Any:
+    """Returns what strict JSON can hold: infinite numbers as text."""
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
+    """Puts files in place once all of them are written, the last one last.
+
+    Raises:
+      OSError, ValueError: it cannot; what was there before is still there.
+    """
+    made = [path for path in (directory, *directory.parents) if not path.exists()]
+    token = secrets.token_hex(8)
+    beside = {name: directory / f".{name}.{token}" for name in contents}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            target = directory / name
+            if target.is_dir() and not target.is_symlink():
+                raise ValueError(f"{name} is a directory")
+            with open(beside[name], "xb") as file:  # Follows no link.
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())  # A disk may say only now that it is full.
+        for name, path in beside.items():
+            os.replace(path, directory / name)
+    except BaseException:
+        for path in beside.values():
+            with contextlib.suppress(OSError, ValueError):
+                path.unlink()
+        for path in made:
+            with contextlib.suppress(OSError, ValueError):
+                path.rmdir()
+        raise
+
+
+def _png(figure: Any) -> bytes:
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        # The name of a file may have letters that the font has not.
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure.savefig(file, dpi=150, format="png")
+    return file.getvalue()

@@ -1,0 +1,173 @@
+"""The calibration report: shown in a notebook, as text, as numbers, as files."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import html
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._report import _html, _verdict, _writing
+from uncertainty_metrics._report._arrays import model_of, of_other
+from uncertainty_metrics._report._pictures import draw
+from uncertainty_metrics._report._predictions import Model, silent
+from uncertainty_metrics._report._sections import build
+from uncertainty_metrics._report._text import render
+from uncertainty_metrics._spec import DEFAULT_NUM_BINS
+
+__all__ = ["report"]
+
+DEFAULT_DIRECTORY = "uncertainty_report"
+
+
+class Report:
+    """A calibration report, as `report` returns it.
+
+    A notebook shows it as a page; `print` shows its verdict, and `summary` all of it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        num_bins: int = DEFAULT_NUM_BINS,
+        other: Model | None = None,
+        tell: Callable[[str], None] = silent,
+    ):
+        self._models, self._num_bins, self._tell = (model, other), num_bins, tell
+        self._report = build(model, num_bins, other, tell)
+        _writing.as_json(self._report)  # Nothing in it is undefined.
+
+    @functools.cached_property
+    def _pictures(self) -> dict[str, bytes]:
+        self._tell("draws the pictures")
+        model, other = self._models
+        figures = draw(model, self._num_bins, other)
+        return _writing.drawn(figures, self._report["source"])
+
+    def summary(self) -> str:
+        """Returns the report as text, the verdict first."""
+        return render(self._report)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns all of it: a dict of dicts, plain numbers and words, by sections.
+
+        It is what `report.json` holds, but that infinite numbers are floats. None is
+        what is not defined, such as the mean of nothing.
+        """
+        return copy.deepcopy(self._report)
+
+    def save(
+        self, directory: str | pathlib.Path = DEFAULT_DIRECTORY
+    ) -> list[pathlib.Path]:
+        """Writes `report.html`, which needs nothing else, its pictures, and
+        `report.json`: all of them or none. Files of these names are replaced.
+
+        Args:
+          directory: where to; made if it is not there.
+
+        Returns:
+          The files.
+
+        Raises:
+          ValueError: they cannot be written.
+          ImportError: matplotlib is not installed.
+        """
+        return _writing.write(self._report, self._pictures, directory)
+
+    def __repr__(self) -> str:
+        return _verdict.as_text(self._report)
+
+    def _repr_html_(self) -> str:
+        # In a frame its style is its own.
+        page = html.escape(_html.page(self._report, self._pictures))
+        return (
+            f'<iframe srcdoc="{page}" title="Calibration report" sandbox="" style="'
+            'width: 100%; height: 44rem; border: 0; resize: vertical"></iframe>'
+        )
+
+
+def report(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    means: ArrayLike | None = None,
+    stddevs: ArrayLike | None = None,
+    variances: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    classes: Sequence[Any] | None = None,
+    compare: Mapping[str, Any] | None = None,
+    num_bins: int = DEFAULT_NUM_BINS,
+    name: str = "predictions",
+) -> Report:
+    """A calibration report: is the model right as often as it says?
+
+    A verdict of a few lines, pictures and tables: of a classifier its calibration
+    errors with their intervals and what chance would give, scoring rules, what mending
+    would give, and whether confidence tells right decisions from wrong ones; of
+    `probabilities` [N, M, K] of the M members of an ensemble, those of their mean; of
+    `means` with `stddevs` or `variances` of a regression, whether the error bars are
+    right. `python -m uncertainty_metrics report FILE` writes the same of a file.
+
+    Args:
+      labels: what came, shape [...]: of a classifier numbers of classes from 0, or
+        their names; of a regression real numbers.
+      probabilities: in [0, 1], shape [..., K], [N, M, K], [..., 1] or [...]. Arrays,
+        or data frames, whose columns name the classes.
+      logits: instead of `probabilities`.
+      means: predicted means of a regression, shape of the labels.
+      stddevs: with `means`, predicted standard deviations, > 0.
+      variances: instead of `stddevs`.
+      sample_weight: finite and >= 0, broadcastable to the labels.
+      classes: names of the K classes in the order of the predictions. By default the
+        columns of a data frame; else, of labels that are text, these in sorted order,
+        as scikit-learn has them.
+      compare: from the name of another model to its predictions for the same labels:
+        an array as `probabilities` or `logits` is one, or `(means, stddevs)` or
+        `(means, variances)`; or a dict of these arguments.
+      num_bins: number of bins.
+      name: what to call the model.
+
+    Returns:
+      A `Report`, which a notebook shows. `print(report)` is its verdict, `.summary()`
+      all of it as text, `.to_dict()` its numbers, `.save(directory)` writes a page that
+      needs nothing else.
+
+    Raises:
+      ValueError, TypeError: an argument is not as described.
+
+    Example:
+      >>> import numpy as np
+      >>> labels = np.arange(200) % 10 < 6
+      >>> report = um.report(labels, np.full(200, 0.9), name="sure of itself")
+      >>> round(report.to_dict()["calibration"]["metrics"]["ece"]["value"], 6)
+      0.3
+      >>> [tile["value"] for tile in report.to_dict()["tiles"]][1]
+      'Overconfident'
+    """
+    num_bins = _checks.bins("num_bins", num_bins)
+    given = {
+        "probabilities": probabilities,
+        "logits": logits,
+        "means": means,
+        "stddevs": stddevs,
+        "variances": variances,
+    }
+    given = {key: value for key, value in given.items() if value is not None}
+    first = model_of(str(name), labels, given, sample_weight, classes)
+    other = None
+    if compare is not None:
+        if not isinstance(compare, Mapping) or len(compare) != 1:
+            shown = f"{len(compare)}" if isinstance(compare, Mapping) else repr(compare)
+            raise _checks.error(
+                "compare", "a dict from the name of one model to its predictions", shown
+            )
+        ((other_name, predictions),) = compare.items()
+        predictions = of_other(predictions, given)
+        other = model_of(str(other_name), labels, predictions, sample_weight, classes)
+    return Report(first, num_bins, other)
