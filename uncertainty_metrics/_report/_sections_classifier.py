@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import uncertainty_metrics.numpy as um
+from uncertainty_metrics import _spec
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_ensemble import averaged, ensemble
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, intervals
@@ -23,8 +26,9 @@ from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )
-from uncertainty_metrics._spec import PRESETS, BinningScheme, CalibrationKey
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics._spec import PRESETS, CalibrationKey, CalibrationSpec
+from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy._binning import BinStatistics
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
@@ -62,33 +66,41 @@ def sections(
     """Returns what the report says of one model."""
     tell("checks the predictions")
     data = arguments_of(predictions)
-    per_class = um.bin_statistics(
-        **data, max_prob=False, class_conditional=True, num_bins=1
-    )
-    total = float(per_class.counts[0].sum())
+    examples = _inputs.examples(**data)
+    size, weights = len(examples.labels), examples.weights
+    total = float(size if weights is None else weights.sum())
+    sample_size = _sample_size(examples)
     report: dict[str, Any] = {
         "data": {
             "examples": int(np.size(predictions.labels)),
-            "classes": len(per_class.counts),
+            "classes": examples.num_classes,
             "members": predictions.members,
             "predictions": predictions.kind,
             "total_weight": total,
-            "effective_examples": _sample_size(data),
+            "effective_examples": sample_size,
         },
         "notes": _notes(predictions, total),
-        "calibration": _calibration(data, num_bins),
     }
+    tell("computes calibration errors")
+    report["calibration"] = section = _calibration(examples, num_bins)
+    section["classes"] = dict(
+        zip(
+            predictions.classes or map(str, itertools.count()),
+            section["classes"],
+            strict=False,
+        )
+    )
     ece = report["calibration"]["metrics"]["ece"]["value"]
     report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
     chance = report["bayesian_ece"]["ece_by_chance"]
     tell("computes scoring rules")
-    report["scoring_rules"] = _scoring_rules(data)
+    report["scoring_rules"] = _scoring_rules(examples)
     tell("computes intervals")
     report["intervals"] = intervals(data, num_bins)
     tell("fits what mends the predictions")
     report["mending"] = mended(predictions, num_bins).section
     tell("computes selective prediction")
-    report["selective_prediction"] = selective_prediction(data, _sample_size(data))
+    report["selective_prediction"] = selective_prediction(data, sample_size)
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)
     return report
@@ -120,15 +132,26 @@ def _notes(predictions: Predictions, total_weight: float) -> list[str]:
     return notes
 
 
-def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
+def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:
     """Returns the section of the calibration family."""
-    whole = um.bin_statistics(**data, num_bins=1)
+    one = CalibrationSpec("even", True, False, "l1", num_bins=1)
+    whole = _binning.bin_statistics(examples, one)
     accuracy = float(whole.accuracies[0, 0])
     confidence = float(whole.confidences[0, 0])
-    direction, verdict = _verdict(accuracy, confidence, _sample_size(data))
-    names = ("ece", "mce", "rmsce", "sce", "ace", "tace")
-    values = {name: getattr(um, name)(**data, num_bins=num_bins) for name in names}
-    threshold = PRESETS["thresholded_adaptive_calibration_error"].threshold
+    direction, verdict = _verdict(accuracy, confidence, _sample_size(examples))
+    *presets, tace = PRESETS.values()
+    keys = _spec.grid()
+    # The bins do not depend on the norm.
+    specs = [
+        CalibrationSpec(*key, num_bins=num_bins) for key in keys[:: len(_spec.NORMS)]
+    ]
+    above = dataclasses.replace(tace, num_bins=num_bins)
+    *bins, of_tace = _binning.each_statistics(examples, [*specs, above])
+    found = {key[:3]: bins[i] for i, key in enumerate(keys[:: len(_spec.NORMS)])}
+    grid = {key: _binning.calibration_error(found[key[:3]], key.norm) for key in keys}
+    names = ("ece", "mce", "rmsce", "sce", "ace")
+    values = {name: grid[_key(spec)] for name, spec in zip(names, presets, strict=True)}
+    values["tace"] = _binning.calibration_error(of_tace, tace.norm)
     meanings = {
         "ece": "On average, confidence and accuracy differ by "
         f"{100 * values['ece']:.1f} percentage points.",
@@ -137,53 +160,56 @@ def _calibration(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
         "rmsce": "As ece, in bins of equal mass; the root mean square, not the mean.",
         "sce": "As ece, for the probability of each class; the mean over classes.",
         "ace": "As sce, in bins of equal mass.",
-        "tace": f"As ace, leaving out probabilities up to {threshold:g}.",
+        "tace": f"As ace, leaving out probabilities up to {tace.threshold:g}.",
     }
-    grid = um.compute_all_metrics(**data, num_bins=num_bins)
-    curve = um.reliability_curve(**data, num_bins=num_bins)
+    curve = found["even", True, False]
+    some = curve.counts[0] > 0
+    by_class = [found[scheme, False, True] for scheme in ("even", "adaptive")]
     return {
         "accuracy": accuracy,
         "mean_confidence": confidence,
         "direction": direction,
         "verdict": verdict,
         "metrics": rows({name: (values[name], meanings[name]) for name in values}),
-        "classes": _classes(data, num_bins),
+        "classes": _classes(*by_class),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
         "diagram": {
             "edges": curve.edges[0].tolist(),
             "counts": curve.counts[0].tolist(),
-            "confidences": _without_nan(curve.confidences[0]),
-            "accuracies": _without_nan(curve.accuracies[0]),
+            "confidences": _where(some, curve.confidences[0]),
+            "accuracies": _where(some, curve.accuracies[0]),
         },
     }
 
 
-def _classes(data: dict[str, Any], num_bins: int) -> dict[str, dict[str, float]]:
-    """Returns the errors of single classes, by their numbers, where there are few."""
-    options = {**data, "max_prob": False, "class_conditional": True}
-    shares = um.bin_statistics(**options, num_bins=1).accuracies[:, 0]
-    if len(shares) > _MAX_CLASSES:
-        return {}
-    columns = {"share": shares}
-    schemes: dict[str, BinningScheme] = {"sce": "even", "ace": "adaptive"}
-    for name, scheme in schemes.items():
-        statistics = um.bin_statistics(
-            **options, num_bins=num_bins, binning_scheme=scheme
-        )
-        columns[name] = statistics.errors("l1")
-    return {
-        str(k): {name: float(column[k]) for name, column in columns.items()}
-        for k in range(len(shares))
+def _key(spec: CalibrationSpec) -> CalibrationKey:
+    return CalibrationKey(
+        spec.binning_scheme, spec.max_prob, spec.class_conditional, spec.norm
+    )
+
+
+def _classes(even: BinStatistics, adaptive: BinStatistics) -> list[dict[str, float]]:
+    """Returns the errors of single classes in their order, where there are few."""
+    if len(even.counts) > _MAX_CLASSES:
+        return []
+    columns = {
+        "share": even.outcome_sums.sum(axis=1) / even.counts.sum(axis=1),
+        "sce": even.errors("l1"),
+        "ace": adaptive.errors("l1"),
     }
+    return [
+        {name: float(column[k]) for name, column in columns.items()}
+        for k in range(len(even.counts))
+    ]
 
 
-def _sample_size(data: dict[str, Any]) -> float:
+def _sample_size(examples: _inputs.Examples) -> float:
     """Returns the number of examples, or Kish's effective number of weighted ones."""
-    if data["sample_weight"] is None:
-        return float(np.size(data["labels"]))
-    weights = np.asarray(data["sample_weight"], np.float64)
+    weights = examples.weights
+    if weights is None:
+        return float(len(examples.labels))
     weights = weights / weights.max()
-    return float(np.size(data["labels"]) * weights.mean() ** 2 / (weights**2).mean())
+    return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def _verdict(accuracy: float, confidence: float, sample_size: float) -> tuple[str, str]:
@@ -312,22 +338,21 @@ def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
     return np.abs(draws) @ np.sqrt(variances)
 
 
-def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
+def _scoring_rules(examples: _inputs.Examples) -> dict[str, Any]:
     """Returns the section of the scoring rules."""
-    examples = _inputs.examples(**data)
     weights = examples.weights
     weights = None if weights is None else weights / weights.max()
     given: dict[str, Any] = {
         "labels": examples.labels,
         examples.name: examples.predictions,
-        "aggregate": False,
     }
+    parts = um.brier_decomposition_exact(**given, sample_weight=weights)._asdict()
+    given["aggregate"] = False
     scores = um.negative_log_likelihood(**given)
     impossible = int(np.isinf(scores).sum())
     nll = np.average(scores, weights=weights)
     briers = um.brier_score(**given, zero_based=True)
     score = np.average(briers, weights=weights)
-    parts = um.brier_decomposition_exact(**data)._asdict()
     shares = np.bincount(examples.labels, weights, examples.num_classes)
     shares = shares / shares.sum()
     constant = (1 - 2 * shares + shares @ shares)[examples.labels]
@@ -336,7 +361,7 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
         "brier_score_zero_based": (score, "The same plus 1: in [0, 2], 0 is best."),
         "negative_log_likelihood": (
             nll,
-            f"{impossible} of {np.size(data['labels'])} labels had probability 0."
+            f"{impossible} of {examples.kept.size} labels had probability 0."
             if impossible
             else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
         ),
@@ -359,5 +384,9 @@ def _scoring_rules(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _without_nan(values: np.ndarray) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
+def _where(some: np.ndarray, values: np.ndarray) -> list[float | None]:
+    """Returns numbers, None for those that are not defined."""
+    return [
+        float(value) if defined else None
+        for value, defined in zip(values, some, strict=True)
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs, _ranking
+from uncertainty_metrics.numpy import _inputs, _ranking, selective
 
 # The parameters of the metrics, which stand in the options of the report.
 SELECTIVE_OPTIONS = {
@@ -30,7 +30,11 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
       sample_size: number of examples, or the effective one of weighted examples.
     """
     risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
+    examples = _inputs.examples(**data)
+    data = _ranked(data)
     curve = um.risk_coverage_curve(**data)
+    if examples.name == "logits" and "confidences" in data:
+        curve = curve._replace(thresholds=1 / (1 + np.exp(-curve.thresholds)))
     error = float(curve.risks[-1])
     options = {
         "coverage_at_risk": {"risk": risk},
@@ -68,14 +72,25 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
         "verdict": verdict,
         "metrics": rows(metrics),
         "auroc_by_chance": by_chance,
-        "promise": _promise(data, risk, delta),
+        "promise": _promise(examples, risk, delta),
         "curve": _thinned(curve),
     }
 
 
-def _promise(data: dict[str, Any], risk: float, delta: float) -> dict[str, Any]:
+def _ranked(data: dict[str, Any]) -> dict[str, Any]:
+    """Returns the data as confidences and whether decisions are right, which functions
+    read faster than the predictions of all classes; but as they are where the
+    confidence of a logit is infinite.
+    """
+    given = {name: data.get(name) for name in selective.ARGUMENTS}
+    scores, correct, weights = selective.ranked(**given)
+    if not np.all(np.isfinite(scores)):
+        return data
+    return {"confidences": scores, "correct": correct, "sample_weight": weights}
+
+
+def _promise(examples: _inputs.Examples, risk: float, delta: float) -> dict[str, Any]:
     """Returns the confidence from which on new examples have at most that risk."""
-    examples = _inputs.examples(**data)
     weights = examples.weights
     if weights is not None and np.any(weights != weights[0]):
         verdict = "Of weighted examples no threshold can be promised for new ones."

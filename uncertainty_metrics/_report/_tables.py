@@ -9,12 +9,11 @@ import csv
 import gzip
 import io
 import itertools
-import operator
 import os
 import re
 import reprlib
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -108,70 +107,94 @@ class CsvTable:
     ) -> tuple[np.ndarray | None, np.ndarray]:
         columns = {name: i for i, name in enumerate(self.header)}
         places = [columns[name] for name in names]
-        numbers = array.array("d")
+        place = None if label is None else columns[label]
+        blocks: list[np.ndarray] = []
         codes = array.array("q")
         cells: dict[str, int] = {}  # In the order of their codes.
-        reader, rows = self._rows()
-        with _readable():
-            next(rows, None)
-            while block := self._block(reader, rows):
-                if label is not None:
-                    place = columns[label]
-                    codes.extend(
-                        [cells.setdefault(row[place], len(cells)) for _, row in block]
-                    )
-                self._add_numbers(numbers, block, places)
-                if self._unzipped is not None:
-                    _archive.check_growth(self._unzipped.tell(), self._packed)
-                self._tell(f"read {reader.line_num:,} lines")
-        count = len(codes) or len(numbers) // max(len(names), 1)
-        if not count:
+        for found, numbers, line in self._blocks(place, places):
+            codes.extend([cells.setdefault(cell, len(cells)) for cell in found])
+            blocks.append(numbers)
+            if self._unzipped is not None:
+                _archive.check_growth(self._unzipped.tell(), self._packed)
+            self._tell(f"read {line:,} lines")
+        if not blocks:
             raise ValueError("a header line and an example must be there")
         labels = None
         if label is not None:
             labels = _values(list(cells))[np.array(codes)]
-        return labels, np.array(numbers).reshape(count, len(names))
+        return labels, np.concatenate(blocks)
 
-    def _block(
-        self, reader: Any, rows: Iterator[list[str]]
-    ) -> list[tuple[int, list[str]]]:
-        """Returns the next rows, each with its line."""
-        width = len(self.header)
-        most = max(16, _CELLS // max(width, 1))
-        block = [
-            (reader.line_num + self._skipped, row)
-            for row in itertools.islice(rows, most)
-        ]
-        for line, row in block:
-            if len(row) != width:
-                raise ValueError(
-                    f"line {line} must have {width} fields, as the header. Received: "
-                    f"{len(row)}"
+    def _blocks(
+        self, label: int | None, places: list[int]
+    ) -> Iterator[tuple[list[str], np.ndarray, int]]:
+        """Yields cells of the label, numbers and the last line, block by block."""
+        lines = itertools.islice(self._lines(), self._skipped, None)
+        most = max(16, _CELLS // len(self.header))
+        with _readable():
+            reader = csv.reader(lines, delimiter=self._delimiter)
+            next(filter(None, reader), None)  # The header.
+            line = reader.line_num + self._skipped
+            while block := list(itertools.islice(lines, most)):
+                quoted = any('"' in text for text in block)
+                if quoted:  # A row may be more than a line.
+                    yield from self._slow(
+                        itertools.chain(block, lines), line, label, places
+                    )
+                    return
+                plain = [text for text in block if text.strip("\r\n")]
+                if plain:
+                    yield self._fast(plain, line + len(block), label, places) or next(
+                        self._slow(block, line, label, places)
+                    )
+                line += len(block)
+
+    def _fast(
+        self, lines: list[str], last: int, label: int | None, places: list[int]
+    ) -> tuple[list[str], np.ndarray, int] | None:
+        """Returns what lines without quotes hold; None where a cell is no number."""
+        delimiter, width = self._delimiter, len(self.header)
+        if any(text.count(delimiter) != width - 1 for text in lines):
+            return None
+        numbers = np.empty((len(lines), 0))
+        if places:
+            try:
+                numbers = np.loadtxt(
+                    lines, delimiter=delimiter, usecols=places, ndmin=2, comments=None
                 )
-        return block
+            except ValueError:
+                return None
+        cells: list[str] = []
+        if label is not None:
+            cells = [text.split(delimiter, label + 1)[label] for text in lines]
+        return cells, numbers, last
 
-    def _add_numbers(
-        self,
-        numbers: array.array[float],
-        block: list[tuple[int, list[str]]],
-        places: list[int],
-    ) -> None:
-        """Adds those of the rows, in the order of the places."""
-        if not places:
-            return
-        pick = operator.itemgetter(*places)
-        picked = [pick(row) for _, row in block]
-        cells = picked if len(places) == 1 else list(itertools.chain(*picked))
-        try:
-            if "_" not in "".join(cells):  # Python would read 1_0 as 10.
-                numbers.extend(list(map(float, cells)))
+    def _slow(
+        self, lines: Iterable[str], line: int, label: int | None, places: list[int]
+    ) -> Iterator[tuple[list[str], np.ndarray, int]]:
+        """Yields what any lines hold, and says which cell is wrong."""
+        reader = csv.reader(lines, delimiter=self._delimiter)
+        rows, width = filter(None, reader), len(self.header)
+        while True:
+            cells: list[str] = []
+            numbers = array.array("d")
+            count = 0
+            for row in itertools.islice(rows, max(16, _CELLS // width)):
+                here = line + reader.line_num
+                if len(row) != width:
+                    raise ValueError(
+                        f"line {here} must have {width} fields, as the header. "
+                        f"Received: {len(row)}"
+                    )
+                if label is not None:
+                    cells.append(row[label])
+                numbers.extend(
+                    [self._number(row[p], self.header[p], here) for p in places]
+                )
+                count += 1
+            if not count:
                 return
-        except ValueError:
-            pass
-        # A loop, to say which line is wrong, or for other decimals.
-        for line, row in block:
-            for place in places:
-                numbers.append(self._number(row[place], self.header[place], line))
+            table = np.array(numbers).reshape(count, len(places))
+            yield cells, table, line + reader.line_num
 
     def _number(self, cell: str, name: str, line: int) -> float:
         text = cell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -19,6 +20,8 @@ _BLOCK = 2**18
 _CLASS_TILE = 64
 # Of so many even bins a multiple of a score in float32 is within one.
 _FEW_BINS = 2**20
+# Of fewer examples a class, its sums take longer to call for than to add.
+_FEW = 1000
 # More adaptive bins than this are a mistake in `datapoints_per_bin`.
 MAX_BINS = 2**24
 # A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
@@ -158,8 +161,11 @@ def _adaptive_sums(
     outcomes: np.ndarray,
     weights: np.ndarray | None,
     spec: CalibrationSpec,
+    ordered: bool = False,
 ) -> np.ndarray:
-    """Returns [4, bins]: lower edges, counts, score sums and outcome sums."""
+    """Returns [4, bins]: lower edges, counts, score sums and outcome sums; of scores
+    without weights that are sorted already, if `ordered`.
+    """
     if spec.threshold > 0:
         kept = above(scores, spec.threshold)
         scores, outcomes = scores[kept], outcomes[kept]
@@ -179,7 +185,8 @@ def _adaptive_sums(
     sums = np.zeros((4, num_bins))
     if len(scores) == 0:
         return sums
-    scores, outcomes, weights = sorted_scores(scores, outcomes, weights)
+    if not ordered:
+        scores, outcomes, weights = sorted_scores(scores, outcomes, weights)
     masses = None if weights is None else integer_masses(weights, num_bins)
     starts = adaptive_starts(scores, num_bins, masses)
     held = starts[:-1] < starts[1:]
@@ -303,13 +310,12 @@ def _sums_of_groups(
 ) -> np.ndarray:
     """Returns [4, groups, bins]: `_adaptive_sums` of all groups at once, of weight 1.
 
-    One after the other, a thousand groups of few scores take longer to call than to
-    sort.
+    The scores are sorted by group, then by score. One after the other, a thousand
+    groups of few scores take longer to call than to sort.
     """
     sums = np.zeros((4, num_groups, num_bins))
     if len(scores) == 0:
         return sums
-    scores, outcomes, groups = _sorted_by_group(scores, outcomes, groups)
     new = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
     runs = np.concatenate([[0], np.flatnonzero(new) + 1, [len(scores)]])
     ends = np.searchsorted(groups, np.arange(num_groups + 1))
@@ -351,14 +357,36 @@ def _sorted_by_group(
     return scores, packed & 1, (packed >> 32).astype(np.int64)
 
 
-def _adaptive_above(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    """Returns the statistics of the scores of each class above the threshold."""
+def _sorted_columns(
+    probabilities: np.ndarray, labels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns scores, outcomes and classes of all pairs, by class, then by score."""
+    if probabilities.dtype.itemsize < 4:
+        probabilities = probabilities.astype(np.float32)
+    n, classes = probabilities.shape
+    scores = np.ascontiguousarray(probabilities.T)
+    packed = scores.view(f"u{scores.dtype.itemsize}") << 1  # As in `sorted_scores`.
+    packed[labels, np.arange(n)] |= 1
+    packed.sort(axis=1)
+    packed = packed.reshape(-1)
+    groups = np.repeat(np.arange(classes), n)
+    return (packed >> 1).view(scores.dtype), packed & 1, groups
+
+
+def _adaptive_at_once(
+    examples: _inputs.Examples, spec: CalibrationSpec
+) -> BinStatistics:
+    """Returns the statistics of the scores of each class, of all classes at once."""
     probabilities, classes = checked(examples, spec), examples.num_classes
-    scores, outcomes, _, columns = _above(
-        probabilities, examples.labels, spec.threshold
-    )
+    if spec.threshold > 0:
+        scores, outcomes, _, columns = _above(
+            probabilities, examples.labels, spec.threshold
+        )
+        ordered = _sorted_by_group(scores, outcomes, columns)
+    else:
+        ordered = _sorted_columns(probabilities, examples.labels)
     edges, counts, score_sums, outcome_sums = _sums_of_groups(
-        scores, outcomes, columns, classes, spec.num_bins
+        *ordered, classes, spec.num_bins
     )
     edges = np.concatenate([edges, np.ones((classes, 1))], axis=1)
     return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
@@ -367,19 +395,21 @@ def _adaptive_above(examples: _inputs.Examples, spec: CalibrationSpec) -> BinSta
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     by_class = spec.class_conditional and not spec.has_one_score
     alike = examples.weights is None and spec.datapoints_per_bin is None
-    if by_class and alike and spec.threshold > 0:
-        return _adaptive_above(examples, spec)
+    few = _FEW * (examples.num_classes if spec.threshold > 0 else 1)
+    if by_class and alike and len(examples.labels) < few:
+        return _adaptive_at_once(examples, spec)
     return adaptive_statistics(scores_of_groups(examples, spec), spec)
 
 
 def adaptive_statistics(
     scored: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
     spec: CalibrationSpec,
+    ordered: bool = False,
 ) -> BinStatistics:
     """Returns the statistics of the adaptive bins of groups of score, outcome (or the
-    mean of some) and weight.
+    mean of some) and weight; see `_adaptive_sums`.
     """
-    groups = [_adaptive_sums(*group, spec) for group in scored]
+    groups = [_adaptive_sums(*group, spec, ordered) for group in scored]
     bins = max(sums.shape[1] for sums in groups)
     edges = np.ones((len(groups), bins + 1))
     sums = np.zeros((3, len(groups), bins))
@@ -389,6 +419,38 @@ def adaptive_statistics(
         sums[:, g, :held] = group[1:]
     counts, score_sums, outcome_sums = sums
     return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
+
+
+def each_statistics(
+    examples: _inputs.Examples, specs: Iterable[CalibrationSpec]
+) -> list[BinStatistics]:
+    """Returns `bin_statistics` of each, but sorts the scores of each class once."""
+    found: list[Any] = []
+    by_class: list[Any] = []
+    pooled: list[Any] = []
+    for spec in specs:
+        shared = spec.binning_scheme == "adaptive" and not (
+            spec.max_prob or spec.positive_class
+        )
+        if not shared or examples.weights is not None or len(examples.labels) < _FEW:
+            found.append(bin_statistics(examples, spec))
+            continue
+        if not by_class:
+            every = dataclasses.replace(spec, class_conditional=True, threshold=0.0)
+            by_class = [
+                sorted_scores(*group) for group in scores_of_groups(examples, every)
+            ]
+        if not (spec.class_conditional or pooled):
+            scores, outcomes = (
+                np.concatenate(arrays)
+                for arrays in list(zip(*by_class, strict=True))[:2]
+            )
+            packed = scores.view(f"u{scores.dtype.itemsize}") << 1 | outcomes
+            packed.sort(kind="stable")  # Which merges what is sorted.
+            pooled = [((packed >> 1).view(scores.dtype), packed & 1, None)]
+        groups = by_class if spec.class_conditional else pooled
+        found.append(adaptive_statistics(groups, spec, ordered=True))
+    return found
 
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:

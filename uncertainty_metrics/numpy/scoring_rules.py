@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+# Of so many decisions and examples at a time products are the fastest sums.
+_FEW_DECISIONS, _ROWS = 64, 2**12
+
+
 def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.take_along_axis(values, labels[:, None], axis=1)[:, 0]
 
@@ -218,30 +222,44 @@ def ranked_probability_score(
 
 def _rows_of_decisions(
     examples: _inputs.Examples,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Returns probabilities, outcomes and weights of all examples, [N, K] and [N], and
-    which of the D decisions that occur is that of each.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns probabilities [N, K] and weights of all examples, and which of the D
+    decisions that occur is that of each.
     """
     decisions, _ = _inputs.decisions(examples.probabilities, examples.name)
-    decisions = np.unique(decisions, return_inverse=True)[1].reshape(-1)
+    occurring = np.bincount(decisions, minlength=1) > 0
+    decisions = (np.cumsum(occurring) - 1)[decisions]
     p = _checked_probabilities(examples)
-    outcomes = np.zeros_like(p)
-    outcomes[np.arange(len(p)), examples.labels] = 1
     weights = np.ones(len(p)) if examples.weights is None else examples.weights
-    return p, outcomes, weights / weights.sum(), decisions
+    return p, weights / weights.sum(), decisions
+
+
+def _frequencies_of_decisions(
+    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the frequencies of labels for each decision, [D, K], and its weight."""
+    shape = decisions.max() + 1, examples.num_classes
+    cells = decisions * shape[1] + examples.labels
+    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
+    shares = sums.sum(axis=1)
+    return sums / shares[:, None], shares
 
 
 def _means_of_decisions(
-    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean of the rows [N, K] of each decision, [D, K], and its weight."""
-    occurring = decisions.max() + 1
-    means, shares = np.zeros((occurring, rows.shape[1])), np.zeros(occurring)
-    for k in range(occurring):  # One pass over the examples of each decision.
+    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """Returns the mean of the rows [N, K] of each decision, [D, K]."""
+    means = np.zeros((len(shares), rows.shape[1]))
+    if len(shares) <= _FEW_DECISIONS:  # A product with zeros is fast.
+        each = np.arange(len(shares))[:, None]
+        for start in range(0, len(rows), _ROWS):
+            block = slice(start, start + _ROWS)
+            means += (decisions[block] == each) * weights[block] @ rows[block]
+        return means / shares[:, None]
+    for k in range(len(shares)):  # One pass over the examples of each decision.
         chosen = decisions == k
-        shares[k] = weights[chosen].sum()
         means[k] = weights[chosen] @ rows[chosen] / shares[k]
-    return means, shares
+    return means
 
 
 @_arguments.of_classifier
@@ -284,8 +302,8 @@ def brier_decomposition(
       Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
     """
     examples = _inputs.examples(**_spec.data_of(locals()))
-    p, outcomes, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _means_of_decisions(outcomes, weights, decisions)
+    p, weights, decisions = _rows_of_decisions(examples)
+    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
     pbar = shares @ dbar
     return BrierParts(
         float(-np.sum(pbar**2)),
@@ -333,16 +351,17 @@ def brier_decomposition_exact(
       Decomposition.
     """
     examples = _inputs.examples(**_spec.data_of(locals()))
-    p, outcomes, weights, decisions = _rows_of_decisions(examples)
-    dbar, shares = _means_of_decisions(outcomes, weights, decisions)
-    fbar, _ = _means_of_decisions(p, weights, decisions)
+    p, weights, decisions = _rows_of_decisions(examples)
+    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    fbar = _means_of_decisions(p, weights, decisions, shares)
     pbar = shares @ dbar
     p -= fbar[decisions]
-    outcomes -= dbar[decisions]
+    # The deviations of a decision have the mean 0, so dbar adds nothing to this.
+    products = _at_label(p, examples.labels)
     return ExactBrierParts(
         float(-np.sum(pbar**2)),
         float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
         float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
         float(weights @ np.einsum("nk,nk->n", p, p)),
-        float(2 * weights @ np.einsum("nk,nk->n", p, outcomes)),
+        float(2 * weights @ products),
     )
