@@ -20,7 +20,7 @@ _SEED = 0  # Every report splits alike.
 # Fewer examples leave a fold next to nothing.
 _LEAST = 50
 # More examples, or more numbers, tell little more and take longer.
-_MAX_EXAMPLES, _MAX_NUMBERS = 50_000, 2_000_000
+_MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
 _ALPHA = 0.1
 _STANDARD_ERRORS = 2.0
 # From the names of maps to their classes and what a sentence calls them.
