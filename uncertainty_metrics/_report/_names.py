@@ -275,15 +275,12 @@ def texts(labels: np.ndarray) -> list[str]:
 
 
 def text_array(labels: np.ndarray) -> np.ndarray:
-    """Returns labels, strings that are objects as strings, `true` and `false` as
-    booleans.
-    """
+    """Returns labels, objects as what they are, `true` and `false` as booleans."""
     if labels.dtype == object and labels.size:
-        kinds = {type(label) for label in labels.flat}
-        if kinds <= {str}:
-            labels = labels.astype(str)
-        elif kinds <= {bool, np.bool_}:
-            labels = labels.astype(bool)
+        kinds = {isinstance(label, str) for label in labels.flat}
+        plain = np.array(labels.tolist())
+        if len(kinds) == 1 and plain.dtype != object:
+            labels = plain
     if labels.dtype.kind == "U" and labels.size:
         values, inverse = np.unique(labels, return_inverse=True)
         lower = [value.lower() for value in values.tolist()]

@@ -163,7 +163,9 @@ def report(
     other = None
     if compare is not None:
         if not isinstance(compare, Mapping) or len(compare) != 1:
-            shown = f"{len(compare)}" if isinstance(compare, Mapping) else repr(compare)
+            shown = type(compare).__name__
+            if isinstance(compare, Mapping):
+                shown = f"{len(compare)} models"
             raise _checks.error(
                 "compare", "a dict from the name of one model to its predictions", shown
             )
