@@ -419,6 +419,10 @@ def _sketched(room, rng):
     return sketch
 
 
+def _reported(room, rng):
+    return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
+
+
 OBJECTS = (
     ObjectRow(
         "BinStatistics", make=lambda m, rng: m.bin_statistics([0, 1], [0.2, 0.7])
@@ -452,6 +456,7 @@ OBJECTS = (
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
+    ObjectRow("report", make=_reported),
     ObjectRow("conformal"),
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),

@@ -43,7 +43,7 @@ _MAX_EXACT = 100_000
 _AS_ECE: dict[str, Any] = {
     "binning_scheme": "even",
     "norm": "l1",
-    "num_resamples": 2000,
+    "num_resamples": 1000,
     "seed": SEED,
 }
 _BRIER_PARTS = {

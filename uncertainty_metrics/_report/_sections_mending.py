@@ -21,6 +21,8 @@ _SEED = 0  # Every report splits alike.
 _LEAST = 50
 # More examples, or more numbers, tell little more and take longer.
 _MAX_EXAMPLES, _MAX_NUMBERS = 20_000, 2_000_000
+# Maps with parameters for each class take as much longer.
+_MAX_CLASSES = 2000
 _ALPHA = 0.1
 _STANDARD_ERRORS = 2.0
 # From the names of maps to their classes and what a sentence calls them.
@@ -114,6 +116,12 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
     folds = folds_of(len(labels))
     forecasts: dict[str, Any] = {AS_IT_IS: given}
     for name, (calibrator, title) in _MAPS.items():
+        if name != "temperature" and examples.num_classes > _MAX_CLASSES:
+            section["notes"].append(
+                f"There is no {title}: it would take long of more than {_MAX_CLASSES} "
+                "classes."
+            )
+            continue
         try:
             forecasts[name] = _cross_validated(calibrator, data, {kind: given}, folds)
         except (ValueError, RuntimeError) as wrong:

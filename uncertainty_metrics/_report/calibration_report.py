@@ -143,11 +143,12 @@ def report(
 
     Example:
       >>> import numpy as np
+      >>> import uncertainty_metrics.numpy as um
       >>> labels = np.arange(200) % 10 < 6
-      >>> report = um.report(labels, np.full(200, 0.9), name="sure of itself")
-      >>> round(report.to_dict()["calibration"]["metrics"]["ece"]["value"], 6)
+      >>> found = um.report(labels, np.full(200, 0.9), name="sure of itself")
+      >>> round(found.to_dict()["calibration"]["metrics"]["ece"]["value"], 6)
       0.3
-      >>> [tile["value"] for tile in report.to_dict()["tiles"]][1]
+      >>> [tile["value"] for tile in found.to_dict()["tiles"]][1]
       'Overconfident'
     """
     num_bins = _checks.bins("num_bins", num_bins)
