@@ -11,7 +11,8 @@ import re
 import sys
 import time
 
-from uncertainty_metrics._report._files import FILE_FORMAT, Choice, read_predictions
+from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
+from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
@@ -174,14 +175,14 @@ def _run(arguments: argparse.Namespace) -> str:
         arguments.classes,
         arguments.positive_class,
     )
-    models = [
-        read_predictions(file, choice, tell)
-        for file in (arguments.file, arguments.compare)
-        if file is not None
-    ]
     if arguments.file is None:
-        models.insert(0, _read_shipped())
-    report = Report(models[0], arguments.num_bins, *models[1:], tell=tell)
+        model = _read_shipped()
+    else:
+        model = read_predictions(arguments.file, choice, tell)
+    other = None
+    if arguments.compare is not None:
+        other = read_predictions(arguments.compare, choice, tell)
+    report = Report(model, arguments.num_bins, other, tell)
     written = report.save(arguments.out)
     return "\n".join(
         [report.summary(), "", *(f"Wrote {visible(str(path))}" for path in written)]

@@ -142,8 +142,12 @@ def _read(
 ) -> Model:
     if kind == "npz":
         return _read_npz(source, file, choice)
-    of_kind = {"csv": _tables.CsvTable, "parquet": _tables.ParquetTable}[kind]
-    return _of_table(source, of_kind(file, tell), choice)
+    table: _tables.Table
+    if kind == "parquet":
+        table = _tables.ParquetTable(file, tell)
+    else:
+        table = _tables.CsvTable(file, tell)
+    return _of_table(source, table, choice)
 
 
 def _weights(header: list[str]) -> list[str]:
@@ -170,45 +174,42 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
         labels, _ = table.read(label, [])
         return _names.texts(np.unique(_names.text_array(labels)))
 
+    # The labels of a regression name no columns.
     columns = _names.columns_of(header, label, choice, None if regression else values)
     if regression and columns:
         raise _both(regression, columns.names)
-    weights = _weights(header)
-    if not (regression or columns):
+    if columns:
+        predictions = columns.names
+    elif regression:
+        predictions = list(regression)
+    else:
         raise ValueError(
             "columns of probabilities (p0, p1, ...; or called as the classes) or "
             "logits (logit_0, ...), or `mean` and one of `variance`, `std` and "
             f"`stddev`, must be there. Received: {listed(header)}"
         )
-    predictions = list(regression) if regression else columns.names
+    weights = _weights(header)
     names = [*predictions, *weights]
     _tables.check_once(header, [label, *names])
     used = {label, *names}
     left_out = tuple(name for name in header if name not in used)
     labels, numbers = table.read(label, names)
     weight = numbers[:, -1] if weights else None
-    values_ = numbers[:, : len(predictions)]
-    if regression:
-        spread = _names.SPREADS[regression[1].lower()]
-        return Regression(
+    if columns:
+        return classified(
             source,
-            values_[:, 0],
-            spread,
-            values_[:, 1],
-            _reals(label, labels),
-            weight,
-            left_out,
+            labels,
+            columns.kind,
+            numbers[:, 0] if columns.alone else numbers[:, : len(predictions)],
+            columns.classes,
+            choice,
+            sample_weight=weight,
+            left_out=left_out,
         )
-    return classified(
-        source,
-        labels,
-        columns.kind,
-        values_[:, 0] if columns.alone else values_,
-        columns.classes,
-        choice,
-        sample_weight=weight,
-        left_out=left_out,
-    )
+    mean, spread = numbers[:, 0], numbers[:, 1]
+    kind = _names.SPREADS[predictions[1].lower()]
+    target = _reals(label, labels)
+    return Regression(source, mean, kind, spread, target, weight, left_out)
 
 
 def _reals(name: str, labels: np.ndarray) -> np.ndarray:

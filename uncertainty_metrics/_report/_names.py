@@ -342,7 +342,8 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     positive = choice.positive_class
     if positive is None and not is_text(labels):
         return Two(labels)
-    values = texts(np.unique(labels))
+    found, inverse = np.unique(labels, return_inverse=True)
+    values = texts(found)
     if positive is None:
         raise ValueError(
             f"labels are text, {listed(values)}: say with --positive-class which of "
@@ -355,6 +356,5 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
         )
     others = [value for value in values if value != positive]
     names = (others[0] if len(others) == 1 else f"not {positive}", positive)
-    values, inverse = np.unique(labels, return_inverse=True)
-    right = np.array([text == positive for text in texts(values)])
+    right = np.array([value == positive for value in values])
     return Two(right[inverse].reshape(labels.shape).astype(np.int64), names)

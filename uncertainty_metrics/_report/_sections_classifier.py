@@ -351,7 +351,7 @@ def _scoring_rules(examples: _inputs.Examples) -> dict[str, Any]:
     scores = um.negative_log_likelihood(**given)
     impossible = int(np.isinf(scores).sum())
     nll = np.average(scores, weights=weights)
-    briers = um.brier_score(**given, zero_based=True)
+    briers = np.asarray(um.brier_score(**given, zero_based=True))
     score = np.average(briers, weights=weights)
     shares = np.bincount(examples.labels, weights, examples.num_classes)
     shares = shares / shares.sum()

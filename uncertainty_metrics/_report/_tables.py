@@ -36,9 +36,7 @@ class Table(Protocol):
 
     header: list[str]
 
-    def read(
-        self, label: str | None, names: Sequence[str]
-    ) -> tuple[np.ndarray | None, np.ndarray]:
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Returns a column of numbers, text or booleans [N], and others, numbers
         [N, columns].
 
@@ -102,16 +100,13 @@ class CsvTable:
         reader = csv.reader(lines, delimiter=self._delimiter)
         return reader, filter(None, reader)
 
-    def read(
-        self, label: str | None, names: Sequence[str]
-    ) -> tuple[np.ndarray | None, np.ndarray]:
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         columns = {name: i for i, name in enumerate(self.header)}
         places = [columns[name] for name in names]
-        place = None if label is None else columns[label]
         blocks: list[np.ndarray] = []
         codes = array.array("q")
         cells: dict[str, int] = {}  # In the order of their codes.
-        for found, numbers, line in self._blocks(place, places):
+        for found, numbers, line in self._blocks(columns[label], places):
             codes.extend([cells.setdefault(cell, len(cells)) for cell in found])
             blocks.append(numbers)
             if self._unzipped is not None:
@@ -119,13 +114,11 @@ class CsvTable:
             self._tell(f"read {line:,} lines")
         if not blocks:
             raise ValueError("a header line and an example must be there")
-        labels = None
-        if label is not None:
-            labels = _values(list(cells))[np.array(codes)]
+        labels = _values(list(cells))[np.array(codes)]
         return labels, np.concatenate(blocks)
 
     def _blocks(
-        self, label: int | None, places: list[int]
+        self, label: int, places: list[int]
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
         """Yields cells of the label, numbers and the last line, block by block."""
         lines = itertools.islice(self._lines(), self._skipped, None)
@@ -149,7 +142,7 @@ class CsvTable:
                 line += len(block)
 
     def _fast(
-        self, lines: list[str], last: int, label: int | None, places: list[int]
+        self, lines: list[str], last: int, label: int, places: list[int]
     ) -> tuple[list[str], np.ndarray, int] | None:
         """Returns what lines without quotes hold; None where a cell is no number."""
         delimiter, width = self._delimiter, len(self.header)
@@ -163,13 +156,11 @@ class CsvTable:
                 )
             except ValueError:
                 return None
-        cells: list[str] = []
-        if label is not None:
-            cells = [text.split(delimiter, label + 1)[label] for text in lines]
+        cells = [text.split(delimiter, label + 1)[label] for text in lines]
         return cells, numbers, last
 
     def _slow(
-        self, lines: Iterable[str], line: int, label: int | None, places: list[int]
+        self, lines: Iterable[str], line: int, label: int, places: list[int]
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
         """Yields what any lines hold, and says which cell is wrong."""
         reader = csv.reader(lines, delimiter=self._delimiter)
@@ -177,7 +168,6 @@ class CsvTable:
         while True:
             cells: list[str] = []
             numbers = array.array("d")
-            count = 0
             for row in itertools.islice(rows, max(16, _CELLS // width)):
                 here = line + reader.line_num
                 if len(row) != width:
@@ -185,15 +175,13 @@ class CsvTable:
                         f"line {here} must have {width} fields, as the header. "
                         f"Received: {len(row)}"
                     )
-                if label is not None:
-                    cells.append(row[label])
+                cells.append(row[label])
                 numbers.extend(
                     [self._number(row[p], self.header[p], here) for p in places]
                 )
-                count += 1
-            if not count:
+            if not cells:
                 return
-            table = np.array(numbers).reshape(count, len(places))
+            table = np.array(numbers).reshape(len(cells), len(places))
             yield cells, table, line + reader.line_num
 
     def _number(self, cell: str, name: str, line: int) -> float:
@@ -253,9 +241,7 @@ class ParquetTable:
             self._size = self._parquet.metadata.num_rows
             self.header = list(self._schema.names)
 
-    def read(
-        self, label: str | None, names: Sequence[str]
-    ) -> tuple[np.ndarray | None, np.ndarray]:
+    def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         types = self._arrow.types
         for name in names:
             kind = _value_type(self._schema.field(name).type, types)
@@ -263,7 +249,7 @@ class ParquetTable:
                 raise ValueError(
                     f"the column `{name}` must hold numbers. Received: {kind}"
                 )
-        wanted = [*([] if label is None else [label]), *names]
+        wanted = [label, *names]
         if not self._size:
             raise ValueError("at least one example must be there")
         _archive.check_size(8 * self._size * len(wanted), self._file)
@@ -273,7 +259,7 @@ class ParquetTable:
             numbers = np.empty((self._size, len(names)))
             for j, name in enumerate(names):  # What is missing is NaN.
                 numbers[:, j] = table[name].cast("float64").to_numpy()
-        return None if label is None else self._labels(table, label), numbers
+        return self._labels(table, label), numbers
 
     def _labels(self, table: Any, label: str) -> np.ndarray:
         types = self._arrow.types
