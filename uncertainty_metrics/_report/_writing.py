@@ -19,7 +19,7 @@ from uncertainty_metrics._report._sections import errors_naming
 
 
 def write(
-    report: dict[str, Any], pictures: Mapping[str, bytes], directory: str | pathlib.Path
+    report: dict[str, Any], figures: Mapping[str, Any], directory: str | pathlib.Path
 ) -> list[pathlib.Path]:
     """Writes the page, the pictures and the numbers: all of them, or none.
 
@@ -27,7 +27,7 @@ def write(
 
     Args:
       report: of `build`.
-      pictures: of `drawn`.
+      figures: of `draw`.
       directory: where to; made if it is not there.
 
     Returns:
@@ -37,6 +37,7 @@ def write(
       ReportError: they cannot be written.
     """
     directory = pathlib.Path(directory)
+    pictures = _drawn(figures, report["source"])
     numbers = as_json(report)
     contents = {
         "report.html": _html.page(report, pictures).encode(),
@@ -51,8 +52,12 @@ def write(
     return [directory / name for name in contents]
 
 
-def drawn(figures: Mapping[str, Any], source: str) -> dict[str, bytes]:
-    """Returns the contents of the files of the figures, of `draw`."""
+def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:
+    """Returns the page of a report, of `build`, with its figures, of `draw`."""
+    return _html.page(report, _drawn(figures, report["source"]))
+
+
+def _drawn(figures: Mapping[str, Any], source: str) -> dict[str, bytes]:
     with errors_naming(source):
         return {name: _png(figure) for name, figure in figures.items()}
 

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._report import _html, _verdict, _writing
+from uncertainty_metrics._report import _verdict, _writing
 from uncertainty_metrics._report._arrays import model_of, of_other
 from uncertainty_metrics._report._pictures import draw
 from uncertainty_metrics._report._predictions import Model, silent
@@ -43,11 +43,10 @@ class Report:
         _writing.as_json(self._report)  # Nothing in it is undefined.
 
     @functools.cached_property
-    def _pictures(self) -> dict[str, bytes]:
+    def _figures(self) -> dict[str, Any]:
         self._tell("draws the pictures")
         model, other = self._models
-        figures = draw(model, self._num_bins, other)
-        return _writing.drawn(figures, self._report["source"])
+        return draw(model, self._num_bins, other)
 
     def summary(self) -> str:
         """Returns the report as text, the verdict first."""
@@ -77,16 +76,16 @@ class Report:
           ValueError: they cannot be written.
           ImportError: matplotlib is not installed.
         """
-        return _writing.write(self._report, self._pictures, directory)
+        return _writing.write(self._report, self._figures, directory)
 
     def __repr__(self) -> str:
         return _verdict.as_text(self._report)
 
     def _repr_html_(self) -> str:
         # In a frame its style is its own.
-        page = html.escape(_html.page(self._report, self._pictures))
+        page = _writing.page(self._report, self._figures)
         return (
-            f'<iframe srcdoc="{page}" title="Calibration report" sandbox="" style="'
+            f'<iframe srcdoc="{html.escape(page)}" title="Calibration report" sandbox="" style="'
             'width: 100%; height: 44rem; border: 0; resize: vertical"></iframe>'
         )
 

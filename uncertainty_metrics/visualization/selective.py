@@ -34,8 +34,6 @@ _RANDOM = {"linestyle": ":", "linewidth": 1.2}
 _FEW = 0.05
 # Room below and above the curves, and the room that a legend inside the Axes needs
 # beyond the line of random order, as shares of the height.
-# Of a longer curve the first half of so many points, and as many of the others.
-_MOST_POINTS = 4000
 _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
 # The thresholds on a probability, if none are given.
@@ -375,11 +373,6 @@ def _risks(
         last = kept[some] - 1
         marks = thresholds[some], curve.coverages[last], curve.risks[last]
     area = selective.area_under_risk_coverage_curve(**arguments)
-    if len(curve.risks) > _MOST_POINTS:  # No picture shows more.
-        rest = np.linspace(_MOST_POINTS // 2, len(curve.risks) - 1, _MOST_POINTS // 2)
-        drawn = np.concatenate([np.arange(_MOST_POINTS // 2), rest.astype(np.int64)])
-        curve = RiskCoverageCurve(*(column[drawn] for column in curve))
-        band = band and (band[0][drawn], band[1][drawn])
     return _Risks(curve, area, band, marks)
 
 

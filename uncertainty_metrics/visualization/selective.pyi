@@ -20,7 +20,6 @@ __all__ = [
 _BEST = {"color": "0.3", "linestyle": "--", "linewidth": 0.8}
 _RANDOM = {"linestyle": ":", "linewidth": 1.2}
 _FEW = 0.05
-_MOST_POINTS = 4000
 _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 _PERCENT = np.arange(101) / 100
 _NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(selective.ARGUMENTS)
