@@ -72,18 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  reliability_diagram.png    accuracy against confidence, with error bars,\n"
         "                             and where chance leaves a calibrated model\n"
         "  risk_coverage_diagram.png  the error of the most confident, against their\n"
-        "                             share; of both models of --compare\n"
-        "  posteriors.png             the posterior of the ECE; of both models of\n"
-        "                             --compare, with their overlap\n"
+        "                             share\n"
+        "  posteriors.png             the posterior of the ECE\n"
         "  mended_reliability_diagram.png  before and after the best map, on examples\n"
         "                             that it was not fitted to\n"
         "  ensemble_calibration_diagram.png  of an ensemble, beside its members\n"
         "\n"
-        "or of a regression, with both models of --compare,\n"
+        "or of a regression\n"
         "\n"
         "  reliability_diagram.png    coverage of intervals against their level\n"
         "  pit_histogram.png          flat if calibrated\n"
-        "  uncertainty_vs_error.png   errors against predicted standard deviations"
+        "  uncertainty_vs_error.png   errors against predicted standard deviations\n"
+        "\n"
+        "With --compare they show both models."
     )
     parser.epilog = FILE_FORMAT
     parser.add_argument(
@@ -116,8 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OTHER_FILE",
         help="predictions of another model, at best of the same examples in the same "
         "order: shows both models side by side, the probability that each has the "
-        "lower calibration error, and both in the pictures; the reliability diagram "
-        "of a classifier and that of an ensemble stay those of FILE. Two regressions "
+        "lower calibration error, and both in the pictures. Two regressions "
         "compare likewise. Without FILE they are compared with "
         "the handwritten digits, which makes sense as an example, or for predictions "
         "of these digits",

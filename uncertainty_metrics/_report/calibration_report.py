@@ -85,8 +85,9 @@ class Report:
         # In a frame its style is its own.
         page = _writing.page(self._report, self._figures)
         return (
-            f'<iframe srcdoc="{html.escape(page)}" title="Calibration report" sandbox="" style="'
-            'width: 100%; height: 44rem; border: 0; resize: vertical"></iframe>'
+            f'<iframe srcdoc="{html.escape(page)}" title="Calibration report" '
+            'sandbox="" style="width: 100%; height: 44rem; border: 0; resize: vertical">'
+            "</iframe>"
         )
 
 
