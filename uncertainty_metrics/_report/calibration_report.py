@@ -86,8 +86,8 @@ class Report:
         page = _writing.page(self._report, self._figures)
         return (
             f'<iframe srcdoc="{html.escape(page)}" title="Calibration report" '
-            'sandbox="" style="width: 100%; height: 44rem; border: 0; resize: vertical">'
-            "</iframe>"
+            'sandbox="" style="width: 100%; height: 44rem; border: 0; resize: vertical"'
+            "></iframe>"
         )
 
 
