@@ -9,6 +9,7 @@ import pytest
 
 from tests.repo.reports import fails, write_parquet
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _tables
 from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._predictions import Predictions
 from uncertainty_metrics.numpy import _archive
@@ -164,6 +165,31 @@ def test_good_files(case):
         file.write(content)
     choice = Choice(**choice[0]) if choice else None
     check(report.read_predictions(name, choice))
+
+
+LARGE = [case for case in GOOD if GOOD[case][0].lower().endswith("csv")]
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_large_files_are_read_alike(case, monkeypatch):
+    pytest.importorskip("pyarrow.csv")
+    read = []
+
+    def by_arrow(self, *arguments):
+        read.append(real(self, *arguments))
+        return read[-1]
+
+    real = _tables.CsvTable._by_arrow
+    monkeypatch.setattr(_tables.CsvTable, "_by_arrow", by_arrow)
+    monkeypatch.setattr(_tables, "_LARGE", 0)
+    test_good_files(case)
+    assert (read[-1] is None) == (case == "decimal commas")
+
+
+def test_large_files_that_are_wrong_say_so(monkeypatch, capsys):
+    monkeypatch.setattr(_tables, "_LARGE", 0)
+    for case in ("fields", "a cell missing", "a label missing", "percent", "UTF-16"):
+        test_bad_files_say_what_was_found(case, capsys)
 
 
 def check(found):

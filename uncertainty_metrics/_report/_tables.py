@@ -7,6 +7,7 @@ import collections
 import contextlib
 import csv
 import gzip
+import importlib
 import io
 import itertools
 import os
@@ -23,6 +24,8 @@ from uncertainty_metrics.numpy import _archive
 
 # Cells of the lines that are read at once.
 _CELLS = 200_000
+# Bytes from which on another reader is worth its import.
+_LARGE = 2**23
 _DELIMITERS = ",;\t"
 GZIP = b"\x1f\x8b"
 
@@ -72,9 +75,10 @@ class CsvTable:
         self._delimiter = (
             separator[1] if separator else max(_DELIMITERS, key=unquoted.count)
         )
-        _, rows = self._rows()
+        reader, rows = self._rows()
         with _readable():
             self.header = [name.strip() for name in next(rows, [])]
+        self._plain = reader.line_num == 1  # A header in the first line.
         if not self.header:
             raise ValueError("a header line and an example must be there")
 
@@ -103,6 +107,8 @@ class CsvTable:
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         columns = {name: i for i, name in enumerate(self.header)}
         places = [columns[name] for name in names]
+        if found := self._by_arrow(columns[label], places):
+            return found
         blocks: list[np.ndarray] = []
         codes = array.array("q")
         cells: dict[str, int] = {}  # In the order of their codes.
@@ -116,6 +122,40 @@ class CsvTable:
             raise ValueError("a header line and an example must be there")
         labels = _values(list(cells))[np.array(codes)]
         return labels, np.concatenate(blocks)
+
+    def _by_arrow(
+        self, label: int, places: list[int]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns what pyarrow reads of a large file, in a fifth of the time; None
+        where it is not installed, or finds what is to be told.
+        """
+        if self._packed < _LARGE or self._unzipped is not None or not self._plain:
+            return None
+        try:
+            module = importlib.import_module("pyarrow.csv")
+        except ImportError:
+            return None
+        all_names = [str(place) for place in range(len(self.header))]
+        names = [str(place) for place in places]
+        kinds = {**dict.fromkeys(names, "float64"), str(label): "string"}
+        self._file.seek(0)
+        try:
+            table = module.read_csv(
+                io.BytesIO(self._file.read()),
+                module.ReadOptions(column_names=all_names, skip_rows=1 + self._skipped),
+                module.ParseOptions(delimiter=self._delimiter),
+                module.ConvertOptions(
+                    column_types=kinds, include_columns=[*kinds], null_values=[]
+                ),
+            )
+        except (NotImplementedError, ValueError):  # As those of pyarrow are.
+            return None
+        numbers = np.empty((len(table), len(names)))
+        for j, name in enumerate(names):
+            numbers[:, j] = table[name].to_numpy()
+        cells = table[str(label)].combine_chunks().dictionary_encode()
+        labels = _values(cells.dictionary.to_pylist())
+        return (labels[cells.indices.to_numpy()], numbers) if len(table) else None
 
     def _blocks(
         self, label: int, places: list[int]

@@ -153,7 +153,9 @@ def sorted_scores(
     packed = scores.view(f"u{scores.dtype.itemsize}") << 1
     packed |= outcomes.astype(packed.dtype)
     packed.sort()
-    return (packed >> 1).view(scores.dtype), packed & 1, None
+    outcomes = packed & 1
+    packed >>= 1
+    return packed.view(scores.dtype), outcomes, None
 
 
 def _adaptive_sums(
@@ -445,9 +447,13 @@ def each_statistics(
                 np.concatenate(arrays)
                 for arrays in list(zip(*by_class, strict=True))[:2]
             )
-            packed = scores.view(f"u{scores.dtype.itemsize}") << 1 | outcomes
+            packed = scores.view(f"u{scores.dtype.itemsize}")
+            packed <<= 1
+            packed |= outcomes
             packed.sort(kind="stable")  # Which merges what is sorted.
-            pooled = [((packed >> 1).view(scores.dtype), packed & 1, None)]
+            np.bitwise_and(packed, 1, out=outcomes)
+            packed >>= 1
+            pooled = [(scores, outcomes, None)]
         groups = by_class if spec.class_conditional else pooled
         found.append(adaptive_statistics(groups, spec, ordered=True))
     return found
