@@ -319,6 +319,11 @@ BAD = {
         [],
         "numbered without gaps",
     ),
+    "a class that no label is of": (
+        rows(CATS, P0, [p / 2 for p in P1], P1, header=("label", "ant", "cat", "owl")),
+        [],
+        "ant, cat are called as the labels, but their rows do not sum to 1: name",
+    ),
     "a label missing": (
         table("label", "p", labels=[1, 0, "", 1]),
         [],

@@ -75,6 +75,8 @@ _ENDINGS = {
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), "csv"),
 }
 _STDIN = "standard input"
+# What is missing of a sum of 1 where there are other classes.
+_OFF = 0.01
 
 
 def read_predictions(
@@ -196,11 +198,18 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
     labels, numbers = table.read(label, names)
     weight = numbers[:, -1] if weights else None
     if columns:
+        found = numbers[:, : len(predictions)]
+        if columns.guessed and np.median(np.abs(found.sum(axis=1) - 1)) > _OFF:
+            raise ValueError(
+                f"{listed(predictions)} are called as the labels, but their rows do not "
+                "sum to 1: name the columns of all classes with --classes. Received: "
+                f"{listed(header)}"
+            )
         return classified(
             source,
             labels,
             columns.kind,
-            numbers[:, 0] if columns.alone else numbers[:, : len(predictions)],
+            found[:, 0] if columns.alone else found,
             columns.classes,
             choice,
             sample_weight=weight,

@@ -54,12 +54,14 @@ class Columns(NamedTuple):
       names: of the columns, in the order of the classes.
       classes: names of the classes; none where they are the numbers from 0.
       alone: whether there is one column, of class 1 of two.
+      guessed: whether there may be classes that no label is of.
     """
 
     kind: Kind
     names: list[str]
     classes: tuple[str, ...] = ()
     alone: bool = False
+    guessed: bool = False
 
 
 def listed(names: Iterable[str]) -> str:
@@ -261,7 +263,10 @@ def _by_class(
     # All that have the prefix are classes, those that have no label as well.
     keys = list(by_key) if prefix and not choice.classes else wanted
     names = [by_key[key] for key in keys]
-    return Columns(_kind(names) if prefix else "probabilities", names, tuple(keys))
+    if not prefix:
+        guessed = not choice.classes
+        return Columns("probabilities", names, tuple(keys), guessed=guessed)
+    return Columns(_kind(names), names, tuple(keys))
 
 
 # Labels.

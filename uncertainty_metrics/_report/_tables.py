@@ -107,8 +107,8 @@ class CsvTable:
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         columns = {name: i for i, name in enumerate(self.header)}
         places = [columns[name] for name in names]
-        if found := self._by_arrow(columns[label], places):
-            return found
+        if (quickly := self._by_arrow(columns[label], places)) is not None:
+            return quickly
         blocks: list[np.ndarray] = []
         codes = array.array("q")
         cells: dict[str, int] = {}  # In the order of their codes.
