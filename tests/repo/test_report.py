@@ -1,5 +1,6 @@
 """The command `python -m uncertainty_metrics report`: the sections of a classifier."""
 
+import dataclasses
 import os
 import pathlib
 import re
@@ -41,7 +42,8 @@ from uncertainty_metrics._report import (
     _sections_intervals,
     _sections_selective,
 )
-from uncertainty_metrics.numpy import resampling
+from uncertainty_metrics._spec import CalibrationSpec, grid
+from uncertainty_metrics.numpy import _binning, _every_bin, _inputs, resampling
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -414,7 +416,42 @@ def test_errors_of_single_classes():
     assert many == {}
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("n", "classes"), [(1500, 5), (90, 3), (1200, 2)])
+def test_bins_that_share_a_sort_are_those_of_each(n, classes, dtype):
+    labels, p = examples(n, classes).values()
+    p = np.round(p, 2) if n == 1200 else p  # With ties.
+    data = _inputs.examples(labels, p.astype(dtype))
+    specs = [CalibrationSpec(*key, num_bins=11) for key in grid()[::3]]
+    specs.append(dataclasses.replace(specs[-1], threshold=0.01))
+    for spec, found in zip(specs, _every_bin.each_statistics(data, specs), strict=True):
+        alone = _binning.adaptive_statistics(
+            _binning.scores_of_groups(data, spec), spec
+        )
+        if spec.binning_scheme == "even":
+            alone = _binning.bin_statistics(data, spec)
+        for name in ("edges", "counts", "score_sums", "outcome_sums"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))
+
+
 # Intervals.
+
+
+@weighted_or_not
+def test_intervals_of_many_are_as_the_bootstrap_has_them(weighted, monkeypatch):
+    data = {**examples(2000), "sample_weight": None}
+    if weighted:
+        data["sample_weight"] = np.arange(2000) % 5 / 4
+    drawn = _sections_intervals.intervals(data, 15)["metrics"]
+    monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 100)
+    normal = _sections_intervals.intervals(data, 15)["metrics"]
+    assert list(normal) == list(drawn)
+    for name, row in normal.items():
+        assert row["estimate"] == pytest.approx(drawn[name]["estimate"], rel=1e-9)
+        width = row["high"] - row["low"]
+        # The ends of 1000 resamples are off by a few percent.
+        for end in ("low", "high"):
+            assert row[end] == pytest.approx(drawn[name][end], abs=0.12 * width)
 
 
 def test_an_example_alone_has_no_intervals():

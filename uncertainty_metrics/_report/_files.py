@@ -199,11 +199,11 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
     weight = numbers[:, -1] if weights else None
     if columns:
         found = numbers[:, : len(predictions)]
-        if columns.guessed and np.median(np.abs(found.sum(axis=1) - 1)) > _OFF:
+        if columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
-                f"{listed(predictions)} are called as the labels, but their rows do not "
-                "sum to 1: name the columns of all classes with --classes. Received: "
-                f"{listed(header)}"
+                f"{listed(predictions)} are called as the labels, but their rows do "
+                "not sum to 1: name the columns of all classes with --classes. "
+                f"Received: {listed(header)}"
             )
         return classified(
             source,

@@ -27,7 +27,7 @@ from uncertainty_metrics._report._sections_selective import (
     selective_prediction,
 )
 from uncertainty_metrics._spec import PRESETS, CalibrationKey, CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _inputs
+from uncertainty_metrics.numpy import _binning, _every_bin, _inputs
 from uncertainty_metrics.numpy._binning import BinStatistics
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
@@ -146,7 +146,7 @@ def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:
         CalibrationSpec(*key, num_bins=num_bins) for key in keys[:: len(_spec.NORMS)]
     ]
     above = dataclasses.replace(tace, num_bins=num_bins)
-    *bins, of_tace = _binning.each_statistics(examples, [*specs, above])
+    *bins, of_tace = _every_bin.each_statistics(examples, [*specs, above])
     found = {key[:3]: bins[i] for i, key in enumerate(keys[:: len(_spec.NORMS)])}
     grid = {key: _binning.calibration_error(found[key[:3]], key.norm) for key in keys}
     names = ("ece", "mce", "rmsce", "sce", "ace")

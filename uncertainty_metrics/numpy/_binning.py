@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -21,7 +20,7 @@ _CLASS_TILE = 64
 # Of so many even bins a multiple of a score in float32 is within one.
 _FEW_BINS = 2**20
 # Of fewer examples a class, its sums take longer to call for than to add.
-_FEW = 1000
+FEW = 1000
 # More adaptive bins than this are a mistake in `datapoints_per_bin`.
 MAX_BINS = 2**24
 # A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
@@ -397,7 +396,7 @@ def _adaptive_at_once(
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     by_class = spec.class_conditional and not spec.has_one_score
     alike = examples.weights is None and spec.datapoints_per_bin is None
-    few = _FEW * (examples.num_classes if spec.threshold > 0 else 1)
+    few = FEW * (examples.num_classes if spec.threshold > 0 else 1)
     if by_class and alike and len(examples.labels) < few:
         return _adaptive_at_once(examples, spec)
     return adaptive_statistics(scores_of_groups(examples, spec), spec)
@@ -421,42 +420,6 @@ def adaptive_statistics(
         sums[:, g, :held] = group[1:]
     counts, score_sums, outcome_sums = sums
     return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
-
-
-def each_statistics(
-    examples: _inputs.Examples, specs: Iterable[CalibrationSpec]
-) -> list[BinStatistics]:
-    """Returns `bin_statistics` of each, but sorts the scores of each class once."""
-    found: list[Any] = []
-    by_class: list[Any] = []
-    pooled: list[Any] = []
-    for spec in specs:
-        shared = spec.binning_scheme == "adaptive" and not (
-            spec.max_prob or spec.positive_class
-        )
-        if not shared or examples.weights is not None or len(examples.labels) < _FEW:
-            found.append(bin_statistics(examples, spec))
-            continue
-        if not by_class:
-            every = dataclasses.replace(spec, class_conditional=True, threshold=0.0)
-            by_class = [
-                sorted_scores(*group) for group in scores_of_groups(examples, every)
-            ]
-        if not (spec.class_conditional or pooled):
-            scores, outcomes = (
-                np.concatenate(arrays)
-                for arrays in list(zip(*by_class, strict=True))[:2]
-            )
-            packed = scores.view(f"u{scores.dtype.itemsize}")
-            packed <<= 1
-            packed |= outcomes
-            packed.sort(kind="stable")  # Which merges what is sorted.
-            np.bitwise_and(packed, 1, out=outcomes)
-            packed >>= 1
-            pooled = [(scores, outcomes, None)]
-        groups = by_class if spec.class_conditional else pooled
-        found.append(adaptive_statistics(groups, spec, ordered=True))
-    return found
 
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:

@@ -14,6 +14,7 @@ __all__ = [
     "negative_log_likelihood",
     "ranked_probability_score",
 ]
+_FEW_DECISIONS, _ROWS = 64, 2**12
 def of_groups(
     values: np.ndarray,
     weights: np.ndarray,
