@@ -189,6 +189,10 @@ BAD = {
         {"labels": NAMES[LABELS], "probabilities": P, "classes": ["ant", "cat", "elk"]},
         "of the classes ant, cat, elk. Received: owl",
     ),
+    "missing": (
+        {"labels": Series(["cat", None, *NAMES[LABELS][2:]]), "probabilities": P},
+        "labels must be all numbers, all text or all booleans. Received: missing ones",
+    ),
     "masked": (
         {"labels": np.ma.masked_equal(LABELS, 1), "probabilities": P},
         "without masked entries",

@@ -124,9 +124,10 @@ def _labels(labels: Any) -> np.ndarray:
     if np.ma.is_masked(labels):
         return _inputs.as_array("labels", labels)  # Which says so.
     try:
-        array = _names.text_array(np.asarray(_of_frame(labels)))
+        array = np.asarray(_of_frame(labels))
     except (RuntimeError, TypeError, ValueError):
         return _inputs.as_array("labels", labels)
+    array = _names.text_array(array)
     if array.ndim == 2 and array.shape[1] == 1 and _names.is_text(array):
         array = array[:, 0]
     return array if _names.is_text(array) else _inputs.as_array("labels", array)

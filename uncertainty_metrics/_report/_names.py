@@ -280,12 +280,20 @@ def texts(labels: np.ndarray) -> list[str]:
 
 
 def text_array(labels: np.ndarray) -> np.ndarray:
-    """Returns labels, objects as what they are, `true` and `false` as booleans."""
+    """Returns labels, objects as what they are, `true` and `false` as booleans.
+
+    Raises:
+      ValueError: objects are of several types.
+    """
     if labels.dtype == object and labels.size:
         kinds = {isinstance(label, str) for label in labels.flat}
         plain = np.array(labels.tolist())
-        if len(kinds) == 1 and plain.dtype != object:
-            labels = plain
+        if len(kinds) > 1 or plain.dtype == object:
+            raise ValueError(
+                "labels must be all numbers, all text or all booleans. Received: "
+                "missing ones, or several types"
+            )
+        labels = plain
     if labels.dtype.kind == "U" and labels.size:
         values, inverse = np.unique(labels, return_inverse=True)
         lower = [value.lower() for value in values.tolist()]
@@ -295,9 +303,7 @@ def text_array(labels: np.ndarray) -> np.ndarray:
 
 
 def is_text(labels: np.ndarray) -> bool:
-    return labels.dtype.kind in "US" or (
-        labels.dtype == object and isinstance(next(labels.flat, None), str)
-    )
+    return labels.dtype.kind in "US"
 
 
 def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:

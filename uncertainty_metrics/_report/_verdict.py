@@ -150,7 +150,8 @@ def _mending(section: dict[str, Any]) -> Tile:
         section["scores"][name][section["criterion"]] for name in ("as it is", best)
     )
     gain = section["gains"][best]
-    score = section["criterion"].removesuffix("_zero_based").replace("_", " ")
+    likelihood = section["criterion"] == "negative_log_likelihood"
+    score = "negative log-likelihood" if likelihood else "Brier score"
     return Tile(
         "Mending",
         value,
