@@ -29,8 +29,10 @@ def each_statistics(
             continue
         if not by_class:
             every = dataclasses.replace(spec, class_conditional=True, threshold=0.0)
-            groups = _binning.scores_of_groups(examples, every)
-            by_class = [_binning.sorted_scores(*group) for group in groups]
+            by_class = [
+                _binning.sorted_scores(*group)
+                for group in _binning.scores_of_groups(examples, every)
+            ]
         if not (spec.class_conditional or pooled):
             scores, outcomes = (
                 np.concatenate(arrays)
