@@ -1,10 +1,12 @@
-"""The calibration report: predictions in a file become a page, text, pictures and JSON.
+"""The calibration report: predictions become a page, text, pictures and JSON.
+
+`um.report` makes one of arrays; the command line reads files and does the same.
 
 Three steps, apart: `read_predictions` makes arrays of a file, `build` makes a report of
 the arrays, a dict of plain numbers and strings with a key per section, and `render`,
 `draw` and `write` show that dict. Another section is another key and its blocks.
 
-The sections of a classifier:
+`tiles` hold the verdict, the first that is shown. The sections of a classifier:
 
   calibration           the calibration errors, those of up to 20 single classes, and
                         the reliability diagram

@@ -83,7 +83,7 @@ def _check_scale(kind: Kind, values: np.ndarray) -> None:
     rows = values.reshape(-1, values.shape[-1] if values.ndim > 1 else 1)[:_SHOWN]
     rows = rows[np.all(np.isfinite(rows), axis=1)].astype(np.float64)
     outside = np.any((rows < 0) | (rows > 1), axis=1)
-    if not np.mean(outside) > 0.5 if len(rows) else True:
+    if not len(rows) or np.mean(outside) <= 0.5:
         return
     sums = rows.sum(axis=1)
     within = np.all((rows >= 0) & (rows <= 100))
