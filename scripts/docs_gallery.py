@@ -27,14 +27,15 @@ def pictures(last: str | None = None) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     names: dict[str, object] = {}
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    for code, path in _DRAWN.findall(text):
-        plt.close("all")
-        exec(compile(code, path, "exec"), names)
-        file = io.BytesIO()
-        plt.savefig(file, dpi=100, metadata={"Software": None})
-        found[path] = file.getvalue()
-        if path == last:
-            break
+    with plt.rc_context({"font.size": 12}):  # To be read on a phone.
+        for code, path in _DRAWN.findall(text):
+            plt.close("all")
+            exec(compile(code, path, "exec"), names)
+            file = io.BytesIO()
+            plt.savefig(file, dpi=100, metadata={"Software": None})
+            found[path] = file.getvalue()
+            if path == last:
+                break
     plt.close("all")
     return found
 

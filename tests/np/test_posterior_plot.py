@@ -86,6 +86,20 @@ def test_means_and_intervals_are_marked(ax, rng):
     assert texts(ax)[0] == ""
 
 
+def test_the_legend_of_a_new_figure_is_below(rng):
+    samples = {name: rng.gamma(9.0, 0.01, 400) for name in ("short", 30 * "long")}
+    ax = posterior.posterior_diagram(samples)
+    figure = ax.get_figure()
+    figure.draw_without_rendering()
+    assert ax.get_legend() is None
+    (legend,) = figure.legends
+    assert legend.get_title().get_text().startswith("P(short < long")
+    assert legend.get_window_extent().y1 < ax.xaxis.get_label().get_window_extent().y0
+    # No room is left for a legend inside.
+    top = max(density.max() for density, _ in patches(ax))
+    assert ax.get_ylim()[1] == pytest.approx(1.05 * top, rel=0.01)
+
+
 @pytest.mark.parametrize(
     "samples",
     [

@@ -533,6 +533,20 @@ def test_a_long_legend_is_below_where_a_layout_makes_room(layout):
     pickle.loads(pickle.dumps(figure))
 
 
+@pytest.mark.parametrize(("size", "columns"), [(10, 2), (18, 1)])
+def test_a_legend_below_has_the_columns_that_fit(size, columns):
+    labels, p = coin_flips(300)
+    models = {f"model {k}": p**k for k in range(1, 6)}
+    with mpl.rc_context({"font.size": size}):
+        figure = um.reliability_diagram(labels, models).get_figure()
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    found = legend.get_window_extent()
+    assert min(found.x0, found.y0) >= 0
+    assert found.x1 <= figure.bbox.x1
+    assert len({round(text.get_window_extent().x0) for text in legend.texts}) == columns
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_single_bin_of_a_model_is_seen():
     options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}

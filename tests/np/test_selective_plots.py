@@ -345,6 +345,27 @@ def test_the_confidence_band_is_wilsons(rng, ax, rounded):
     assert "90% confidence band" in legend(ax)
 
 
+def test_very_many_examples_are_drawn_as_few_show_them(rng, ax):
+    n = 60_000
+    confidences = rng.random(n)
+    correct = rng.random(n) < 0.5 + confidences / 2
+    data = {"confidences": confidences, "correct": correct}
+    plots.risk_coverage_diagram(**data, confidence_band=0.9, ax=ax)
+    x, y = drawn(ax)[0].get_data()
+    assert len(x) < 6_000
+    curve = selective.risk_coverage_curve(**data)
+    assert (x[0], x[-1], y[-1]) == (0, 1, curve.risks[-1])
+    # What is drawn is of the curve, and as high and as low everywhere.
+    at = np.searchsorted(curve.coverages, x[1:])
+    np.testing.assert_array_equal(x[1:], curve.coverages[at])
+    np.testing.assert_array_equal(y[1:], curve.risks[at])
+    for low in np.arange(0, 1, 0.01):
+        seen = y[1:][(low <= x[1:]) & (x[1:] <= low + 0.01)]
+        within = (low + 0.002 < curve.coverages) & (curve.coverages < low + 0.008)
+        assert seen.min() <= curve.risks[within].min()
+        assert seen.max() >= curve.risks[within].max()
+
+
 def test_the_band_of_weights_is_of_effective_examples(rng):
     confidences, correct = rng.random(40), rng.integers(2, size=40)
     weights = rng.choice([1.0, 3.0], 40)

@@ -1,6 +1,7 @@
 """The report and files: hostile ones are refused, its own are written whole or not."""
 
 import contextlib
+import dataclasses
 import errno
 import io
 import json
@@ -235,7 +236,9 @@ def test_names_in_errors_are_escaped(capsys):
 
 def test_names_in_pictures_are_escaped():
     here = report.Predictions(SPITEFUL, **{"kind": "probs", "labels": 0, "values": 0})
-    assert list(_pictures._named(here, None)) == [ESCAPED[:12] + "..." + ESCAPED[-15:]]
+    there = dataclasses.replace(here, source="there.npz")
+    names = [ESCAPED[:8] + "..." + ESCAPED[-9:], "there.npz"]
+    assert list(_pictures._named(here, there)) == names
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are bytes")

@@ -213,7 +213,7 @@ def test_many_examples_are_drawn_from(monkeypatch):
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    legend = figures["mended_reliability_diagram.png"].axes[0].get_legend()
+    (legend,) = figures["mended_reliability_diagram.png"].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
     best = built(forecasts(factor=3))["mending"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"

@@ -67,13 +67,14 @@ def _data(report: dict[str, Any]) -> Section:
 
 def _calibration(report: dict[str, Any]) -> Section:
     section, num_bins = report["calibration"], report["options"]["num_bins"]
+    marks = "Points" if "comparison" in report else "Bars"
     blocks = told(
         section,
         "reliability_diagram",
         f"Reliability diagram: accuracy against confidence in {num_bins} bins.",
-        "Bars below the diagonal are overconfident, bars above it underconfident. The "
-        "band is where chance leaves a calibrated model; the error bars tell how sure "
-        "each bar is.",
+        f"{marks} below the diagonal are overconfident, {marks.lower()} above it "
+        "underconfident. The band is where chance leaves a calibrated model; the error "
+        f"bars tell how sure each {marks.lower()[:-1]} is.{_both(report)}",
     )
     blocks += [
         metrics_table("Calibration errors", "metric", section["metrics"]),
@@ -93,6 +94,11 @@ def _calibration(report: dict[str, Any]) -> Section:
             Table("Errors of single classes", "class", columns, rows),
         ]
     return Section("Calibration", blocks)
+
+
+def _both(report: dict[str, Any]) -> str:
+    """Returns what the caption of a picture says of a comparison."""
+    return " Both models are drawn." if "comparison" in report else ""
 
 
 def _posterior(report: dict[str, Any]) -> Section:
@@ -133,13 +139,12 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
 
 def _selective_prediction(report: dict[str, Any]) -> Section:
     section = report["selective_prediction"]
-    both = " Both models of the comparison are drawn." if "comparison" in report else ""
     blocks = told(
         section,
         "risk_coverage_diagram",
         "Risk-coverage diagram.",
         "The error of the most confident examples, against their share: the lower, the "
-        f"better.{both}",
+        f"better.{_both(report)}",
     )
     table = metrics_table("Selective prediction", "metric", section["metrics"])
     promise = section["promise"]

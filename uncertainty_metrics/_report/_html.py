@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,12 +16,13 @@ _STYLE = """\
 :root {
   color-scheme: light dark;
   --paper: #fff; --ink: #1c2430; --soft: #5a6574; --line: #d9dee5; --tint: #f4f6f9;
-  --accent: #2f6690;
+  --accent: #2f6690; --good: #2e7d4f; --unclear: #c98a12; --bad: #c0392b;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #14181d; --ink: #e4e8ed; --soft: #a3adb9; --line: #333b45;
-    --tint: #1c2229; --accent: #7fb2d9;
+    --tint: #1c2229; --accent: #7fb2d9; --good: #57b881; --unclear: #e0ab3f;
+    --bad: #ec7565;
   }
 }
 * { box-sizing: border-box; }
@@ -65,10 +65,25 @@ code { font: .875rem/1.5 ui-monospace, Menlo, Consolas, monospace; }
   text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums;
 }
 figure { margin: 1.25rem 0; }
-img {
-  display: block; max-width: 100%; height: auto; background: #fff;
-  border: 1px solid var(--line); border-radius: .4rem;
+.picture svg { display: block; width: 100%; max-width: 30rem; height: auto; }
+.verdict {
+  display: grid; gap: .75rem; margin: 1.5rem 0; padding: 0; list-style: none;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 18rem), 1fr));
 }
+.tile {
+  padding: .75rem 1rem; background: var(--tint); border-radius: .4rem;
+  border-left: .35rem solid var(--level, var(--line));
+}
+.tile:last-child:nth-child(odd) { grid-column: 1 / -1; }
+.tile > * { margin: 0; font-size: .925rem; line-height: 1.45; }
+.tile .title, .tile h3 { font-weight: 600; color: var(--soft); }
+.tile .value {
+  margin: .1rem 0 .3rem; font-size: 1.375rem; font-weight: 600; line-height: 1.25;
+  font-variant-numeric: tabular-nums;
+}
+.tile.good { --level: var(--good); }
+.tile.borderline, .tile.unclear { --level: var(--unclear); }
+.tile.bad { --level: var(--bad); }
 figcaption { font-size: .925rem; margin-top: .5rem; max-width: 44rem; }
 footer { margin-top: 3rem; font-size: .85rem; }
 @media (max-width: 36rem) {
@@ -77,11 +92,11 @@ footer { margin-top: 3rem; font-size: .85rem; }
 }
 @media print {
   :root {
-    color-scheme: light;
+    color-scheme: light; font-size: 10pt;
     --paper: #fff; --ink: #000; --soft: #444; --line: #bbb; --tint: #fff;
   }
   @page { margin: 1.5cm; }
-  body { max-width: none; padding: 0; font-size: 10pt; }
+  body { max-width: none; padding: 0; }
   nav { display: none; }
   h2 { break-after: avoid; }
   p { orphans: 3; widows: 3; }
@@ -89,16 +104,20 @@ footer { margin-top: 3rem; font-size: .85rem; }
   .scroll { overflow: visible; }
   pre { width: auto; white-space: pre-wrap; }
   p:has(+ .scroll) { break-after: avoid; }
-  img { width: auto; max-width: 11cm; max-height: 9.5cm; }
+  .picture svg { width: 8.5cm; max-height: 23cm; }
+  .tile {
+    break-inside: avoid; border: 1px solid var(--line); print-color-adjust: exact;
+    border-left: .35rem solid var(--level, var(--line));
+  }
 }"""
 
 
-def page(report: dict[str, Any], pictures: Mapping[str, bytes]) -> str:
+def page(report: dict[str, Any], pictures: Mapping[str, str]) -> str:
     """Returns the page.
 
     Args:
       report: the dict of a report.
-      pictures: from the names of the files to what these hold, PNG.
+      pictures: from the names of the files to what these show, as SVG.
     """
     report = visible(report)
     title = f"Calibration report: {_blocks.model(report)}"
@@ -121,7 +140,7 @@ def page(report: dict[str, Any], pictures: Mapping[str, bytes]) -> str:
     )
 
 
-def _body(report: dict[str, Any], pictures: Mapping[str, bytes]) -> Iterator[str]:
+def _body(report: dict[str, Any], pictures: Mapping[str, str]) -> Iterator[str]:
     sections = {
         section.title.lower().replace(" ", "-"): section
         for section in _document.sections(report)
@@ -147,7 +166,7 @@ def _body(report: dict[str, Any], pictures: Mapping[str, bytes]) -> Iterator[str
     )
 
 
-def _block(block: Any, pictures: Mapping[str, bytes]) -> Iterator[str]:
+def _block(block: Any, pictures: Mapping[str, str]) -> Iterator[str]:
     if isinstance(block, _blocks.Text):
         yield f"<p>{html.escape(block.text)}</p>"
     elif isinstance(block, _blocks.Facts):
@@ -192,12 +211,7 @@ def _name(name: str) -> str:
     return html.escape(name).replace(" ", "&nbsp;").replace("_", "_<wbr>")
 
 
-def _figure(picture: _blocks.Picture, png: bytes) -> Iterator[str]:
-    data = base64.b64encode(png).decode()
-    width, height = (int.from_bytes(png[i : i + 4], "big") for i in (16, 20))
-    # Its dots are finer than those of most screens.
-    yield (
-        f'<figure>\n<img src="data:image/png;base64,{data}" width="{width // 2}" '
-        f'height="{height // 2}" alt="{html.escape(picture.alt)}">'
-    )
+def _figure(picture: _blocks.Picture, svg: str) -> Iterator[str]:
+    alt = html.escape(picture.alt)
+    yield f'<figure>\n<div class="picture" role="img" aria-label="{alt}">{svg}</div>'
     yield f"<figcaption>{html.escape(picture.caption)}</figcaption>\n</figure>"

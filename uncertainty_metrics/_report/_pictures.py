@@ -6,6 +6,8 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
 from uncertainty_metrics._report._blocks import SIDES
@@ -18,14 +20,17 @@ from uncertainty_metrics._report._predictions import (
 from uncertainty_metrics._report._sections import errors_naming
 from uncertainty_metrics._report._sections_classifier import arguments_of, ece_draws
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
-from uncertainty_metrics._report._sections_mending import Mended, mended
+from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
+from uncertainty_metrics._report._svg import style
 from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 SHIPPED_REMARK = " (shipped with the package)"
+# In inches: on a phone this is the width of the screen, and so text is read there, too.
+_WIDTH = 4.5
 
 
 def draw(
@@ -45,29 +50,39 @@ def draw(
       ReportError: matplotlib is not installed.
     """
     models = _named(predictions, other)
-    with errors_naming(predictions.source):
-        if isinstance(predictions, Regression):
-            return _draw_regression(models, num_bins)
-        figures = {
-            "reliability_diagram.png": _draw_reliability(predictions, num_bins),
-            "risk_coverage_diagram.png": _draw_risk_coverage(models),
-            "posteriors.png": _draw_posteriors(models, num_bins),
-        }
-        before_and_after = mended(predictions, num_bins)
-        if before_and_after.drawn:
-            figures["mended_reliability_diagram.png"] = _draw_mended(
-                before_and_after, num_bins
-            )
-        if predictions.members > 1:
-            figures["ensemble_calibration_diagram.png"] = _draw_ensemble(
-                predictions, num_bins
-            )
+    with errors_naming(predictions.source), style():
+        of_task = (
+            _draw_regression
+            if isinstance(predictions, Regression)
+            else _draw_classifier
+        )
+        figures = of_task(models, num_bins)
+        for figure in figures.values():
+            for _ in range(2):  # A layout that is the same in every file.
+                figure.draw_without_rendering()
+            figure.set_layout_engine("none")
         return figures
 
 
+def _draw_classifier(models: dict[str, Predictions], num_bins: int) -> dict[str, Any]:
+    first, *_ = models.values()
+    figures = {
+        "reliability_diagram.png": _draw_reliability(models, num_bins),
+        "risk_coverage_diagram.png": _draw_risk_coverage(models),
+        "posteriors.png": _draw_posteriors(models, num_bins),
+    }
+    if mended(first, num_bins).drawn:
+        figures["mended_reliability_diagram.png"] = _draw_mended(models, num_bins)
+    if first.members > 1:
+        figures["ensemble_calibration_diagram.png"] = _draw_ensembles(models, num_bins)
+    return figures
+
+
 def _named(predictions: Model, other: Model | None) -> dict[str, Any]:
-    """Returns the models, of one task, by their names in a legend."""
-    models = [predictions] if other is None else [predictions, other]
+    """Returns the models, of one task, by their names in legends: one has none."""
+    if other is None:
+        return {"": predictions}
+    models = [predictions, other]
     names = [_short_name(model.source) for model in models]
     if len(set(names)) < len(names):
         names = list(SIDES)
@@ -76,80 +91,73 @@ def _named(predictions: Model, other: Model | None) -> dict[str, Any]:
 
 def _short_name(source: str) -> str:
     name = visible(pathlib.PurePath(source.removesuffix(SHIPPED_REMARK)).name)
-    return name if len(name) <= 30 else f"{name[:12]}...{name[-15:]}"
+    return name if len(name) <= 20 else f"{name[:8]}...{name[-9:]}"
 
 
-def _drawn(
-    width: float, height: float, draw_on: Callable[..., Any], *data: Any, **options: Any
-) -> Any:
-    """Returns a figure of one diagram, which `draw_on` draws."""
-    figure = _figure(width, height)
-    draw_on(*data, ax=figure.add_subplot(), **options)
-    return figure
+def _data_of(models: dict[str, Predictions]) -> dict[str, Any]:
+    """Returns the arguments of a diagram of one model, or of some."""
+    given = {name: arguments_of(model) for name, model in models.items()}
+    if len(given) == 1:
+        return dict(*given.values())
+    # The models may be of different examples, and of different kinds.
+    return {
+        key: {name: of_model.get(key) for name, of_model in given.items()}
+        for key in ("labels", "probabilities", "logits", "sample_weight")
+    }
 
 
-def _draw_reliability(predictions: Predictions, num_bins: int) -> Any:
-    figure = _drawn(
-        5.5,
-        6.8,
+def _draw_reliability(models: dict[str, Predictions], num_bins: int) -> Any:
+    return _drawn(
+        6.2,
         um.reliability_diagram,
-        **arguments_of(predictions),
+        **_data_of(models),
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
         title="Reliability diagram",
     )
-    handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=2, fontsize="small")
-    return figure
 
 
 def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
-    given = {name: arguments_of(model) for name, model in models.items()}
-    if len(given) == 1:
-        (arguments,) = given.values()
-    else:  # The models may be of different examples, and of different kinds.
-        arguments = {
-            key: {name: of_model.get(key) for name, of_model in given.items()}
-            for key in ("labels", "probabilities", "logits", "sample_weight")
-        }
     return _drawn(
-        6.4,
-        4.8,
+        4.6,
         um.risk_coverage_diagram,
-        **arguments,
+        **_data_of(models),
         confidence_band=INTERVAL_LEVEL,
         title="Risk-coverage diagram",
     )
 
 
-def _draw_mended(found: Mended, num_bins: int) -> Any:
-    return _drawn(
-        5.5,
-        6.4,
-        um.reliability_diagram,
-        **found.data,
-        **{found.kind: found.drawn},
-        num_bins=num_bins,
-        consistency_band=INTERVAL_LEVEL,
-        title="Before and after mending",
+def _draw_mended(models: dict[str, Predictions], num_bins: int) -> Any:
+    found = {name: mended(model, num_bins) for name, model in models.items()}
+    return _panels(
+        6.0,
+        lambda of_model, **options: um.reliability_diagram(
+            **of_model.data,
+            **{of_model.kind: of_model.drawn},
+            num_bins=num_bins,
+            consistency_band=INTERVAL_LEVEL,
+            **options,
+        ),
+        {name: of_model for name, of_model in found.items() if of_model.drawn},
+        "Before and after mending",
     )
 
 
 def _draw_posteriors(models: dict[str, Predictions], num_bins: int) -> Any:
     draws = {name: ece_draws(model, num_bins) for name, model in models.items()}
     title = f"Posterior of the ECE, {num_bins} bins"
-    return _drawn(6.4, 4.4, um.posterior_diagram, draws, title=title)
+    return _drawn(4.4, um.posterior_diagram, samples=draws, title=title)
 
 
-def _draw_ensemble(predictions: Predictions, num_bins: int) -> Any:
-    return _drawn(
-        6.4,
+def _draw_ensembles(models: dict[str, Predictions], num_bins: int) -> Any:
+    return _panels(
         4.8,
-        um.ensemble_calibration_diagram,
-        **predictions.arguments,
-        num_bins=num_bins,
-        title="Calibration of the ensemble and its members",
+        lambda model, **options: um.ensemble_calibration_diagram(
+            **model.arguments, num_bins=num_bins, **options
+        ),
+        {name: model for name, model in models.items() if model.members > 1},
+        "Calibration of the ensemble",
     )
 
 
@@ -157,8 +165,11 @@ def _draw_regression(models: dict[str, Regression], num_bins: int) -> dict[str, 
     data = {name: normal_arguments(forecasts_of(it)) for name, it in models.items()}
     triples = {name: tuple(of_model.values())[:3] for name, of_model in data.items()}
     return {
-        "reliability_diagram.png": _draw_coverage(data, num_bins),
-        "pit_histogram.png": _side_by_side(
+        "reliability_diagram.png": _drawn(
+            5.4, _draw_coverage, data=data, num_bins=num_bins
+        ),
+        "pit_histogram.png": _panels(
+            4.0,
             lambda triple, **options: um.regression.plot_pit_histogram(
                 um.regression.probability_integral_transform(*triple),
                 num_bins,
@@ -168,7 +179,8 @@ def _draw_regression(models: dict[str, Regression], num_bins: int) -> dict[str, 
             triples,
             "PIT histogram",
         ),
-        "uncertainty_vs_error.png": _side_by_side(
+        "uncertainty_vs_error.png": _panels(
+            4.4,
             lambda triple, **options: um.regression.plot_uncertainty_vs_error(
                 *triple, **options
             ),
@@ -178,26 +190,10 @@ def _draw_regression(models: dict[str, Regression], num_bins: int) -> dict[str, 
     }
 
 
-def _side_by_side(
-    draw_one: Callable[..., Any], models: dict[str, Any], title: str
-) -> Any:
-    """Draws one panel for each model."""
-    from uncertainty_metrics.visualization import _series
-
-    figure = _figure(6.4, 4.8 * len(models))
-    panels = figure.subplots(len(models), squeeze=False)[:, 0]
-    for ax, (name, of_model) in zip(panels, models.items(), strict=True):
-        of_name = f": {_series.plain(name)}" if len(models) > 1 else ""
-        draw_one(of_model, ax=ax, title=f"{title}{of_name}")
-    return figure
-
-
-def _draw_coverage(data: dict[str, dict[str, Any]], num_bins: int) -> Any:
+def _draw_coverage(ax: Any, data: dict[str, dict[str, Any]], num_bins: int) -> None:
     """Draws the coverage of intervals, of all models in one diagram."""
     from uncertainty_metrics.visualization import _series, regression
 
-    figure = _figure(5.5, 6)
-    ax = figure.add_subplot()
     for i, (name, arguments) in enumerate(data.items()):
         curve = um.regression.compute_calibration_curve(**arguments, n_bins=num_bins)
         error = um.regression.expected_calibration_error(**arguments, n_bins=num_bins)
@@ -209,11 +205,54 @@ def _draw_coverage(data: dict[str, dict[str, Any]], num_bins: int) -> Any:
             label=_series.label(name, f"ECE = {error:.3f}"),
         )
     regression.label_coverages(ax)
-    ax.set_title("Coverage of intervals")
-    figure.legend(loc="outside lower center", fontsize="small")
+    _series.finish(ax, True, "Coverage of intervals")
+
+
+def _drawn(height: float, draw_on: Callable[..., Any], **options: Any) -> Any:
+    """Returns a figure of one diagram, which `draw_on` draws."""
+    figure = _figure(height)
+    draw_on(ax=_axes_of(figure), **options)
+    _finish(figure)
     return figure
 
 
-def _figure(width: float, height: float) -> Any:
+def _panels(
+    height: float, draw_one: Callable[..., Any], models: dict[str, Any], title: str
+) -> Any:
+    """Draws a panel for each model, one below the other, on the same scales."""
+    from uncertainty_metrics.visualization import _series
+
+    figure = _figure(height * len(models))
+    if "" not in models:
+        figure.suptitle(title, fontsize="medium")
+    parts = figure.subfigures(len(models), squeeze=False)[:, 0]
+    panels = []
+    for part, (name, of_model) in zip(parts, models.items(), strict=True):
+        panels.append(_axes_of(part))
+        draw_one(of_model, ax=panels[-1], title=_series.plain(name) or title)
+        _finish(part)
+    limits = np.array([[ax.get_xlim(), ax.get_ylim()] for ax in panels])
+    lows, highs = limits.min(axis=(0, 2)), limits.max(axis=(0, 2))
+    for ax in panels:
+        ax.set(xlim=(lows[0], highs[0]), ylim=(lows[1], highs[1]))
+    return figure
+
+
+def _finish(figure: Any) -> None:
+    """Leaves room for numbers, which are large, and no frame where nothing is."""
+    for ax in figure.axes:
+        if ax.get_xlim() != (0, 1):
+            ax.locator_params(axis="x", nbins=5)
+    for legend in figure.legends:
+        legend.set_frame_on(False)
+
+
+def _axes_of(figure: Any) -> Any:
+    from uncertainty_metrics.visualization import _series
+
+    return _series.own(figure.add_subplot())
+
+
+def _figure(height: float) -> Any:
     module = _optional.require("matplotlib.figure")
-    return module.Figure(figsize=(width, height), layout="constrained")
+    return module.Figure(figsize=(_WIDTH, height), layout="constrained")

@@ -9,11 +9,10 @@ import math
 import os
 import pathlib
 import secrets
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from uncertainty_metrics._report import _html
+from uncertainty_metrics._report import _html, _svg
 from uncertainty_metrics._report._predictions import ReportError
 from uncertainty_metrics._report._sections import errors_naming
 
@@ -37,10 +36,11 @@ def write(
       ReportError: they cannot be written.
     """
     directory = pathlib.Path(directory)
-    pictures = _drawn(figures, report["source"])
+    with errors_naming(report["source"]):
+        pictures = {name: _png(figure) for name, figure in figures.items()}
     numbers = as_json(report)
     contents = {
-        "report.html": _html.page(report, pictures).encode(),
+        "report.html": page(report, figures).encode(),
         **pictures,
         "report.json": f"{numbers}\n".encode(),
     }
@@ -54,12 +54,9 @@ def write(
 
 def page(report: dict[str, Any], figures: Mapping[str, Any]) -> str:
     """Returns the page of a report, of `build`, with its figures, of `draw`."""
-    return _html.page(report, _drawn(figures, report["source"]))
-
-
-def _drawn(figures: Mapping[str, Any], source: str) -> dict[str, bytes]:
-    with errors_naming(source):
-        return {name: _png(figure) for name, figure in figures.items()}
+    with errors_naming(report["source"]):
+        drawn = {name: _svg.svg(figure) for name, figure in figures.items()}
+    return _html.page(report, drawn)
 
 
 def as_json(report: dict[str, Any]) -> str:
@@ -121,8 +118,6 @@ def _replace(directory: pathlib.Path, contents: Mapping[str, bytes]) -> None:
 
 def _png(figure: Any) -> bytes:
     file = io.BytesIO()
-    with warnings.catch_warnings():
-        # The name of a file may have letters that the font has not.
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        figure.savefig(file, dpi=150, format="png")
+    with _svg.style():
+        figure.savefig(file, dpi=200, format="png")
     return file.getvalue()

@@ -42,9 +42,8 @@ _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#4477aa", "edgecolor": "#c3d8ec", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
 _BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
-# More entries of a legend would cover what the lines say; those with at most so many
-# letters fit beside each other. So many inches below the Axes are ticks and label.
-_MANY, _SHORT, _BELOW = 4, 33, 0.42
+# So many inches below the Axes are ticks and label.
+_BELOW = 0.42
 # Of lines: light, for any colour of theirs.
 _LINE_BAND = {"facecolor": "0.9", "edgecolor": "0.75", "linewidth": 1, "zorder": 0.5}
 _THIN = {"linewidth": 1, "alpha": 0.7}
@@ -140,6 +139,7 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     confidence = curve.confidences[group][held]
     accuracy = curve.accuracies[group][held]
     few = curve.sizes[group][held] < FEW
+    told = np.array(_tips(curve, group), object)[held]
 
     def bar(
         held: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
@@ -155,7 +155,8 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
             label=label if np.any(held) else None,
             **style,
         )
-        for patch, faded in zip(drawn, few[held], strict=True):
+        for patch, faded, tip in zip(drawn, few[held], told[held], strict=True):
+            _series.tell(patch, tip)
             if faded:
                 patch.set_facecolor(_lighter(patch.get_facecolor()))
                 patch.set_edgecolor(_lighter(patch.get_edgecolor()))
@@ -177,16 +178,35 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
         lower, upper = _bounds(bars, group, held)
         ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
     means = (confidence, accuracy)
-    _draw_means(ax, means, few, {"color": "black", "marker": "o"}, "Mean of a bin")
+    style = {"color": "black", "marker": "o"}
+    _draw_means(ax, means, few, told, style, "Mean of a bin")
     if np.any(few):
         _name_few(ax, {"markersize": 3, **_HOLLOW})
     _set_limits(ax)
 
     shares = curve.proportions[group]
     strip = _axes.strip(ax, np.max(shares))
-    strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
+    drawn = strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
+    for patch, tip in zip(drawn, told, strict=True):
+        _series.tell(patch, tip)
     strip.set_ylabel("Share", fontsize="small")
     return strip
+
+
+def _tips(curve: ReliabilityCurve, group: int) -> list[str]:
+    """Returns what each bin tells."""
+    x_name, y_name = _AXIS_LABELS[curve.y_axis]
+    tips = []
+    for b, count in enumerate(curve.counts[group]):
+        low, high = curve.edges[group, b : b + 2]
+        mean, accuracy = curve.confidences[group, b], curve.accuracies[group, b]
+        tip = f"{x_name} {low:.3g} to {high:.3g}: mean {mean:.3f}, "
+        tip += f"{y_name.lower()} {accuracy:.3f}"
+        if curve.error_bars is not None:
+            ends = (end[group, b] for end in curve.error_bars[1:])
+            tip += " ({:.3f} to {:.3f})".format(*ends)
+        tips.append(f"{tip}, n = {count:.6g}")
+    return tips
 
 
 def _lighter(color: Sequence[float]) -> list[float]:
@@ -198,6 +218,7 @@ def _draw_means(
     ax: Any,
     means: tuple[np.ndarray, np.ndarray],
     few: np.ndarray,
+    told: np.ndarray,
     style: Mapping[str, Any],
     label: str,
     size: float = 3,
@@ -206,9 +227,11 @@ def _draw_means(
     x, y = means
     style = {"linestyle": "none", "markersize": size, **style}
     clips = _clips(x[~few])
-    ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
+    drawn = ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
+    _series.tell(*drawn, *told[~few])
     if np.any(few):
-        ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
+        drawn = ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
+        _series.tell(*drawn, *told[few])
 
 
 def _name_few(ax: Any, style: Mapping[str, Any]) -> None:
@@ -232,7 +255,7 @@ def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
             if _draw_score_line(ax, i, curve, _series.label(name, text), bool(name)):
                 few = {"marker": "", "alpha": _FADED}
             continue
-        if _draw_bin_line(ax, i, curve, _series.label(name, annotation(curve))):
+        if _draw_bin_line(ax, i, curve, name):
             few = {"markersize": 4, **_HOLLOW}
         bars = curve.error_bars or bars
     if bars is not None:
@@ -243,13 +266,15 @@ def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
     return _draw_strip(ax, curves)
 
 
-def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, label: str) -> bool:
+def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, name: str) -> bool:
     """Draws the means of bins; returns whether some are of few examples."""
     held = curve.counts[0] > 0
     x, y = curve.confidences[0][held], curve.accuracies[0][held]
     few = curve.sizes[0][held] < FEW
     style = _series.line(i) | {"marker": _series.marker(i)}
-    _draw_means(ax, (x, y), few, style, label, size=4)
+    told = [_series.label(name, tip) for tip in _tips(curve, 0)]
+    label = _series.label(name, annotation(curve))
+    _draw_means(ax, (x, y), few, np.array(told, object)[held], style, label, size=4)
     if curve.error_bars is not None:
         bounds = _bounds(curve.error_bars, 0, held)
         ax.vlines(x, *bounds, color=_series.color(i), **_THIN)
@@ -267,7 +292,8 @@ def _draw_score_line(
     if marked:  # Which tells lines apart in grey, too.
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
-    ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
+    drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
+    _series.tell(*drawn, label)
     # Smoothed noise of several models would hide what they say.
     faded = bool(np.any(few)) and not (marked and curve.method == "smooth")
     if faded:
@@ -421,13 +447,12 @@ def add_legend(ax: Any, own: bool, columns: int = 1, panels: Any = None) -> None
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     listed = (list(handles.values()), list(handles))
-    figure, many = ax.get_figure(), len(handles) > _MANY
-    if many and max(map(len, handles)) <= _SHORT:
-        columns = max(columns, 2)
+    figure = ax.get_figure()
     if own:
-        place = {"loc": "outside lower center", "ncols": columns}
-        figure.legend(*listed, **place, fontsize="small")
+        _series.legend_below(figure, *listed, columns)
         return
+    many = len(handles) > _series.MANY
+    columns = _series.columns_of(listed[1], columns)
     style = _series.inner_legend(ax)
     if many and figure.get_layout_engine() is not None:
         transforms = _optional.require("matplotlib.transforms")

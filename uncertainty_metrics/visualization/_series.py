@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.visualization import _axes
@@ -14,6 +16,11 @@ _COLORS = ("#004488", "#cc5566", "#c9a227", "#117733", "#66aadd", "#882255")
 _MARKERS = "os^Dv"
 # Inches.
 _COLUMN = 3.6
+# More entries of a legend would cover what the lines say, or be long below them; those
+# with at most so many letters fit beside each other.
+MANY, _SHORT = 4, 33
+# Of a picture, as many as it may have dots.
+_COLUMNS = 500
 _DASHES: tuple[Any, ...] = (
     "-",
     (0, (6, 1.5)),
@@ -25,6 +32,10 @@ _DASHES: tuple[Any, ...] = (
 )
 # Of where chance leaves calibrated models: behind bars, and as an outline before them.
 BAND_FILL, BAND_EDGE = "#f7ead0", "#ddaa33"
+# The attribute of an artist with what it tells.
+TIPS = "_uncertainty_metrics_tips"
+# That of Axes of a figure made for one diagram.
+_OWN = "_uncertainty_metrics_own"
 
 
 def color(i: int) -> str:
@@ -60,6 +71,29 @@ def plain(name: str) -> str:
 def label(name: str, text: str) -> str:
     """Returns the legend's entry of a model; a single model has no name."""
     return ": ".join(part for part in (plain(name), text) if part)
+
+
+def tell(artist: Any, *texts: str) -> None:
+    """Says what an artist tells who points at it in a page, or each of its points."""
+    setattr(artist, TIPS, tuple(text.replace(r"\$", "$") for text in texts))
+
+
+def thinned(x: np.ndarray, *curves: np.ndarray) -> np.ndarray:
+    """Returns the points that show curves as all of them would: in each column of a
+    picture the first and last one, the lowest and the highest.
+
+    Args:
+      x: where the points are, sorted, in [0, 1], shape [n].
+      *curves: heights, shape [n].
+    """
+    if len(x) <= 4 * _COLUMNS:
+        return np.arange(len(x))
+    column = np.minimum(x * _COLUMNS, _COLUMNS - 1).astype(int)
+    last = np.flatnonzero(np.append(np.diff(column) != 0, True))
+    first = np.append(0, last[:-1] + 1)
+    orders = (np.lexsort((curve, column)) for curve in curves)
+    extremes = [order[ends] for order in orders for ends in (first, last)]
+    return np.unique(np.concatenate([first, last, *extremes]))
 
 
 def arguments_of(
@@ -111,7 +145,13 @@ def axes(ax: Any, width: float, height: float) -> tuple[Any, bool]:
     if ax is None:
         return _axes.new_figure(width, height).add_subplot(), True
     _axes.check(ax)
-    return ax, False
+    return ax, hasattr(ax, _OWN)
+
+
+def own(ax: Any) -> Any:
+    """Returns Axes, to be drawn in like those of a new figure."""
+    setattr(ax, _OWN, True)
+    return ax
 
 
 def finish(
@@ -125,14 +165,34 @@ def finish(
     """Adds the title, and a legend: below Axes of a new figure, else inside them."""
     if title is not None:
         ax.set_title(title)
-    if not ax.get_legend_handles_labels()[1]:
-        return
-    if own:
-        style = {"fontsize": "small", "title_fontsize": "small", "ncols": columns}
-        place = {"loc": "outside lower center", "title": legend_title}
-        ax.get_figure().legend(**place, **style)
-    else:
+    handles, labels = ax.get_legend_handles_labels()
+    if own and labels:
+        legend_below(ax.get_figure(), handles, labels, columns, legend_title)
+    elif labels:
         ax.legend(title=legend_title, **inner_legend(ax))
+
+
+def columns_of(labels: Sequence[str], columns: int) -> int:
+    """Returns the columns of a legend: two at least if it is long and has room."""
+    many = len(labels) > MANY and max(map(len, labels)) <= _SHORT
+    return max(columns, 2) if many else columns
+
+
+def legend_below(
+    figure: Any,
+    handles: Sequence[Any],
+    labels: Sequence[str],
+    columns: int,
+    title: str | None = None,
+) -> None:
+    """Adds a legend below all Axes, of fewer columns where they do not fit."""
+    style: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small"}
+    style |= {"loc": "outside lower center", "title": title}
+    for number in range(columns_of(labels, columns), 0, -1):
+        legend = figure.legend(handles, labels, ncols=number, **style)
+        if number == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def inner_legend(ax: Any) -> dict[str, Any]:

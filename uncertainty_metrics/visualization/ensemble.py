@@ -75,11 +75,13 @@ def _draw_calibration(
     label: str | None = f"Members: ECE = {eces.min():.3f} to {eces.max():.3f}"
     if len(eces) == 1:
         label = f"Member: ECE = {eces[0]:.3f}"
-    for confidences, gaps in zip(
-        calibration.member_confidences, calibration.member_gaps, strict=True
-    ):
+    members = zip(
+        calibration.member_confidences, calibration.member_gaps, eces, strict=True
+    )
+    for m, (confidences, gaps, ece) in enumerate(members):
         held = ~np.isnan(gaps)
-        ax.plot(confidences[held], gaps[held], label=label, **_MEMBER)
+        drawn = ax.plot(confidences[held], gaps[held], label=label, **_MEMBER)
+        _series.tell(*drawn, f"Member {m}: ECE = {ece:.3f}")
         label = None  # One entry for all of them.
 
     held = counts.sum(axis=0) > 0
@@ -97,7 +99,12 @@ def _draw_calibration(
     label = f"Ensemble: ECE = {calibration.ensemble_ece:.3f}"
     ax.plot(*line, label=label, **_ENSEMBLE)
     points = _POINT * counts[held] / counts.sum()
-    ax.scatter(*line, s=points, color=_ENSEMBLE["color"], zorder=3, clip_on=False)
+    style = {"color": _ENSEMBLE["color"], "zorder": 3, "clip_on": False}
+    tips = (
+        f"Ensemble: mean confidence {x:.3f}, accuracy {x + y:.3f}, n = {n:.6g}"
+        for x, y, n in zip(*line, counts[held], strict=True)
+    )
+    _series.tell(ax.scatter(*line, s=points, **style), *tips)
 
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Confidence", ylabel="Accuracy - confidence", xlim=(0, 1))

@@ -17,8 +17,9 @@ __all__ = ["posterior_diagram"]
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 # Fewer bins than the first show no shape, and more than the last are not told apart.
 _MIN_BINS, _MAX_BINS = 10, 400
-# The height of a line of the legend in inches, and the largest share for all of them.
-_LINE, _MOST_ROOM = 0.17, 0.5
+# The height of a line of the legend in inches, and the largest share for all of them;
+# and what is above the densities without it.
+_LINE, _MOST_ROOM, _MARGIN = 0.17, 0.5, 0.05
 
 
 def _checked(samples: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
@@ -77,7 +78,7 @@ def posterior_diagram(
       'P(small < large) = 0.944'
     """
     checked = _checked(samples)
-    ax, _ = _series.axes(ax, 6.4, 4)
+    ax, own = _series.axes(ax, 6.4, 4.4)
     edges = _common_edges(list(checked.values()))
     densities = {
         name: np.histogram(draws, edges, density=True)[0]
@@ -92,12 +93,13 @@ def posterior_diagram(
         comparison = _draw_overlap(ax, checked, densities, edges)
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Calibration error", ylabel="Posterior density")
-    # Room above the densities for the legend: a line for each, and two more.
-    height = ax.get_window_extent().height / ax.get_figure().dpi
-    room = min(_LINE * (len(checked) + 2) / height, _MOST_ROOM)
+    room = _MARGIN
+    if not own:  # For the legend: a line for each, and two more.
+        height = ax.get_window_extent().height / ax.get_figure().dpi
+        room = min(_LINE * (len(checked) + 2) / height, _MOST_ROOM)
     ax.set_ylim(-0.04 * top * (len(checked) + 1), top / (1 - room))
     ax.set_yticks([tick for tick in ax.get_yticks() if 0 <= tick <= top])
-    _series.finish(ax, False, title, legend_title=comparison)
+    _series.finish(ax, own, title, legend_title=comparison)
     return ax
 
 
@@ -114,11 +116,16 @@ def _draw_model(
     mean = np.mean(draws)
     low, high = np.quantile(draws, [0.025, 0.975])
     label = _series.label(name, f"{mean:.3g}, 95% in [{low:.3g}, {high:.3g}]")
-    ax.stairs(density, edges, fill=True, color=color, alpha=0.35, label=label)
+    filled = ax.stairs(density, edges, fill=True, color=color, alpha=0.35, label=label)
     ax.stairs(density, edges, color=color)
-    ax.plot([mean, mean], [0, np.interp(mean, *_steps(edges, density))], color=color)
-    ax.plot([low, high], [height, height], color=color, linewidth=3)
-    ax.plot([mean], [height], "o", color=color, markersize=4)
+    top = np.interp(mean, *_steps(edges, density))
+    lines = [
+        *ax.plot([mean, mean], [0, top], color=color),
+        *ax.plot([low, high], [height, height], color=color, linewidth=3),
+        *ax.plot([mean], [height], "o", color=color, markersize=4),
+    ]
+    for mark in (filled, *lines):
+        _series.tell(mark, label)
 
 
 def _steps(edges: np.ndarray, density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +143,8 @@ def _draw_overlap(
     (first, a), (second, b) = samples.items()
     shared = np.minimum(densities[first], densities[second])
     overlap = float(np.sum(shared * np.diff(edges)))
-    ax.stairs(shared, edges, fill=True, **_OVERLAP)
+    filled = ax.stairs(shared, edges, fill=True, **_OVERLAP)
     lower = bayesian_calibration.probability_of_lower_calibration_error(a, b)
     names = f"{_series.plain(first)} < {_series.plain(second)}"
+    _series.tell(filled, f"Overlap = {overlap:.3f}")
     return f"P({names}) = {lower:.3f}\nOverlap = {overlap:.3f}"

@@ -10,7 +10,7 @@ from uncertainty_metrics.visualization import _series
 __all__ = ["posterior_diagram"]
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
 _MIN_BINS, _MAX_BINS = 10, 400
-_LINE, _MOST_ROOM = 0.17, 0.5
+_LINE, _MOST_ROOM, _MARGIN = 0.17, 0.5, 0.05
 def posterior_diagram(
     samples: ArrayLike | Mapping[str, ArrayLike],
     *,

@@ -122,14 +122,13 @@ def _curve_and_error(
 
 def draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
     """Draws what `compute_calibration_curve` returns."""
-    ax.plot(
-        curve["expected_coverage"],
-        curve["observed_coverage"],
-        markersize=4,
-        clip_on=False,
-        zorder=3,
-        **style,
+    points = curve["expected_coverage"], curve["observed_coverage"]
+    drawn = ax.plot(*points, markersize=4, clip_on=False, zorder=3, **style)
+    tips = (
+        f"{style['label']}; of the intervals of {x:.3g}, {y:.3f} hold the target"
+        for x, y in zip(*points, strict=True)
     )
+    _series.tell(*drawn, *tips)
 
 
 def label_coverages(ax: Any) -> None:
@@ -289,7 +288,7 @@ def plot_uncertainty_vs_error(
     _check_color("color", color)
     _checks.boolean("show_correlation", show_correlation)
     ax, own = _series.axes(ax, 5.5, 5)
-    ax.scatter(
+    drawn = ax.scatter(
         deviations,
         errors,
         s=10,
@@ -298,12 +297,17 @@ def plot_uncertainty_vs_error(
         linewidths=0,
         rasterized=len(errors) > 10 * _FULL,  # Or a PDF holds every point.
     )
+    if len(errors) <= _FULL:  # Else points cover each other.
+        tips = (
+            f"Predicted standard deviation {x:.4g}, absolute error {y:.4g}"
+            for x, y in zip(deviations, errors, strict=True)
+        )
+        _series.tell(drawn, *tips)
     label = _correlation(deviations, errors) if show_correlation else "Examples"
     ax.scatter([], [], s=10, color=color, label=label)
     width = 1.05 * np.max(deviations)
     height = (1.05 if own else _LEGEND_ROOM) * np.max(errors) or width
-    end = max(width, height)
-    ax.plot([0, end], [0, end], label="Error = deviation", **_REFERENCE)
+    ax.axline((0, 0), slope=1, label="Error = deviation", **_REFERENCE)
     ax.set(
         xlabel="Predicted standard deviation",
         ylabel="Absolute error",
@@ -482,7 +486,11 @@ def _draw_bars(
 ) -> None:
     density, edges = histogram["density"], histogram["edges"]
     style = {"color": color, "edgecolor": "white", "linewidth": 0.6}
-    ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
+    bars = ax.bar(edges[:-1], density, np.diff(edges), align="edge", **style)
+    each = zip(bars, edges[:-1], edges[1:], density, histogram["counts"], strict=True)
+    for bar, low, high, height, count in each:
+        tip = f"PIT {low:.3g} to {high:.3g}: density {height:.3f}, n = {count:.6g}"
+        _series.tell(bar, tip)
     top = np.max(density)
     if consistency_band is not None:
         label = _series.band_label(consistency_band)

@@ -316,11 +316,14 @@ def risk_coverage_diagram(
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, risks) in enumerate(curves.items()):
         color = _series.color(i)
-        x, y = (np.append(start, ends) for start, ends in risks.steps)
+        coverages, heights = risks.curve.coverages, risks.curve.risks
+        shown = _series.thinned(coverages, heights, *(risks.band or ()))
+        x, y = np.append(0, coverages[shown]), heights[np.append(0, shown)]
         label = _series.label(name, f"AURC = {risks.area:.3g}")
-        ax.plot(x, y, drawstyle="steps-pre", label=label, **_series.line(i))
+        drawn = ax.plot(x, y, drawstyle="steps-pre", label=label, **_series.line(i))
+        _series.tell(*drawn, label)
         if risks.band is not None:
-            ends = (np.append(end[0], end) for end in risks.band)
+            ends = (end[np.append(0, shown)] for end in risks.band)
             style = {"color": color, "alpha": 0.15, "linewidth": 0}
             ax.fill_between(x, *ends, step="pre", **style)
         _mark(ax, risks, color, _series.marker(i))
@@ -352,11 +355,6 @@ class _Risks(NamedTuple):
     area: float
     band: tuple[np.ndarray, np.ndarray] | None
     marks: tuple[np.ndarray, np.ndarray, np.ndarray] | None
-
-    @property
-    def steps(self) -> tuple[tuple[float, np.ndarray], ...]:
-        """Where each axis starts, and goes on."""
-        return (0.0, self.curve.coverages), (self.curve.risks[0], self.curve.risks)
 
 
 def _risks(

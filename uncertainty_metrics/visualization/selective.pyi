@@ -231,11 +231,6 @@ class _Risks(NamedTuple):
     area: float
     band: tuple[np.ndarray, np.ndarray] | None
     marks: tuple[np.ndarray, np.ndarray, np.ndarray] | None
-
-    @property
-    def steps(self) -> tuple[tuple[float, np.ndarray], ...]:
-        """Where each axis starts, and goes on."""
-        ...
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
