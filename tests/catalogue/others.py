@@ -188,6 +188,7 @@ FUNCTION_ROWS = (
         jumps=True,
         scale=9.0,
         kernel="oracle",
+        wide=True,  # The areas are nearly equal.
     ),
     FunctionRow(
         "prediction_rejection_ratio",
@@ -195,6 +196,7 @@ FUNCTION_ROWS = (
         make=_of_losses,
         jumps=True,
         kernel="oracle",
+        wide=True,  # The areas are nearly equal.
     ),
     FunctionRow("accuracy_confidence_curve", **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
