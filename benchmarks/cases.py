@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 
-from harness import EAGER, GRAPH, MODES, NUMPY, OURS, PEERS, XLA, Case, Contender
+from harness import (
+    BACKENDS,
+    EAGER,
+    GRAPH,
+    MODES,
+    NUMPY,
+    OURS,
+    PEERS,
+    XLA,
+    Case,
+    Contender,
+)
 
 _MODES = MODES[1:]  # Of TensorFlow.
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
@@ -1025,7 +1036,7 @@ _BEYOND_BINS = (
     ),
 )
 
-CASES = (
+_CASES = (
     *(_ece_update(*size) for size in _SIZES),
     *(_ece_value(*size) for size in _SIZES),
     _class_wise("sce", "torch.bincount by hand", *_MODES),
@@ -1103,3 +1114,33 @@ CASES = (
         path="`import uncertainty_metrics.numpy`",
     ),
 )
+
+# What `ours.py` compiles with XLA, and the same in `backends.py`.
+_ON_BACKENDS = {
+    "ours.tensorflow_function": "backends.function",
+    "ours.keras_update": "backends.update",
+}
+
+
+def _with_backends(case: Case) -> Case:
+    """Adds the contenders of Keras on other backends."""
+    more = []
+    for row in case.contenders:
+        if row.mode == XLA and row.setup in _ON_BACKENDS:
+            options = {key: x for key, x in row.options.items() if key != "mode"}
+            more += [
+                dataclasses.replace(
+                    row,
+                    environment=backend,
+                    label=row.label.replace(XLA, backend),
+                    setup=_ON_BACKENDS[row.setup],
+                    options=options,
+                    baseline=False,
+                    mode=backend,
+                )
+                for backend in BACKENDS
+            ]
+    return dataclasses.replace(case, contenders=(*case.contenders, *more))
+
+
+CASES = tuple(map(_with_backends, _CASES))

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness import Case
+from harness import OURS, Case
 from run import Place, Worker, measure, quartiles, select
 
 _HERE = Path(__file__).resolve().parent
@@ -38,7 +38,11 @@ def compare(
 
 def ours(case: Case) -> list[int]:
     """Returns the contenders that are functions and metrics of the package."""
-    return [i for i, row in enumerate(case.contenders) if row.mode is not None]
+    return [
+        i
+        for i, row in enumerate(case.contenders)
+        if row.environment == OURS and row.mode is not None
+    ]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -15,6 +15,9 @@ PEERS = "peers"
 NUMPY = "NumPy"
 EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
 MODES = (NUMPY, EAGER, GRAPH, XLA)
+# Of Keras on another backend: modes, and the environments they run in.
+JAX, PYTORCH = "jax", "torch"
+BACKENDS = (JAX, PYTORCH)
 # An inner loop lasts at least this long, so that the clock and the loop do not matter.
 LOOP_SECONDS = 0.03
 WARM_UP_CALLS = 2
@@ -25,14 +28,15 @@ class Contender:
     """One way to do what a case asks for.
 
     Attributes:
-      environment: `OURS` or `PEERS`, the process it runs in.
+      environment: `OURS`, `PEERS` or one of `BACKENDS`, the process it runs in.
       label: its name in the table.
       setup: "module.function" in this folder; called with the data of the case and
         `options`, returns `Timed`.
       options: keyword arguments of `setup`.
       baseline: whether it may be the 1.00 of the case; the first that can run is.
       quantity: contenders of one quantity must agree in their values; None has none.
-      mode: one of `MODES` for the package itself: the column of the summary.
+      mode: one of `MODES` or `BACKENDS` for the package itself: the column of the
+        summary.
     """
 
     environment: str

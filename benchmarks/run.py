@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import rows
 import summary
 from cases import CASES
-from harness import OURS, PEERS, Case, Contender
+from harness import BACKENDS, OURS, PEERS, Case, Contender
 
 _HERE = Path(__file__).resolve().parent
 # Lets the threads of the last contender go to sleep.
@@ -42,13 +42,17 @@ _PATIENCE = 60.0
 class Worker:
     """The process of one environment, for the package in the folder `root`."""
 
-    def __init__(self, python: str, root: Path = _HERE.parent):
+    def __init__(self, python: str, root: Path = _HERE.parent, backend: str = ""):
         self._process = subprocess.Popen(
             [python, "-u", str(_HERE / "worker.py"), str(root)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**_ENVIRONMENT, **os.environ},
+            env={
+                **_ENVIRONMENT,
+                **os.environ,
+                **({"KERAS_BACKEND": backend} if backend else {}),
+            },
         )
 
     def ask(self, do: str, **request: Any) -> Any:
@@ -324,6 +328,9 @@ def main() -> None:
     """Runs the cases and prints and writes the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", help="Python of the peers' environment")
+    parser.add_argument(
+        "--backends", metavar="PYTHON", help="one with Keras, JAX and PyTorch"
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")
     parser.add_argument("--out", type=Path, default=_HERE / "results")
@@ -344,6 +351,9 @@ def main() -> None:
     workers = {OURS: Worker(sys.executable)}
     if options.peers:
         workers[PEERS] = Worker(options.peers)
+    if options.backends:
+        for backend in BACKENDS:
+            workers[backend] = Worker(options.backends, backend=backend)
     found = machine(workers)
     results = []
     text = [describe(found, options.rounds)]

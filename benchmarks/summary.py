@@ -8,9 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness import EAGER, GRAPH, MODES, NUMPY, PEERS, XLA
+from harness import EAGER, GRAPH, JAX, MODES, NUMPY, PEERS, PYTORCH, XLA
 
-_COLUMNS = {NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"}
+_COLUMNS = {
+    **{NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"},
+    **{JAX: "JAX", PYTORCH: "PyTorch"},
+}
 # The table stands between these lines of a Markdown file.
 BEGIN = "<!-- Written by benchmarks/run.py --docs -->"
 END = "<!-- End of the benchmarks -->"
@@ -70,7 +73,7 @@ def table(found: list[dict[str, Any]]) -> str:
         "|---" * (2 + len(_COLUMNS)) + "|",
     ]
     for row in found:
-        ratios = (row["ratios"].get(mode) for mode in MODES)
+        ratios = (row["ratios"].get(mode) for mode in _COLUMNS)
         cells = ("" if ratio is None else number(ratio) for ratio in ratios)
         lines.append(f"| {row['path']} | {row['peer']} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -37,7 +37,7 @@ def functions(module):
 # The peers are not installed where tests run.
 SETUPS = {
     f"{module}.{name}": arguments
-    for module in ("ours", "peers")
+    for module in ("backends", "ours", "peers")
     for name, arguments in functions(module).items()
 }
 
@@ -51,7 +51,8 @@ def test_names_are_unique():
 @pytest.mark.parametrize("case", ALL)
 def test_setups_are_there_and_take_the_options(case):
     for contender in case.contenders:
-        module = {harness.OURS: "ours", harness.PEERS: "peers"}[contender.environment]
+        other = contender.environment in harness.BACKENDS
+        module = "backends" if other else contender.environment
         assert contender.setup.startswith(f"{module}.")
         arguments = SETUPS[contender.setup]
         names = [argument.arg for argument in arguments.args + arguments.kwonlyargs]
@@ -61,7 +62,7 @@ def test_setups_are_there_and_take_the_options(case):
         if arguments.kwarg is None:
             assert set(contender.options) <= set(names[1:]), contender.label
         json.dumps(contender.options)
-        assert contender.mode in (None, *harness.MODES)
+        assert contender.mode in (None, *harness.MODES, *harness.BACKENDS)
         assert (contender.mode is not None) <= contender.label.startswith(("**", "um."))
 
 
@@ -82,6 +83,7 @@ def test_a_case_has_a_baseline_and_labels_that_differ(case):
 
 def test_functions_take_the_data_and_the_options():
     rooms = {"ours.numpy_function": um_np, "ours.tensorflow_function": um}
+    rooms["backends.function"] = um
     for case in (*cases.CASES, *growth.CASES):
         for contender in case.contenders:
             if contender.setup not in rooms:
@@ -140,6 +142,7 @@ RESULTS = [
             ("plain", "ours", None, "value", True, 0.2),
             ("**a**", "ours", harness.GRAPH, "value", False, 0.25),
             ("**again**", "ours", harness.GRAPH, "value", False, 0.75),
+            ("**a**", "torch", harness.PYTORCH, "value", False, 1.0),
         ],
     ),
     result(
@@ -165,10 +168,10 @@ RESULTS = [
 
 def test_the_summary_divides_by_the_best_peer():
     assert summary.table(summary.rows(RESULTS)).splitlines() == [
-        "| path | peer = 1.00 | NumPy | eager | graph | XLA |",
-        "|---|---|---|---|---|---|",
-        "| A | fast | 0.012 |  | 0.50 |  |",
-        "| B | accuracy |  |  |  | 1.05 |",
+        "| path | peer = 1.00 | NumPy | eager | graph | XLA | JAX | PyTorch |",
+        "|---|---|---|---|---|---|---|---|",
+        "| A | fast | 0.012 |  | 0.50 |  |  | 2.00 |",
+        "| B | accuracy |  |  |  | 1.05 |  |  |",
     ]
 
 
