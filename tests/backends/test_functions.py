@@ -17,6 +17,9 @@ TWINS = tuple(row for row in catalogue.TWINS if not row.random)
 LONG = (
     *("calibration_error_interval", "smooth_calibration_error", "psis_loo"),
     *("thresholded_adaptive_calibration_error", "compute_all_metrics"),
+    *("general_calibration_error", "static_calibration_error"),
+    *("adaptive_calibration_error", "root_mean_squared_calibration_error"),
+    *("brier_decomposition", "dawid_sebastiani_score"),
 )
 
 
