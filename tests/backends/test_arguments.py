@@ -201,7 +201,7 @@ def differences(loss, x, step=1e-5):
     return gradient
 
 
-def gradients(loss, x, step_by_step):
+def gradients(loss, x, step_by_step=False):
     if BACKEND == "jax":
         import jax
 
