@@ -9,6 +9,7 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import references
 from tests.backends.conftest import BACKEND
 
 PROBABILITIES = np.array(
@@ -190,17 +191,6 @@ LOSSES = {
 }
 
 
-def differences(loss, x, step=1e-5):
-    """Returns the gradient of a function of NumPy arrays by central differences."""
-    x = x.astype(np.float64)
-    gradient = np.zeros_like(x)
-    for place in np.ndindex(*x.shape):
-        move = np.zeros_like(x)
-        move[place] = step
-        gradient[place] = (loss(x + move) - loss(x - move)) / (2 * step)
-    return gradient
-
-
 def gradients(loss, x, step_by_step=False):
     if BACKEND == "jax":
         import jax
@@ -215,7 +205,9 @@ def gradients(loss, x, step_by_step=False):
 @pytest.mark.parametrize("name", LOSSES)
 def test_gradients(name):
     loss, x = LOSSES[name]
-    expected = differences(lambda values: loss(um_np, values), x)
+    expected = references.slopes(
+        lambda values: loss(um_np, values), x.astype(np.float64), step=1e-5
+    )
     found = gradients(lambda values: loss(um, values), tensor(x), name == "brier_score")
     for gradient in found:
         np.testing.assert_allclose(array(gradient), expected, rtol=1e-4, atol=1e-5)

@@ -13,9 +13,9 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import catalogue
+from tests import catalogue, references
 from tests.backends.conftest import BACKEND
-from tests.backends.test_arguments import array, differences, gradients, tensor
+from tests.backends.test_arguments import array, gradients, tensor
 from tests.keras import losses
 from tests.keras.streams import assert_close, first_alike, kind, make_for_graph, read
 
@@ -186,7 +186,9 @@ PENALIZED = [row for row in losses.CLASSES if not row.of.is_mean]
 def test_gradients_of_penalties(row, rng):
     y, y_pred = rng.integers(0, 3, 6), 0.9 * rng.dirichlet([1, 1, 1], 6) + 0.1 / 3
     loss = row.make()
-    expected = differences(lambda x: np.mean(row.scores(y, x)), y_pred)
+    expected = references.slopes(
+        lambda x: np.mean(row.scores(y, x)), y_pred.astype(np.float64), step=1e-5
+    )
     for gradient in gradients(lambda x: loss(y, x), tensor(np.float32(y_pred))):
         losses.close(array(gradient), expected, 2e-5)
 

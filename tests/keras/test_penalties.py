@@ -10,21 +10,12 @@ from scipy.integrate import trapezoid
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import references
 from tests.keras.losses import ROWS, classes, close
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 PENALIZED = [row for row in ROWS if not row.of.is_mean]
 every_penalized = pytest.mark.parametrize("row", PENALIZED, ids=lambda row: row.id)
-
-
-def slopes(function, x, step=1e-6):
-    """Returns the gradient of a function by central differences."""
-    gradient = np.zeros_like(x)
-    for place in np.ndindex(*x.shape):
-        shift = np.zeros_like(x)
-        shift[place] = step
-        gradient[place] = (function(x + shift) - function(x - shift)) / (2 * step)
-    return gradient
 
 
 def value_and_gradient(loss, y_true, y_pred, weights=None):
@@ -45,7 +36,7 @@ def test_gradients_equal_finite_differences_of_the_loops(row, rng):
     def mean(predictions):
         return np.mean(weights * row.scores(y, predictions, weights))
 
-    expected = slopes(mean, y_pred)
+    expected = references.slopes(mean, y_pred)
     compiled = tf.function(value_and_gradient)
     for dtype, call, tolerance in (
         ("float64", value_and_gradient, 1e-7),

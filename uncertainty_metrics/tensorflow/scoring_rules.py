@@ -6,6 +6,7 @@ predictions. float64 predictions are computed in float64, all others in float32.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from uncertainty_metrics import _checks
@@ -33,22 +34,25 @@ def brier_score(**data):
     return _classifier_scores.reduced(examples, scores, right, aggregate)
 
 
-@twin(declared.negative_log_likelihood)
-def negative_log_likelihood(**data):
+def _scored(
+    data: dict[str, Any],
+    scores_of: Callable[[_inputs.Examples], tuple[xp.Tensor, xp.Tensor]],
+) -> Any:
+    """Returns the scores of the examples, or their mean, and whether to trust them."""
     aggregate = data.pop("aggregate")
     _checks.boolean("aggregate", aggregate)
     examples = _inputs.examples(**data)
-    scores, right = _classifier_scores.likelihood_scores(examples)
-    return _classifier_scores.reduced(examples, scores, right, aggregate)
+    return _classifier_scores.reduced(examples, *scores_of(examples), aggregate)
+
+
+@twin(declared.negative_log_likelihood)
+def negative_log_likelihood(**data):
+    return _scored(data, _classifier_scores.likelihood_scores)
 
 
 @twin(declared.ranked_probability_score)
 def ranked_probability_score(**data):
-    aggregate = data.pop("aggregate")
-    _checks.boolean("aggregate", aggregate)
-    examples = _inputs.examples(**data)
-    scores, right = _classifier_scores.ranked_scores(examples)
-    return _classifier_scores.reduced(examples, scores, right, aggregate)
+    return _scored(data, _classifier_scores.ranked_scores)
 
 
 def _decompositions(
