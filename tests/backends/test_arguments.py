@@ -45,6 +45,21 @@ def at_once(function):
 ON_PROBABILITIES = ("ece", "ace", "brier_score", "negative_log_likelihood", "aurc")
 
 
+@pytest.mark.parametrize(
+    "name", ["negative_log_likelihood", "brier_score", "ensemble_cross_entropy"]
+)
+def test_classes_that_logits_exclude(name):
+    logits = np.log(PROBABILITIES)
+    logits[0, 2] = logits[2, 1] = -np.inf
+    if name == "ensemble_cross_entropy":
+        logits = np.stack([logits, logits[:, ::-1] - 1], axis=1)
+    given = {"labels": LABELS, "logits": logits}
+    expected = getattr(um_np, name)(**given)
+    given["logits"] = tensor(logits)
+    result = at_once(lambda: getattr(um, name)(**given))()
+    np.testing.assert_allclose(float(result), expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("name", ON_PROBABILITIES)
 def test_narrow_predictions(name, dtype):

@@ -89,7 +89,10 @@ def test_functions_compile(row, rng):
     data = {name: x for name, x in given.items() if hasattr(x, "dtype")}
     options = {name: x for name, x in given.items() if name not in data}
     compiled = jax.jit(lambda data: flat_tensors(row.find(um)(**data, **options)))
-    assert_close(np.concatenate([np.ravel(x) for x in compiled(data)]), expected)
+    parts = compiled(data)
+    if row.name == "risk_coverage_curve":  # It repeats the last entry.
+        parts = [part[: expected.size // len(parts)] for part in parts]
+    assert_close(np.concatenate([np.ravel(x) for x in parts]), expected)
 
 
 def flat_tensors(result):

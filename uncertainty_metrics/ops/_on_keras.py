@@ -494,6 +494,11 @@ def _divide_no_nan(x: Any, y: Any) -> Any:
     return where(nothing, 0, x) / where(nothing, 1, y)
 
 
+def _cross_entropy(labels: Any, logits: Any) -> Any:
+    # That of Keras on JAX multiplies by zeros, which logits of -inf make NaN.
+    return -gather(ops.log_softmax(logits), labels[..., None], batch_dims=1)[..., 0]
+
+
 def _variance(x: Any, axis: Any = None) -> Any:
     centred = x - ops.mean(x, axis=axis, keepdims=True)
     return ops.mean(centred * centred, axis=axis)
@@ -549,9 +554,7 @@ nn = SimpleNamespace(
     relu=ops.relu,
     softmax=ops.softmax,
     softplus=ops.softplus,
-    sparse_softmax_cross_entropy_with_logits=functools.partial(
-        ops.sparse_categorical_crossentropy, from_logits=True
-    ),
+    sparse_softmax_cross_entropy_with_logits=_cross_entropy,
 )
 signal = SimpleNamespace(irfft=ops.irfft, rfft=ops.rfft)
 bitwise = SimpleNamespace(
