@@ -122,11 +122,9 @@ def test_gaps_that_alternate_cancel():
 def test_fine_meshes_agree_with_coarse_ones(rng):
     p = rng.random(300)
     cells = pooled(p, rng.random(300) < p, None)
+    blocks = _cell_scores._of_arrays(cells.scores, cells.residuals)
     for s in (0.02, 0.2):
-        norms = [
-            _cell_scores._Mesh(cells.scores, cells.residuals, m).norm(s)
-            for m in (2**12, 2**14, 2**18)
-        ]
+        norms = [_cell_scores._Mesh(blocks, m).norm(s) for m in (2**12, 2**14, 2**18)]
         np.testing.assert_allclose(norms, norms[-1], rtol=0, atol=1e-8)
 
 

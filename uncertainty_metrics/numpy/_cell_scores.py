@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -15,6 +15,8 @@ from numpy.typing import DTypeLike
 from uncertainty_metrics.numpy._score_cells import Cells
 
 Score = Literal["brier", "log"]
+# Points of [0, 1] and their masses, float64, so many at a time.
+Blocks = Callable[[int], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 SCORES: tuple[Score, ...] = get_args(Score)
 
@@ -67,16 +69,19 @@ class _Mesh:
     exp(-(pi k bandwidth)^2 / 2).
     """
 
-    def __init__(self, points: np.ndarray, masses: np.ndarray, intervals: int) -> None:
+    def __init__(self, blocks: Blocks, intervals: int) -> None:
         self.intervals = intervals
+        # The sum of the masses, and that of their sizes.
+        self.sum = self.size = 0.0
         moments = np.zeros((4, intervals + 1))
-        block = max(_BLOCK, 2 * intervals)
-        for start in range(0, len(points), block):
-            left, offset = _located(points[start : start + block], intervals)
-            shares = masses[start : start + block]
-            for power in range(4):
-                moments[power] += np.bincount(left, shares, intervals + 1)
-                shares = shares * offset
+        for points, masses in blocks(max(_BLOCK, 2 * intervals)):
+            left, offset = _located(points, intervals)
+            self.sum += float(masses.sum())
+            self.size += float(np.abs(masses).sum())
+            moments[0] += np.bincount(left, masses, intervals + 1)
+            for power in range(1, 4):
+                masses = masses * offset
+                moments[power] += np.bincount(left, masses, intervals + 1)
         nodes = np.zeros(intervals + 4)  # From two before the first.
         for node, split in enumerate(CUBIC @ moments):
             nodes[node : node + intervals + 1] += split
@@ -110,9 +115,11 @@ def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray
     """Returns how many nodes are below each point, and how far above the last of them
     the point lies, in units of an interval.
     """
-    place = points * intervals + 0.5
+    place = points * intervals
+    place += 0.5
     left = place.astype(np.intp)
-    return left, place - left
+    place -= left
+    return left, place
 
 
 def _span(size: float) -> float:
@@ -139,48 +146,78 @@ def _crossing(norm: Callable[[float], float], low: float, high: float) -> float:
     return float(scipy.optimize.brentq(excess, low, high, xtol=_ROOT))
 
 
-def _fixed_point(
-    points: np.ndarray, masses: np.ndarray, meshes: tuple[int, ...]
-) -> float | None:
+def _fixed_point(blocks: Blocks, number: int, meshes: tuple[int, ...]) -> float | None:
     """Returns the bandwidth that is its error; None if the meshes are too coarse.
 
     The error falls as the bandwidth grows, from the sum of abs(masses) at 0 to abs(the
     sum of masses), so it lies between these.
     """
-    low, high = float(abs(masses.sum())), float(np.abs(masses).sum())
+    meshes = tuple(m for m in meshes if m >= min(number / _CROWD, meshes[-1]))
+    mesh = _Mesh(blocks, meshes[0])
+    low, high = abs(mesh.sum), mesh.size
     if high - low <= _ROOT:
         return high
     span = _span(high)
     for intervals in meshes:
         least = span / intervals
         served = low >= least or least <= _NEGLIGIBLE or intervals == _FINE[-1]
-        if intervals < min(len(points) / _CROWD, meshes[-1]):
-            continue
         if not served and least >= high:
             continue
-        norm = _Mesh(points, masses, intervals).norm
-        if not served and norm(least) <= least:
+        if intervals != mesh.intervals:
+            mesh = _Mesh(blocks, intervals)
+        if not served and mesh.norm(least) <= least:
             high = least
             continue
-        return _crossing(norm, low if served else least, high)
+        return _crossing(mesh.norm, low if served else least, high)
     return None
+
+
+def _of_arrays(points: np.ndarray, masses: np.ndarray) -> Blocks:
+    def blocks(size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, len(points), size):
+            yield points[start : start + size], masses[start : start + size]
+
+    return blocks
 
 
 def smooth_error(cells: Cells, bandwidth: float | None = None) -> float:
     """Returns the smooth calibration error, of its own bandwidth if none is given."""
-    return smooth_error_of(cells.scores, cells.residuals, bandwidth)
+    blocks = _of_arrays(cells.scores, cells.residuals)
+    return _smooth_error(blocks, len(cells.weights), bandwidth)
 
 
 def smooth_error_of(
-    scores: np.ndarray, residuals: np.ndarray, bandwidth: float | None
+    scores: np.ndarray,
+    outcomes: np.ndarray,
+    weights: np.ndarray | None,
+    bandwidth: float | None,
 ) -> float:
     """Returns the same of scores in any order, some of them perhaps equal."""
+    number = len(scores)
+    mean = 1.0 if weights is None else weights.mean()
+
+    def blocks(size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, number, size):
+            rows = slice(start, start + size)
+            points = scores[rows].astype(np.float64)
+            masses = outcomes[rows] - points
+            masses /= number
+            if weights is not None:
+                masses *= weights[rows] / mean
+            yield points, masses
+
+    return _smooth_error(blocks, number, bandwidth)
+
+
+def _smooth_error(blocks: Blocks, number: int, bandwidth: float | None) -> float:
     if bandwidth is not None:
-        return _Mesh(scores, residuals, _intervals(bandwidth)).norm(bandwidth)
-    error = _fixed_point(scores, residuals, _COARSE)
+        return _Mesh(blocks, _intervals(bandwidth)).norm(bandwidth)
+    error = _fixed_point(blocks, number, _COARSE)
     if error is None:  # Small residuals, perhaps because those of equal scores cancel.
+        scores, residuals = next(blocks(number))
         _, first, index = np.unique(np.rint(scores * _DISTINCT), True, True)
-        error = _fixed_point(scores[first], np.bincount(index, residuals), _FINE)
+        pooled = _of_arrays(scores[first], np.bincount(index, residuals))
+        error = _fixed_point(pooled, len(first), _FINE)
     assert error is not None
     return error
 
@@ -189,7 +226,7 @@ def _smoothed_at(
     cells: Cells, masses: np.ndarray, bandwidth: float, points: np.ndarray
 ) -> np.ndarray:
     intervals = _intervals(bandwidth)
-    values = _Mesh(cells.scores, masses, intervals).smoothed(bandwidth)
+    values = _Mesh(_of_arrays(cells.scores, masses), intervals).smoothed(bandwidth)
     values = np.pad(values, 2, mode="symmetric")
     left, offset = _located(np.asarray(points, np.float64), intervals)
     powers = np.stack([offset**power for power in range(4)])

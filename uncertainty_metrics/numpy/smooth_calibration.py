@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
@@ -83,11 +82,7 @@ def smooth_calibration_error(
     examples, spec = _binning.read(PRESET, locals())
     # Not pooled: smoothing takes less time than sorting.
     ((scores, outcomes, weights),) = _binning.scores_of_groups(examples, spec)
-    scores = scores.astype(np.float64)
-    residuals = outcomes - scores
-    if weights is not None:
-        residuals *= weights / np.mean(weights)
-    return _cell_scores.smooth_error_of(scores, residuals / len(scores), width)
+    return _cell_scores.smooth_error_of(scores, outcomes, weights, width)
 
 
 smece = smooth_calibration_error
