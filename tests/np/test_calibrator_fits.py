@@ -94,6 +94,23 @@ def test_many_examples_are_the_same_problem(rng):
         np.testing.assert_allclose(slopes.sum(axis=0), -10 * scaling.biases, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["platt", "beta"])
+@pytest.mark.parametrize("some", ["like all", "separable", "of one class"])
+def test_where_the_fit_of_a_part_starts_does_not_matter(name, some, rng):
+    n = 9000
+    p = rng.uniform(size=n)
+    labels = rng.uniform(size=n) < p**2
+    first = np.arange(n) % 8 == 0  # They are fitted before all.
+    if some != "like all":
+        labels[first] = (p > 0.7)[first] if some == "separable" else 0
+    scaling = CLASSES[name]().fit(labels, probabilities=p)
+    assert 0 <= scaling.optimality_gap < 1e-10
+    q = scaling.transform(probabilities=p)
+    features = [special.logit(p)] if name == "platt" else [np.log(p), -np.log1p(-p)]
+    slopes = np.stack([*features, np.ones(n)]) @ (q - labels) / n
+    np.testing.assert_allclose(slopes, 0, atol=1e-8)
+
+
 def test_a_large_ridge_is_temperature_scaling(rng):
     labels, logits = network(rng)
     temperature = um.TemperatureScaling().fit(labels, logits).temperature

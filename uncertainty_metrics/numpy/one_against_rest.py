@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,12 @@ __all__ = [
     "IsotonicCalibration",
     "PlattScaling",
 ]
+
+# Of more examples than these every eighth finds where to start.
+_MANY = 2**13
+_STRIDE = 8
+# As many tell, as a rule, that there are several values.
+_SOME = 100
 
 
 class _OneAgainstRest(_calibrator.Calibrator):
@@ -74,7 +81,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
                 expected = "of each class at least once"
                 raise _checks.error("labels", expected, f"none of class {k}")
             try:
-                if len(np.unique(scores)) < self._least:
+                if _has_fewer(scores, self._least):
                     expected = f"of at least {self._least} values of each class"
                     raise ValueError(expected, "fewer")
                 maps.append(self._one(scores, outcomes, examples.weights))
@@ -100,6 +107,11 @@ class _OneAgainstRest(_calibrator.Calibrator):
         nothing = np.all(q == 0, axis=1)
         q[nothing] = p[nothing]
         return _calibrator.normalised(q)
+
+
+def _has_fewer(values: np.ndarray, least: int) -> bool:
+    """Says if fewer than `least` values are distinct."""
+    return all(len(np.unique(some)) < least for some in (values[:_SOME], values))
 
 
 def _columns(classes: int) -> range:
@@ -134,7 +146,7 @@ class _Logistic(_OneAgainstRest):
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
     ) -> dict[str, np.ndarray]:
         features = self._of(scores)
-        if len(np.unique(features[0])) < self._least:
+        if _has_fewer(features[0], self._least):
             expected = f"of at least {self._least} values that differ once clipped"
             raise ValueError(expected, "fewer")
         first = features[0]
@@ -201,8 +213,14 @@ def _logistic(
 
     start = np.zeros(len(rows))
     start[-1] = special.logit(hits.sum())
-    bounded = np.arange(len(rows)) < len(features)
-    return _newton.minimize(at, start, bounded if nonnegative else None)
+    bounds = np.arange(len(rows)) < len(features) if nonnegative else None
+    some = slice(None, None, _STRIDE)
+    part = shares[some].sum()
+    if len(shares) > _MANY and 0 < hits[some].sum() < part:
+        with contextlib.suppress(_newton.NotConverged):
+            few = features[:, some], outcomes[some], shares[some] / part
+            return _newton.minimize(at, _logistic(*few, nonnegative).point, bounds)
+    return _newton.minimize(at, start, bounds)
 
 
 class PlattScaling(_Logistic):
