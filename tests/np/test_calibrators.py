@@ -191,16 +191,20 @@ def test_maps_do_not_decrease_and_beta_keeps_calibrated_forecasts(name, rng):
 # None harms a calibrated model by more than chance does.
 
 
-@every
+@pytest.mark.parametrize("name", [*CLASSES, "ensemble"])
 def test_calibrated_models_stay_as_good(name, rng):
     n = 1200
-    logits = 1.5 * rng.normal(size=[n, 4])
+    given = logits = 1.5 * rng.normal(size=[n, 4])
+    if name == "ensemble":
+        given = logits[:, None] + rng.normal(size=[n, 3, 4])
+        logits = np.log(special.softmax(given, axis=2).mean(axis=1))
     labels = np.argmax(logits + rng.gumbel(size=logits.shape), axis=1)
     fold = np.arange(n) % 4
     mended = np.empty_like(logits)
     for k in range(4):
-        scaling = CLASSES[name]().fit(labels[fold != k], logits[fold != k])
-        mended[fold == k] = scaling.transform(logits[fold == k])
+        scaling = CLASSES.get(name, um.EnsembleTemperatureScaling)()
+        scaling.fit(labels[fold != k], given[fold != k])
+        mended[fold == k] = scaling.transform(given[fold == k])
     # Steps that say 0 have no likelihood to compare.
     score = um.negative_log_likelihood
     if name in ("isotonic", "histogram"):
