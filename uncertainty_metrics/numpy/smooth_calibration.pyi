@@ -1,7 +1,6 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import math
-import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS
