@@ -1009,6 +1009,16 @@ _INTERVALS = (
         (100000, 2),
         path="Platt scaling, 10^5",
     ),
+    Case(
+        "platt-50000x10",
+        "Platt scaling: fits to 50000 x 10, one against rest",
+        (
+            _baseline("scikit-learn LogisticRegression", "platt"),
+            _fitted("PlattScaling"),
+        ),
+        (50000, 10),
+        tolerance=1e-3,
+    ),
 )
 
 _BEYOND_BINS = (

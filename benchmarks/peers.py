@@ -697,14 +697,22 @@ def platt(data: Predictions) -> Timed:
     """Logistic regression of scikit-learn on log-odds, without a penalty."""
     from sklearn.linear_model import LogisticRegression
 
-    labels, p = data.labels, data.probabilities[:, 1].astype(np.float64)
+    labels, p = data.labels, data.probabilities.astype(np.float64)
     p = p.clip(2.0**-24, 1 - 2.0**-24)
-    odds = np.log(p / (1 - p))[:, None]
+    odds = np.log(p / (1 - p))
+    classes = odds.shape[1]
+
+    def fitted(k):
+        column = odds[:, k, None]
+        map = LogisticRegression(C=np.inf).fit(column, labels == k)
+        return map.predict_proba(column)[:, 1]
 
     def compute():
-        fitted = LogisticRegression(C=np.inf).fit(odds, labels)
-        q = fitted.predict_proba(odds)
-        return -np.log(q[np.arange(len(labels)), labels])
+        if classes == 2:
+            q = fitted(1)
+            return -np.log(np.where(labels == 1, q, 1 - q))
+        q = np.stack([fitted(k) for k in range(classes)], axis=1)  # Against the rest.
+        return np.log(q.sum(axis=1) / q[np.arange(len(labels)), labels])
 
     return _one_shot(compute)
 
