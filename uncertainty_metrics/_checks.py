@@ -323,8 +323,11 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
     shape, outcomes = list(shape), list(outcomes)
     _not_empty(outcomes_name, outcomes)
     if not _alike(shape, outcomes):
+        hint = "; of two classes pass the column of class 1"
         raise error(
-            name, f"of the shape of `{outcomes_name}`, {outcomes}", f"shape {shape}"
+            name,
+            f"of the shape of `{outcomes_name}`, {outcomes}",
+            f"shape {shape}{hint if shape == [*outcomes, 2] else ''}",
         )
 
 

@@ -213,7 +213,7 @@ def test_names_are_shown_escaped(capsys):
     assert main(["report", name, "--compare", name, "--out", SPITEFUL]) == 0
     out = capsys.readouterr().out
     assert is_plain(out)
-    assert out.count(f"{ESCAPED}.npz") == 3  # Of the data, and of both models.
+    assert out.count(f"{ESCAPED}.npz") == 4  # Data, both models, their tile.
     assert f"mean nothing here: {ESCAPED}." in " ".join(out.split())
     assert f"Wrote {ESCAPED}/report.html" in out
     page = (pathlib.Path(SPITEFUL) / "report.html").read_text("utf-8")
@@ -331,7 +331,7 @@ def test_parquet_that_grows(capsys):
 
 def test_many_columns_take_linear_time(capsys):
     names = [*(f"p{k}" for k in range(15_000)), *(f"x{k}" for k in range(15_000))]
-    row = ",".join(["0.5"] * len(names))
+    row = ",".join(["0"] * len(names))
     pathlib.Path("p.csv").write_text(f"label,{','.join(names)}\n0,{row}\n")
     start = time.process_time()
     found = report.read_predictions("p.csv")

@@ -225,7 +225,7 @@ BAD_FORECASTS = {
         {**FORECASTS, "targets": np.ones(6)},
         "each of target, targets may hold",
     ),
-    "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be variances > 0"),
+    "zero": ({**FORECASTS, "stddev": np.arange(6.0)}, "`stddev` must be > 0"),
     "negative": ({**FORECASTS, "stddev": -np.ones(6)}, "must be > 0. Received: -1"),
     "NaN mean": ({**FORECASTS, "mean": np.full(6, np.nan)}, "`mean` must"),
     "infinite": ({**FORECASTS, "stddev": np.full(6, np.inf)}, "`stddev` must"),

@@ -129,6 +129,29 @@ GOOD = {
         table("label", "p", labels=CATS),
         {"positive_class": "cat"},
     ),
+    "told columns of booleans": (
+        "p.csv",
+        rows(BOOLEANS, P1, P0, header=("label", "p_true", "p_false")),
+        {"probabilities": "p_false,p_true"},
+    ),
+    "columns of booleans": (
+        "p.csv",
+        rows(BOOLEANS, P0, P1, header=("label", "false", "true")),
+    ),
+    "told positive boolean": (
+        "p.csv",
+        table("label", "p", labels=BOOLEANS),
+        {"positive_class": "true"},
+    ),
+    "numbers of the labels": (
+        "p.csv",
+        rows([30 if y else 20 for y in LABELS], P1, P0, header=("y", "p_30", "p_20")),
+    ),
+    "class 1 of two columns": (
+        "p.csv",
+        TWO,
+        {"probabilities": "p1"},
+    ),
     "told label": (
         "p.csv",
         rows(P1, LABELS, [7] * 4, header=("p", "truth", "label")),
@@ -152,6 +175,18 @@ GOOD = {
     "arrays of text": (
         "p.npz",
         arrays(label=CATS, proba=np.transpose([P0, P1]), classes=["ant", "cat"]),
+    ),
+    "arrays of bytes": (
+        "p.npz",
+        arrays(
+            label=np.array(CATS, "S"),
+            proba=np.transpose([P0, P1]),
+            classes=np.array(["ant", "cat"], "S"),
+        ),
+    ),
+    "arrays of columns": (
+        "p.npz",
+        arrays(labels=np.reshape(LABELS, [-1, 1]), probabilities=P1),
     ),
     "arrays of booleans": ("p.npz", arrays(Labels=BOOLEANS, probabilities=P1)),
 }
@@ -239,7 +274,7 @@ def test_regressions(spread, kind, label):
         np.testing.assert_array_equal(read, column)
 
 
-THREE = rows(CATS, P0, P1, P1, header=("label", "ant", "cat", "owl"))
+THREE = rows(CATS, P0, P1, [0] * 4, header=("label", "ant", "cat", "owl"))
 BAD = {
     "two labels": (
         rows(LABELS, LABELS, P1, header=("y", "Label", "p")),
@@ -354,7 +389,32 @@ BAD = {
         [],
         "line 6 must have 3 fields, as the header. Received: 2",
     ),
-    "no header": (TWO.partition("\n")[2], [], "must hold the labels"),
+    "no header": (
+        TWO.partition("\n")[2],
+        [],
+        "Received: 1, 0.25, 0.75, where the names of the columns must be",
+    ),
+    "class 0 alone": (
+        TWO,
+        ["--probabilities", "p0"],
+        "`p0` alone seems to be of class 0, but one column of predictions is of class",
+    ),
+    "members as classes": (
+        rows(LABELS, P1, P1, P1, header=("label", "p0", "p1", "p2")),
+        [],
+        "must sum to 1; columns of members are not classes, nor are several labels of "
+        "one example. Received: a row 0.75, 0.75, 0.75; a median sum of 1.875",
+    ),
+    "signs of percent": (
+        rows(LABELS, [f"{p}%" for p in PERCENT], header=("label", "p")),
+        [],
+        "must be a number; percent divided by 100 are probabilities. Received: '75%'",
+    ),
+    "other numbers": (
+        rows(LABELS, P0, P1, header=("label", "p2", "p3")),
+        [],
+        "labels must be of the classes 2, 3. Received: 0, 1",
+    ),
     "UTF-16": (TWO.encode("utf-16"), [], "not a CSV file in UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), [], "UTF-8"),
     "damaged": (packed(TWO)[:-9], [], "not a CSV file in UTF-8"),
@@ -396,6 +456,43 @@ def test_class_names_are_shown():
     with open("p.csv", "w") as file:
         file.write(prefixed)
     assert report.read_predictions("p.csv").classes == ("ant", "cat", "owl")
+
+
+@pytest.mark.parametrize("order", ["true,false", "false,true"])
+def test_classes_of_booleans(order):
+    first, second = (P1, P0) if order == "true,false" else (P0, P1)
+    with open("p.csv", "w") as file:
+        file.write(rows(BOOLEANS, first, second, header=("label", "p0", "p1")))
+    found = report.read_predictions("p.csv", Choice(classes=tuple(order.split(","))))
+    given = found.values[np.arange(4), found.labels]
+    expected = np.where(BOOLEANS, P1, P0)
+    np.testing.assert_array_equal(given, expected)
+
+
+def noted(**given):
+    found = report.build(Predictions(kind="probabilities", source="it", **given))
+    return found["notes"]
+
+
+def test_labels_from_1_are_suspected(rng):
+    values = rng.dirichlet([1, 1, 1], 60)
+    labels = rng.integers(1, 3, 60)
+    (note,) = noted(labels=labels, values=values)
+    total = values[:, 0].sum()
+    assert note.startswith("No label is 0, though the probabilities of class 0 sum")
+    assert f"{total:.4g}" in note
+    assert noted(labels=labels - 1, values=values) == []
+    assert noted(labels=labels, values=values, classes=("a", "b", "c")) == []
+    assert noted(labels=labels[:5], values=values[:5]) == []
+
+
+def test_confidences_are_suspected(rng):
+    p = rng.uniform(0.5, 1, 60)
+    labels = rng.integers(0, 2, 60)
+    (note,) = noted(labels=labels, values=p)
+    assert note.startswith("Every probability is at least 0.5")
+    assert noted(labels=labels, values=1 - p) == []
+    assert noted(labels=np.ones_like(labels), values=p) == []
 
 
 def test_what_is_left_out_is_told():

@@ -245,6 +245,7 @@ def test_notebook_and_text(monkeypatch):
     assert shown.startswith('<iframe srcdoc="')
     assert 'sandbox=""' in shown
     page = html.unescape(shown.partition('srcdoc="')[2].partition('"')[0])
+    page = page.replace("&nbsp;", " ")
     assert page.startswith("<!DOCTYPE html>")
     assert "<title>Calibration report: &lt;model&gt;</title>" in page
     assert "<figure" in page
@@ -386,3 +387,58 @@ def test_labels_of_one_class():
     tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[2]
     assert (tile["value"], tile["level"]) == ("Nothing to tell", "unclear")
     assert tile["detail"].startswith("What came is always the same.")
+
+
+def test_tile_of_a_comparison():
+    other = np.full([80, P_OF_MANY.shape[1]], 1 / P_OF_MANY.shape[1])
+    found = um.report(MANY, P_OF_MANY, compare={"constant": other})
+    tile = found.to_dict()["tiles"][-1]
+    scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
+    assert tile["title"] == "Beside constant"
+    shown = f"Brier score {scores[0]:.4f} of the first and {scores[1]:.4f}"
+    assert shown in tile["detail"]
+    low, _, high = um.bootstrap_difference(
+        um.brier_score,
+        {"labels": MANY, "probabilities": P_OF_MANY},
+        {"labels": MANY, "probabilities": other},
+        seed=1,
+    )
+    better = "first" if high < 0 else "second"
+    clear = low > 0 or high < 0
+    expected = f"The {better} predicts better" if clear else "No clear difference"
+    assert tile["value"] == expected
+    assert "Beside constant: " in repr(found)
+    same = um.report(MANY, P_OF_MANY, compare={"it": P_OF_MANY}).to_dict()["tiles"][-1]
+    assert (same["value"], same["level"]) == ("No clear difference", "unclear")
+    few = um.report(LABELS, P, compare={"it": P}).to_dict()["tiles"][-1]
+    assert few["value"] == "Too few to say"
+
+
+def test_notes_are_in_the_verdict():
+    found = um.report(["b", "a"], [[0.5, 0.5], [0.25, 0.75]])
+    assert "Note: Classes are taken in the sorted order" in repr(found)
+
+
+def test_classes_in_another_order_are_the_same_examples():
+    columns = ["ant", "cat", "owl"]
+    frame = Frame(P, columns)
+    turned = Frame(P[:, [2, 0, 1]], ["owl", "ant", "cat"])
+    labels = np.array(columns)[LABELS]
+    found = um.report(labels, frame, compare={"turned": turned}).to_dict()
+    assert found["comparison"]["same_examples"]
+    assert found["comparison"]["differences"]["ece"]["estimate"] == 0
+
+
+class Index(list):
+    def equals(self, other):
+        return self == other
+
+
+def test_one_index_in_two_orders():
+    labels, frame = Series(NAMES[[0, 1, 2]]), Frame(np.eye(3), NAMES)
+    labels.index, frame.index = Index([0, 1, 2]), Index([2, 0, 1])
+    with pytest.raises(ValueError, match="the same index in two orders; pass"):
+        um.report(labels, frame)
+    for index in ([0, 1, 2], [7, 8, 9]):  # That of another table says nothing.
+        frame.index = Index(index)
+        assert um.report(labels, frame).to_dict()["calibration"]["accuracy"] == 1

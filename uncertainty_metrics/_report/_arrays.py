@@ -53,12 +53,13 @@ def model_of(
             f"`variances` must be given. Received: {listed(names)}"
         )
     kind_: Kind = "logits" if names == ["logits"] else "probabilities"
+    _check_order(labels, given[kind_])
     labels = _labels(labels)
     values = _inputs.as_array(kind_, _of_frame(given[kind_]))
     notes: list[str] = []
     found: tuple[str, ...] = ()
     if classes is not None:
-        found = tuple(_names.texts(np.asarray(_of_frame(classes)).reshape(-1)))
+        found = tuple(_names.words(np.asarray(_of_frame(classes)).reshape(-1)))
     elif values.ndim == 2 and values.shape[1] > 1 and hasattr(given[kind_], "columns"):
         columns = [str(column) for column in given[kind_].columns]
         order, found = _by_columns(labels, columns)
@@ -110,6 +111,21 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _of_frame(value: Any) -> Any:
     """Returns the array of a data frame or a series, and all else as it is."""
     return value.to_numpy() if hasattr(value, "to_numpy") else value
+
+
+def _check_order(labels: Any, predictions: Any) -> None:
+    """Raises ValueError if two of pandas have one index in two orders."""
+    first, second = (getattr(each, "index", None) for each in (labels, predictions))
+    if not (hasattr(first, "equals") and hasattr(second, "equals")):
+        return
+    if first.equals(second) or len(first) != len(second):
+        return
+    if set(first) == set(second):
+        raise ValueError(
+            "`labels` and the predictions must be in one order. Received: the same "
+            "index in two orders; pass `labels.loc[predictions.index]`, or arrays "
+            "(`.to_numpy()`) if the order is right and the index is not"
+        )
 
 
 def _flat(value: Any) -> Any:

@@ -13,6 +13,8 @@ from uncertainty_metrics._report._predictions import Kind, Predictions
 
 # Rows that show what numbers are.
 _SHOWN = 1000
+# More than that above 1 no rounding leaves the sum of a row.
+_OFF = 0.01
 
 
 def classified(
@@ -51,6 +53,8 @@ def classified(
             source, two.labels, kind, values, classes=two.classes, **others
         )
     size = values.shape[-1] if values.ndim else 0
+    if values.ndim > labels.ndim:
+        _check_sums(kind, values)
     if choice.positive_class is not None and not names:
         if size != 2:
             raise ValueError(
@@ -100,6 +104,23 @@ def _check_scale(kind: Kind, values: np.ndarray) -> None:
     )
 
 
+def _check_sums(kind: Kind, values: np.ndarray) -> None:
+    """Raises ValueError for rows that are no probabilities of classes.
+
+    A sum below 1 leaves room for classes that are not there, and is told by a note.
+    """
+    if kind != "probabilities" or values.dtype.kind not in "fiu" or not values.size:
+        return
+    middle = np.median(values.sum(axis=-1, dtype=np.float64))
+    if middle > 1 + _OFF:
+        raise ValueError(
+            "the probabilities of the classes of an example must sum to 1; columns of "
+            "members are not classes, nor are several labels of one example. Received: "
+            f"{_shown(values.reshape(-1, values.shape[-1]))}; a median sum of "
+            f"{middle:.4g}"
+        )
+
+
 def _shown(rows: np.ndarray) -> str:
     return f"a row {', '.join(f'{x:.4g}' for x in rows[0, :5])}"
 
@@ -118,6 +139,8 @@ def _labels_of(labels: np.ndarray, kind: str, values: np.ndarray) -> np.ndarray:
         )
     # Keras passes labels as [N, 1]; but [N, 1, K] are predictions of one model.
     if 1 < labels.ndim == len(shape) - 1 and labels.shape[-1] == 1 != shape[-2]:
+        labels = labels[..., 0]
+    if labels.ndim == 2 and labels.shape == (*shape, 1):
         labels = labels[..., 0]
     if labels.ndim == 0 or len(shape) < labels.ndim + 2:
         return labels

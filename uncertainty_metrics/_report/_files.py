@@ -252,7 +252,7 @@ def _read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
             source, arrays[mean], kind, arrays[spread], target, weight, left_out
         )
     name = predictions[0]
-    given = tuple(_names.texts(arrays[classes[0]].reshape(-1))) if classes else ()
+    given = tuple(_names.words(arrays[classes[0]].reshape(-1))) if classes else ()
     return classified(
         source,
         arrays[label],

@@ -93,10 +93,16 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             "--label"
         )
+    nameless = all(map(_is_number, header))
     raise ValueError(
         f"one {kind} must hold the labels: its name one of {', '.join(LABELS)}, or "
         f"given by --label. Received: {listed(header)}"
+        + (", where the names of the columns must be" if nameless else "")
     )
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"\s*[-+]?[0-9.]+(e[-+]?[0-9]+)?\s*", name, re.I) is not None
 
 
 def _existing(name: str, header: Iterable[str], kind: str) -> str:
@@ -161,7 +167,7 @@ def columns_of(
     if alone:
         return Columns(_ALONE[alone[0].lower()], alone, alone=True)
     if found:
-        return _numbered(found[0], choice)
+        return _numbered(found[0], choice, values)
     return None if values is None else _by_class(others, choice, values)
 
 
@@ -179,7 +185,9 @@ def keys_of(names: Iterable[str]) -> list[str]:
     return [match["key"] if match else "" for match in matches]
 
 
-def _numbered(names: list[str], choice: Choice) -> Columns:
+def _numbered(
+    names: list[str], choice: Choice, values: Callable[[], list[str]] | None
+) -> Columns:
     """Returns columns that end with numbers, by these."""
     by_number: dict[int, str] = {}
     for name, key in zip(names, keys_of(names), strict=True):
@@ -191,7 +199,9 @@ def _numbered(names: list[str], choice: Choice) -> Columns:
             )
         by_number[int(key)] = name
     numbers = sorted(by_number)
-    if len(numbers) < 2 or numbers[-1] - numbers[0] != len(numbers) - 1:
+    keys = tuple(map(str, numbers))
+    has_gaps = numbers[-1] - numbers[0] != len(numbers) - 1
+    if len(numbers) < 2 or (has_gaps and not (values and set(values()) == set(keys))):
         raise ValueError(
             f"the columns of {_kind(names)} must be one per class, numbered without "
             "gaps, or one for class 1 alone (`probability` or `logit`). Received: "
@@ -199,7 +209,7 @@ def _numbered(names: list[str], choice: Choice) -> Columns:
         )
     ordered = [by_number[k] for k in numbers]
     from_zero = numbers[0] == 0
-    classes = choice.classes or (() if from_zero else tuple(map(str, numbers)))
+    classes = choice.classes or (() if from_zero and not has_gaps else keys)
     return Columns(_kind(names), ordered, classes)
 
 
@@ -218,15 +228,21 @@ def _chosen(
         else:
             _existing(part, others, "column")
     if len(found) == 1:
+        if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
+            raise ValueError(
+                f"`{found[0]}` alone seems to be of class 0, but one column of "
+                "predictions is of class 1: choose that one, or say with "
+                "--positive-class which label it is of"
+            )
         return Columns(_kind(found), found, alone=True)
     if choice.classes:
         return Columns(_kind(found), found, choice.classes)
     keys = keys_of(found)
     if all(key.isdecimal() for key in keys) and "," not in str(choice.probabilities):
-        return _numbered(found, choice)
+        return _numbered(found, choice, values)
     occurring = set(values())
     for names in (keys, found):
-        if occurring <= set(names):
+        if set(_spelled(occurring, names)) <= set(names):
             return Columns(_kind(found), found, tuple(names))
     return Columns(_kind(found), found)
 
@@ -248,25 +264,36 @@ def _by_class(
     found = {
         prefix: by_key
         for prefix, by_key in styles.items()
-        if all(key in by_key for key in wanted)
+        if all(key in by_key for key in _spelled(wanted, by_key))
     }
     if len(wanted) < 2 or not found:
         return None
     if len(found) > 1:
         shown = " or ".join(
-            listed(by_key[key] for key in wanted) for by_key in found.values()
+            listed(by_key[key] for key in _spelled(wanted, by_key))
+            for by_key in found.values()
         )
         raise ValueError(
             f"which columns hold the predictions: {shown}? Choose with --probabilities"
         )
     prefix, by_key = found.popitem()
     # All that have the prefix are classes, those that have no label as well.
-    keys = list(by_key) if prefix and not choice.classes else wanted
+    is_open = prefix and not choice.classes
+    keys = list(by_key) if is_open else _spelled(wanted, by_key)
     names = [by_key[key] for key in keys]
     if not prefix:
         guessed = not choice.classes
         return Columns("probabilities", names, tuple(keys), guessed=guessed)
     return Columns(_kind(names), names, tuple(keys))
+
+
+def _spelled(labels: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Returns labels as names spell them: booleans in any case."""
+    labels = list(labels)
+    if not set(labels) <= {"True", "False"}:
+        return labels
+    by_lower = {name.lower(): name for name in names}
+    return [by_lower.get(label.lower(), label) for label in labels]
 
 
 # Labels.
@@ -279,8 +306,14 @@ def texts(labels: np.ndarray) -> list[str]:
     return [str(label) for label in labels.tolist()]
 
 
+def words(names: np.ndarray) -> list[str]:
+    """Returns names of classes, which may be bytes or numbers, as text."""
+    return texts(np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names)
+
+
 def text_array(labels: np.ndarray) -> np.ndarray:
-    """Returns labels, objects as what they are, `true` and `false` as booleans.
+    """Returns labels, objects as what they are, bytes as text, and of it `true` and
+    `false` as booleans.
 
     Raises:
       ValueError: objects are of several types.
@@ -294,6 +327,8 @@ def text_array(labels: np.ndarray) -> np.ndarray:
                 "missing ones, or several types"
             )
         labels = plain
+    if labels.dtype.kind == "S":
+        labels = np.char.decode(labels, "utf-8")
     if labels.dtype.kind == "U" and labels.size:
         values, inverse = np.unique(labels, return_inverse=True)
         lower = [value.lower() for value in values.tolist()]
@@ -303,7 +338,7 @@ def text_array(labels: np.ndarray) -> np.ndarray:
 
 
 def is_text(labels: np.ndarray) -> bool:
-    return labels.dtype.kind in "US"
+    return labels.dtype.kind == "U"
 
 
 def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
@@ -315,10 +350,14 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
     if len(set(classes)) < len(classes):
         raise ValueError(f"two classes have one name. Received: {listed(classes)}")
     values, inverse = np.unique(labels, return_inverse=True)
-    numbers = {name: k for k, name in enumerate(classes)}
     keys = texts(values)
+    if labels.dtype.kind == "b":
+        keys = _spelled(keys, classes)
+    numbers = {name: k for k, name in enumerate(classes)}
     unknown = [key for key in keys if key not in numbers]
-    if len(unknown) == len(keys) and not is_text(labels):
+    # Names that are numbers themselves are of other labels.
+    are_words = not all(name.isdecimal() for name in classes)
+    if len(unknown) == len(keys) and not is_text(labels) and are_words:
         whole = (values == np.floor(values)) & (values >= 0) & (values < len(classes))
         if np.all(whole):
             return labels.astype(np.int64)
@@ -346,19 +385,21 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     if choice.classes:
         if len(choice.classes) != 2:
             raise ValueError(
-                "predictions of class 1 alone are of two classes. Received: --classes "
-                f"{','.join(choice.classes)}"
+                "predictions of class 1 alone are of two classes. Received: "
+                f"{listed(choice.classes)}"
             )
         return Two(encoded(labels, choice.classes), choice.classes)
     positive = choice.positive_class
+    if positive is not None and labels.dtype.kind == "b":
+        positive = positive.title()
     if positive is None and not is_text(labels):
         return Two(labels)
     found, inverse = np.unique(labels, return_inverse=True)
     values = texts(found)
     if positive is None:
         raise ValueError(
-            f"labels are text, {listed(values)}: say with --positive-class which of "
-            "them is class 1, the one that the predictions are of"
+            f"labels are text, {listed(values)}: say with --positive-class, or in "
+            "Python by `classes`, class 1 second, which of them the predictions are of"
         )
     if positive not in values:
         raise ValueError(

@@ -80,6 +80,8 @@ def build(
         report["comparison"] = _sections_comparison.comparison(
             predictions, other, models, num_bins
         )
+        tile = _verdict.of_two(report["comparison"], other.source, task)
+        report["tiles"].append(tile)
     return report
 
 

@@ -40,6 +40,8 @@ _MAX_DRAWN = 10_000_000  # Numbers, for what chance gives a calibrated model.
 SEED = 0
 # Of the test of calibration, by draws from the forecasts.
 _MAX_EXACT = 100_000
+# Labels that chance does not take away.
+_MANY = 10
 _AS_ECE: dict[str, Any] = {
     "binning_scheme": "even",
     "norm": "l1",
@@ -79,7 +81,7 @@ def sections(
             "total_weight": total,
             "effective_examples": sample_size,
         },
-        "notes": _notes(predictions, total),
+        "notes": [*_notes(predictions, total), *_suspicions(predictions, examples)],
     }
     tell("computes calibration errors")
     report["calibration"] = section = _calibration(examples, num_bins)
@@ -120,9 +122,10 @@ def _notes(predictions: Predictions, total_weight: float) -> list[str]:
     if has_classes and predictions.kind == "probabilities":
         sums = values.sum(axis=-1, dtype=np.float64)
         if np.max(np.abs(sums - 1)) > _inputs.ROW_SUM_TOLERANCE:
+            least, most = f"{sums.min():.4g}", f"{sums.max():.4g}"
+            most = "" if least == most else f" to {most}"
             notes.append(
-                f"The probabilities of an example sum to {sums.min():.4g} to "
-                f"{sums.max():.4g}, not to 1."
+                f"The probabilities of an example sum to {least}{most}, not to 1."
             )
     if predictions.sample_weight is not None:
         notes.append(
@@ -130,6 +133,28 @@ def _notes(predictions: Predictions, total_weight: float) -> list[str]:
             f"{total_weight:.6g} in all; weights of another scale change its width."
         )
     return notes
+
+
+def _suspicions(predictions: Predictions, examples: _inputs.Examples) -> list[str]:
+    """Returns what is hardly so where the file holds what it should."""
+    zeros, values = np.sum(examples.labels == 0), examples.predictions
+    are_logits = examples.name == "logits"
+    shape = predictions.values.shape
+    alone = shape == predictions.labels.shape or shape[-1] == 1
+    if not alone and not zeros and not predictions.classes:
+        p = _inputs.softmax(values) if are_logits else values
+        expected = float(p[:, 0].sum(dtype=np.float64))
+        if expected >= _MANY:
+            return [
+                "No label is 0, though the probabilities of class 0 sum to "
+                f"{expected:.4g}: do the labels count from 1?"
+            ]
+    if alone and not are_logits and zeros >= _MANY and np.all(values[:, -1] >= 0.5):
+        return [
+            "Every probability is at least 0.5: they must be those of class 1, not the "
+            "confidences of decisions for either class."
+        ]
+    return []
 
 
 def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:

@@ -127,6 +127,10 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     """Says whether two files are of the same examples, by what came and weights."""
     key = "target" if isinstance(predictions, Regression) else "labels"
     first, second = (np.ravel(getattr(model, key)) for model in (predictions, other))
+    if isinstance(predictions, Predictions) and isinstance(other, Predictions):
+        names = predictions.classes, other.classes
+        if names[0] != names[1] and set(names[0]) == set(names[1]):
+            first, second = np.array(names[0])[first], np.array(names[1])[second]
     name = key.removesuffix("s") + "s"
     if first.size != second.size:
         return False, f"Other examples: {first.size} and {second.size} of them."

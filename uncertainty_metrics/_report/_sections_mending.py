@@ -159,7 +159,8 @@ def _too_few(labels: np.ndarray, weights: np.ndarray | None) -> str:
     if size < _LEAST:
         of_weights = " once they are weighted" if size < len(labels) else ""
         shown = np.floor(10 * size) / 10
-        return f"{shown:g} examples{of_weights}, where {_LEAST} are the least"
+        examples = "example" if shown == 1 else "examples"
+        return f"{shown:g} {examples}{of_weights}, where {_LEAST} are the least"
     if np.sum(np.bincount(labels) > 1) < 2:
         return "fewer than two classes have two labels"
     return ""

@@ -57,7 +57,7 @@ def _variances(model: Regression) -> np.ndarray:
     if model.kind == "variance":
         return model.values
     stddev = _inputs.as_array("stddev", model.values)
-    bad = stddev < 0
+    bad = stddev <= 0
     if np.any(bad):  # Its square would not tell.
         raise _checks.error("stddev", "> 0", _inputs.first(bad, stddev))
     return np.square(stddev, dtype=np.float64)

@@ -233,8 +233,9 @@ class CsvTable:
                 return float(text)
         except ValueError:
             pass
+        hint = "; percent divided by 100 are probabilities" if "%" in cell else ""
         raise ValueError(
-            f"line {line}, column `{name}` must be a number. Received: "
+            f"line {line}, column `{name}` must be a number{hint}. Received: "
             f"{reprlib.repr(cell)}"
         )
 

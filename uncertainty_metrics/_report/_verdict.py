@@ -8,13 +8,14 @@ never by the sign of a number.
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics._report._blocks import model, number, significant
+from uncertainty_metrics._report._blocks import SIDES, model, number, significant
 from uncertainty_metrics._report._predictions import visible
 from uncertainty_metrics._report._sections_rows import (
     is_borderline,
@@ -51,6 +52,37 @@ def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
     of_task = _of_regression if task == "regression" else _of_classifier
     size = found["data"]["effective_examples"]
     return [_unless_few(tile, size)._asdict() for tile in of_task(found)]
+
+
+def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]:
+    """Returns the tile of a comparison with the model of another source."""
+    score, name, show = (
+        ("crps", "CRPS", significant)
+        if task == "regression"
+        else ("brier_score_zero_based", "Brier score", number)
+    )
+    title = f"Beside {source}"
+    ends = comparison["differences"].get(score)
+    if not ends or ends["low"] is None:
+        detail = f"{comparison['examples']} {comparison['verdict']}"
+        return Tile(title, "Not comparable", detail, "unclear")._asdict()
+    low, high = float(ends["low"]), float(ends["high"])
+    value, level = "No clear difference", "unclear"
+    if low > 0 or high < 0:
+        better, level = ("second", "bad") if low > 0 else ("first", "good")
+        value = f"The {better} predicts better"
+    first, second = (comparison["numbers"][score][side] for side in SIDES)
+    tile = Tile(
+        title,
+        value,
+        f"{name} {show(first)} of the first and {show(second)} of the second, a "
+        f"difference of {show(low)} to {show(high)} with {_LEVEL:.0%} confidence; "
+        f"smaller is better. {comparison['verdict']}",
+        level,
+    )
+    return _unless_few(
+        tile, comparison["other"]["data"]["effective_examples"]
+    )._asdict()
 
 
 def _unless_few(tile: Tile, size: float) -> Tile:
@@ -245,21 +277,28 @@ def as_text(report: dict[str, Any]) -> str:
     report = visible(report)
     examples = report["data"]["examples"]
     head = f"Calibration report: {model(report)}, {examples:,} examples"
-    return "\n".join([head, "", *lines(report)])
+    found = [head, "", *lines(report)]
+    for note in report["notes"]:
+        found += _wrapped(f"Note: {note}")
+    return "\n".join(found)
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
     """Yields the lines of the tiles."""
     for tile in report["tiles"]:
         yield f"{tile['title']}: {tile['value']}"
-        yield from textwrap.wrap(
-            tile["detail"],
-            _WIDTH,
-            initial_indent="  ",
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        yield from _wrapped(tile["detail"], "  ")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def as_html(report: dict[str, Any]) -> str:
@@ -267,7 +306,9 @@ def as_html(report: dict[str, Any]) -> str:
     parts = ['<ul class="verdict" aria-label="Verdict">']
     for tile in report["tiles"]:
         title, value, detail = (
-            html.escape(tile[name]) for name in ("title", "value", "detail")
+            # A line does not end within `p = 0.001`.
+            re.sub(r"p (=|&lt;) ", r"p&nbsp;\1&nbsp;", html.escape(tile[name]))
+            for name in ("title", "value", "detail")
         )
         parts.append(
             f'<li class="tile {tile["level"]}"><p class="title">{title}</p>'
