@@ -115,8 +115,10 @@ def _of_frame(value: Any) -> Any:
 
 def _check_order(labels: Any, predictions: Any) -> None:
     """Raises ValueError if two of pandas have one index in two orders."""
+    first: Any
+    second: Any
     first, second = (getattr(each, "index", None) for each in (labels, predictions))
-    if not (hasattr(first, "equals") and hasattr(second, "equals")):
+    if not (hasattr(first, "equals") and hasattr(second, "equals")):  # Lists have not.
         return
     if first.equals(second) or len(first) != len(second):
         return

@@ -93,7 +93,7 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
             f"each of {listed(found)} may hold the labels: choose the {kind} with "
             "--label"
         )
-    nameless = all(map(_is_number, header))
+    nameless = header and all(map(_is_number, header))
     raise ValueError(
         f"one {kind} must hold the labels: its name one of {', '.join(LABELS)}, or "
         f"given by --label. Received: {listed(header)}"
