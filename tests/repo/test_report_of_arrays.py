@@ -442,3 +442,21 @@ def test_one_index_in_two_orders():
     for index in ([0, 1, 2], [7, 8, 9]):  # That of another table says nothing.
         frame.index = Index(index)
         assert um.report(labels, frame).to_dict()["calibration"]["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    ("p", "value", "level"),
+    [
+        (0.005, "Would help", "bad"),
+        (0.02, "Borderline", "unclear"),
+        (0.3, "Not clearly needed", "good"),
+    ],
+)
+@pytest.mark.parametrize("side", ["too small", "too large"])
+def test_mending_of_a_regression_is_borderline(p, value, level, side):
+    n = 400
+    tail = p / 2 if side == "too large" else 1 - p / 2
+    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    z *= np.sqrt(stats.chi2.ppf(tail, n) / np.sum(z**2))
+    tile = tiles_of(z, means=np.zeros(n), stddevs=np.ones(n))[-1]
+    assert (tile["value"], tile["level"]) == (value, level)

@@ -247,10 +247,16 @@ def _coverage(found: dict[str, Any]) -> Tile:
 
 
 def _temperature(found: dict[str, Any]) -> Tile:
+    from scipy import special
+
     section = found["recalibration"]
     metrics = section["metrics"]
     factor = metrics["stddev_factor"]["value"]
-    needs = bool(section["direction"])
+    # n T of calibrated Normal forecasts is chi-squared with n degrees of freedom.
+    half = found["data"]["effective_examples"] / 2
+    tails = (f(half, half * factor**2) for f in (special.gammainc, special.gammaincc))
+    p = 2 * min(tails) if section["direction"] else 1.0
+    value, level = _graded(p, "Would help", "Not clearly needed")
     mended = metrics.get("recalibrated_nll")
     likelihood = ""
     if mended:
@@ -262,10 +268,10 @@ def _temperature(found: dict[str, Any]) -> Tile:
         )
     return Tile(
         "Mending",
-        "Would help" if needs else "Not clearly needed",
+        value,
         f"The best factor of all standard deviations is {significant(factor)}."
         f"{likelihood}",
-        "bad" if needs else "good",
+        level,
     )
 
 
