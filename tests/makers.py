@@ -410,6 +410,37 @@ def arguments(rng, shape, takes):
     return make(rng, tuple(shape), takes)
 
 
+# Of more scores the bins of all groups fill the memory.
+_FEW = 10**4
+
+
+def grouped(rng, made, takes):
+    """Changes good arguments to some of examples in groups, or of labels each 0 or 1,
+    where a function takes them.
+    """
+    shape = made["labels"].shape
+    if "multilabel" in takes and rng.random() < 0.2:
+        if rng.random() < 0.2 or len(shape) < 2:
+            shape = (*shape, int(rng.choice([1, 2, 5])))
+        made["labels"] = rng.integers(0, 2, shape)
+        values = {"probabilities": rng.random(shape), "logits": rng.normal(size=shape)}
+        name = str(rng.choice([*values]))
+        for other in ("probs", *values):
+            made.pop(other, None)
+        made |= {name: values[name], "multilabel": True}
+        if "labels_predicted" in made:
+            made["labels_predicted"] = rng.integers(0, 2, shape)
+    sizes = [np.size(made[name]) for name in made]
+    if max(sizes) < _FEW and rng.random() < 0.4:
+        number = int(rng.choice([1, 2, 4, 40]))
+        several = rng.integers(0, len(shape) + 1) if rng.random() < 0.3 else len(shape)
+        made["groups"] = rng.choice(rng.integers(0, number, 3), shape[:several])
+        made["num_groups"] = number
+        if rng.random() < 0.8:
+            made.pop("aggregate", None)
+    return made
+
+
 # Values of options, good and bad ones.
 
 WRONG = (None, "x", -1, 0, 0.5, 1.5, math.nan, math.inf, True, (), [1])
@@ -442,6 +473,7 @@ NUMBERS = {
     "squared": (True, False, *WRONG),
     "positive_class": (True, False, *WRONG),
     "multilabel": (False, *WRONG),
+    "num_groups": (1, 4, np.int64(7), 5.0, 1000, *WRONG),
     "max_prob": (True, False, *WRONG),
     "class_conditional": (True, False, *WRONG),
     "binning_scheme": ("even", "adaptive", *WRONG),

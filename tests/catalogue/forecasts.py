@@ -45,6 +45,13 @@ REAL_ROWS = (
         units=5,
         split=lambda p: {"predictive_samples": p},
         bad_metric_options=({"estimator": "pwm"}, {"alpha": 1.0}),
+        numbers={
+            "member_weights": (
+                *((1,) * 7, (0,) * 6 + (1,), (0,) * 7, (1, -1, 1, 1, 1, 1, 1)),
+                *((1e-30, 1e30, 1, 1, 1, 1, 1), np.ones(7), np.ones((7, 7))),
+                *makers.WRONG,
+            )
+        },
     ),
     RealRow(
         "pinball_loss",
@@ -96,6 +103,9 @@ REAL_ROWS = (
             "upper": p[..., 2::2],
         },
         bad_metric_options=({"alphas": [0.5, 2]}, {"alphas": []}, {"alphas": 0.5}),
+        numbers={
+            "alphas": ((0.5, 0.1), (0.5, 0.5), (0.1,), (0.1, 1), 0.5, *makers.WRONG)
+        },
     ),
     RealRow(
         "threshold_weighted_crps",
@@ -106,6 +116,9 @@ REAL_ROWS = (
             {"lower": -0.5, "upper": 1.0, "estimator": "fair"},
         ),
         tail={"predictive_samples": 1},
+        numbers=dict.fromkeys(
+            ("lower", "upper"), (-math.inf, -0.5, 0, 0.25, np.float64(2), *makers.WRONG)
+        ),
     ),
     RealRow(
         "energy_score",
@@ -123,7 +136,13 @@ REAL_ROWS = (
             {"p": 0.75, "weights": ((0, 1, 2), (0.5, 0, 1), (1, 1, 0))},
         ),
         tail={"labels": 1, "predictive_samples": 2},
-        numbers={"p": (0.5, 1, 2, math.inf, *makers.WRONG)},
+        numbers={
+            "p": (0.5, 1, 2, math.inf, *makers.WRONG),
+            "weights": (
+                *(((0, 0, 0),) * 3, ((0, 1, -1),) * 3, ((0, 1), (1, 0)), np.eye(3)),
+                *makers.WRONG,
+            ),
+        },
     ),
     RealRow(
         "dawid_sebastiani_score",

@@ -124,6 +124,13 @@ class Function(Public):
         """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
         return makers.arguments(rng, shape, tuple(self.parameters))
 
+    def draw_any(self, rng, shape) -> dict[str, Any]:
+        """Makes such arguments, now and then of groups or of several labels."""
+        made = self.draw(rng, shape)
+        return (
+            makers.grouped(rng, made, self.parameters) if self.takes("groups") else made
+        )
+
 
 @kind
 class Swept(Function):

@@ -133,7 +133,7 @@ FUNCTION_ROWS = (
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
-    FunctionRow("reliability_curve", **_CURVE),
+    FunctionRow("reliability_curve", unbounded=True, **_CURVE),
     # References of these are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
@@ -198,7 +198,7 @@ FUNCTION_ROWS = (
         kernel="oracle",
         wide=True,  # The areas are nearly equal.
     ),
-    FunctionRow("accuracy_confidence_curve", **_CURVE),
+    FunctionRow("accuracy_confidence_curve", unbounded=True, **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
     FunctionRow("threshold_at_risk", unbounded=True, **_CURVE),
     # Out of distribution.
@@ -235,7 +235,7 @@ FUNCTION_ROWS = (
     _members("ensemble_cross_entropy", unbounded=True),
     _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
     _members("knowledge_uncertainty", outputs=(3,)),
-    FunctionRow("ensemble_calibration", **_CURVE),
+    FunctionRow("ensemble_calibration", unbounded=True, **_CURVE),
     *_functions("disagreement", "double_fault", jumps=True),
     *_functions(
         "logit_kl_divergence", "kl_divergence", unbounded=True, kernel="divergence"
@@ -252,7 +252,7 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("psis_loo", unbounded=True, interval=False),
     FunctionRow("loo_pit", make=_left_out, **_CURVE),
-    FunctionRow("compare_information_criteria", make=_logps, **_CURVE),
+    FunctionRow("compare_information_criteria", make=_logps, unbounded=True, **_CURVE),
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
     _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),

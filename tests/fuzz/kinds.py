@@ -9,6 +9,7 @@ from tests.fuzz import (
     confusion,
     files,
     functions,
+    groups,
     logits,
     metrics,
     mixtures,
@@ -35,8 +36,11 @@ class Kind(NamedTuple):
 
 KINDS = {
     "functions": Kind(outcomes.TARGETS, functions.check),
+    "numpy": Kind(outcomes.NUMPY_TARGETS, functions.check_numpy),
+    "groups": Kind(groups.METRICS, groups.check, 2),
     "updates": Kind(metrics.METRICS, metrics.check_metric),
     "losses": Kind(metrics.LOSSES, metrics.check_loss),
+    "penalties": Kind(metrics.PENALTIES, metrics.check_penalty),
     "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
     "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
     "logits": Kind(logits.NAMES, logits.check),

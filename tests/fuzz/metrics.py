@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
@@ -57,6 +58,82 @@ def _differs_in_scale(loss, metric):
     if metric.error is None:
         return loss.error is not None and np.max(metric.values) > 1e30
     return loss.error is None and "in the range of" in str(metric.error)
+
+
+PENALTIES = {row.name: row for row in catalogue.LOSSES if not row.is_mean}
+
+
+def check_penalty(name: str, seed: int) -> str | None:
+    """Compares a loss with a penalty of the batch with its reference, eager and in a
+    graph, for arguments that may be bad; its metric says which are.
+    """
+    row = PENALTIES[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    options = row.options | (rng.choice(row.variants) if rng.random() < 0.5 else {})
+    from_logits = options.get("from_logits", False)
+    loss = row.find(um)(**options)
+    metric = row.of_metric.made({}, from_logits=from_logits)
+    data = row.of_metric.lattice(rng, 8)
+    predictions = data.predictions.astype(np.float32)
+    if from_logits:
+        with np.errstate(divide="ignore"):
+            predictions = np.log(predictions)
+    weights = data.weights.astype(np.float32) if rng.random() < 0.5 else None
+    arguments = [data.labels, predictions, weights]
+    place = rng.integers(4)
+    if place < 3:
+        arguments[place] = mutated(rng, arguments[place])
+        if isinstance(arguments[place], np.ndarray):
+            arguments[place] = single(arguments[place])
+    snapshot = frozen(dict(enumerate(arguments)))
+    # Of an example of weight 0 the metric would read nothing.
+    read = arguments if place == 2 else arguments[:2]
+    twin = call(lambda: metric.update_state(*read) or metric.result(), {})
+    ours = call(lambda: loss(*arguments), {})
+    if frozen(dict(enumerate(arguments))) != snapshot:
+        return "an argument was changed"
+    if ours.error is not None:
+        complaint = fault(("y_true", "y_pred", "sample_weight"), ours.error)
+        if complaint:
+            return f"{complaint} of {arguments!r}"
+    smallest, largest = extent(dict(enumerate(arguments)))
+    if smallest < 1e-4 or largest > 1e4:
+        return None
+    if (ours.error is None) != (twin.error is None):
+        return f"metric: {told(twin)}; loss: {told(ours)} of {arguments!r}"
+    problem = _penalty_differs(rng, row, loss, options, arguments, ours)
+    return f"{problem} of {arguments!r}" if problem else None
+
+
+def _penalty_differs(rng, row, loss, options, arguments, ours):
+    """Returns how a loss differs from the reference, or in a graph."""
+    try:
+        tensors = [None if a is None else tf.constant(a) for a in arguments]
+    except (TypeError, ValueError):
+        return None
+    done = {"eager": ours}
+    if rng.random() < 0.2:  # Most of the time goes to graphs.
+        done["graph"] = call(lambda: tf.function(loss, autograph=False)(*tensors), {})
+    if ours.error is not None:
+        compiled = done.get("graph", ours)
+        if compiled.error is None and not np.all(np.isnan(compiled.values)):
+            return f"{told(ours)}; graph: {told(compiled)}"
+        return None
+    labels, predictions, weights = (None if t is None else t.numpy() for t in tensors)
+    labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
+    predictions = predictions.astype(np.float64)
+    if options.get("from_logits"):
+        predictions = np.exp(predictions - predictions.max(axis=-1, keepdims=True))
+        predictions /= predictions.sum(axis=-1, keepdims=True)
+    given = {k: v for k, v in options.items() if k != "from_logits"}
+    scores = row.reference(labels, predictions, weights, **given)
+    weights = 1.0 if weights is None else weights.astype(np.float64)
+    expected = np.mean(scores * weights)
+    for room, found in done.items():
+        same = found.error is None and np.allclose(found.values, expected, 1e-3, 1e-3)
+        if not same:
+            return f"{room}: {told(found)} for {expected}"
+    return None
 
 
 METRICS = {f"{row.metric}-{row.name}": row for row in catalogue.METRICS}

@@ -159,7 +159,7 @@ def build(target: Function, seed: int) -> tuple[Arguments, int]:
     """
     rng = np.random.default_rng([seed, *target.name.encode()])
     shape = SHAPES[rng.integers(len(SHAPES))]
-    arguments = target.draw(rng, shape)
+    arguments = target.draw_any(rng, shape)
     weights = [arguments[name] for name in WEIGHTS if name in arguments]
     changes = (0 in shape) + any(not np.any(values) for values in weights)
     if rng.random() < 0.4:  # All in one type.

@@ -16,8 +16,9 @@ from tests.makers import NUMBERS
 
 Arguments = dict[str, Any]
 
-# The functions that both halves have.
+# The functions of which each half has one, and those that only NumPy has.
 TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half is None}
+NUMPY_TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half == "numpy"}
 
 # Beyond, powers of data overflow float64: to inf or NaN, with NumPy's warning.
 _LARGE = 1e100
@@ -89,9 +90,12 @@ def _tolerance(arguments: Arguments, values: np.ndarray) -> float:
     return largest * (1e-9 if wide else 3e-4)
 
 
+_NOT_COMPUTED = ("labels", "mask", "correct", "groups")
+
+
 def _is_narrow(name: str, value: Any) -> bool:
     """Says if predictions make TensorFlow compute in float32."""
-    if name in NUMBERS or name.startswith(("labels", "mask", "correct")):
+    if name in NUMBERS or name.startswith(_NOT_COMPUTED):
         return False
     return not (isinstance(value, np.ndarray) and value.dtype == np.float64)
 

@@ -9,7 +9,6 @@ import uncertainty_metrics as um
 from tests.fuzz.functions import in_graph
 from tests.fuzz.outcomes import TARGETS, call, compare, fault, is_data, told
 from tests.keras.streams import STREAMS, parts
-from tests.makers import NUMBERS
 
 _SHAPES = ((1,), (7,), (7,), (12,), (3, 4))
 
@@ -31,7 +30,7 @@ def check_function(name: str, seed: int) -> str | None:
     target = TARGETS[name]
     rng = np.random.default_rng([seed, *name.encode()])
     size = _SHAPES[rng.integers(len(_SHAPES))]
-    arguments = target.draw(rng, size)
+    arguments = target.draw_any(rng, size)
     dtype = rng.choice([np.float32, np.float64])
     arguments = {
         key: value.astype(dtype) if _is_real(value) else value
@@ -42,7 +41,7 @@ def check_function(name: str, seed: int) -> str | None:
         return None
     shapes, must_work = {}, True
     for key, value in arguments.items():
-        if is_data(value) and key not in NUMBERS:
+        if is_data(value) and key not in target.options:
             leads = value.shape[: len(size)] == size
             shapes[key], works = _unknown(rng, value.shape, len(size) if leads else 0)
             must_work &= works

@@ -57,7 +57,7 @@ def test_forms_of_the_forecast(rng):
         more = np.append(p[:, 1], 0.5)
         found = function(labels_255, more, [0.2, 0.6], ignore_index=255)
         np.testing.assert_allclose(found, expected, atol=1e-12)
-        with pytest.raises(ValueError, match=r"`positive_class`|two classes"):
+        with pytest.raises(ValueError, match=r"`probabilities`.*one event.*3 classes"):
             function([0, 1, 2], np.full((3, 3), 1 / 3), [0.5])
 
 

@@ -57,6 +57,7 @@ def test_functions_for_tensors_have_their_numpy_twin(rng):
 GOOD = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
 BAD_OF_ECE = [
     ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
+    ({"labels": 1}, "`labels` must be at least two examples"),  # Of three classes.
     ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
     ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
     ({"labels": [0], "probabilities": [0.5]}, "`labels` must be at least two"),

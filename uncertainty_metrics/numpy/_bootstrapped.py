@@ -220,6 +220,10 @@ def _checked(
         if not (value is None or isinstance(value, bool | int | float | str)):
             array = _inputs.as_array(name, value)
             data[name] = array if array.ndim > 0 else value
+    labels = data.get("labels")
+    if _is_ours(metric) and labels is not None and np.ndim(labels) == 0:
+        # An axis of other arguments would be that of the classes.
+        raise _checks.error("labels", "at least two examples", labels)
     found = {name: _axis(metric, data, name) for name in data}
     axes = {name: axis for name, axis in found.items() if axis is not None}
     if not axes:

@@ -61,6 +61,10 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
 def cells_of(arguments: Mapping[str, Any]) -> tuple[_score_cells.Cells, np.dtype]:
     """Returns the cells of P(class 1), and the type of the forecasts."""
     examples, spec = _binning.read(_PRESET, arguments)
+    if examples.num_classes != 2:
+        expected = "of one event, of shape [...], [..., 1] or [..., 2]"
+        received = f"{examples.num_classes} classes"
+        raise _checks.error(examples.name, expected, received)
     (cells,) = _score_cells.of_examples(examples, spec)
     return cells, examples.probabilities.dtype
 

@@ -1,0 +1,153 @@
+"""Metrics of groups of examples: each has the value of its examples alone, in Keras as
+in NumPy.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import numpy as np
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+from tests import catalogue
+from tests.fuzz.mutations import mutated
+from tests.fuzz.outcomes import Arguments, Outcome, call, extent, fault, told
+
+METRICS = {
+    f"{row.metric}-{row.name}": row
+    for row in catalogue.CLASS_METRICS
+    if "num_groups" in inspect.signature(getattr(um, row.metric)).parameters
+}
+# What NumPy says of no examples, which a batch may have.
+_NOTHING = "at least one example"
+
+
+def quietly(result):
+    """Returns a result without the warning that a batch was refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return result()
+
+
+def _aligned(value, shape):
+    """Returns an array of the shape of labels; fewer axes are the first ones."""
+    value = np.asarray(value)
+    value = value.reshape((*value.shape, *(1,) * len(shape))[: len(shape)])
+    return np.broadcast_to(value.astype(np.float64), shape)
+
+
+def differs_alone(
+    target: catalogue.Function, arguments: Arguments, twin: Outcome
+) -> str | None:
+    """Says which group has not the value that NumPy has for it alone."""
+    smallest, largest = extent(arguments)
+    if smallest < 1e-9 or largest > 1e9:  # Sums lose the smallest.
+        return None
+    number = int(arguments["num_groups"])
+    values, worst, totals = np.split(twin.values, [number, number + 1])
+    rest = {k: v for k, v in arguments.items() if k not in ("groups", "num_groups")}
+    shape = np.shape(arguments["labels"])
+    groups = _aligned(arguments["groups"], shape)
+    weights = rest.get("sample_weight")
+    weights = _aligned(1.0 if weights is None else weights, shape)
+    for group in range(min(number, 5)):
+        rest["sample_weight"] = np.where(groups == group, weights, 0)
+        alone = call(target.find(um_np), rest)
+        if alone.error is not None and _NOTHING in str(alone.error):
+            right = np.isnan(values[group])
+        elif alone.error is not None:
+            return f"group {group} alone: {told(alone)}"
+        else:  # Without scores there is no value, but 0 of no groups.
+            expected = alone.values[0] or values[group] * 0
+            right = np.allclose(values[group], expected, 1e-7, 1e-7, equal_nan=True)
+        if not right:
+            return f"group {group} has {values[group]}, and alone {told(alone)}"
+    held = values[~np.isnan(values)]
+    worst_of = np.min if target.name == "accuracy" else np.max
+    if not np.array_equal(worst, [worst_of(held) if held.size else np.nan], True):
+        return f"the worst of {values} is {worst}"
+    return None if np.all(totals >= 0) else f"the weights are {totals}"
+
+
+def check(name: str, seed: int) -> str | None:
+    """Updates a Keras metric, eager and in a graph, and asks the NumPy function."""
+    row = METRICS[name]
+    rng = np.random.default_rng([seed, *name.encode()])
+    options, case = row.metric_cases[rng.integers(len(row.metric_cases))]
+    number, ignored = int(rng.choice([1, 3])), rng.choice([-1, 0])
+    common: Arguments = {"num_groups": number}
+    if rng.random() < 0.3:
+        common["ignore_index"] = int(ignored)
+    data = row.lattice(rng, 12)
+    given = {
+        "groups": rng.choice(rng.integers(0, number, 2), 12),
+        "labels": data.labels,
+        "probabilities": data.predictions,
+        "sample_weight": data.weights.astype(np.float32),
+    }
+    place = str(rng.choice([*given, "groups", "nothing"]))
+    if place in given:
+        given[place] = mutated(rng, given[place])
+    if given["sample_weight"] is None or rng.random() < 0.3:
+        del given["sample_weight"]
+    twin = call(row.find(um_np), {**given, **case, **common})
+    known = ("y_true", "y_pred", "sample_weight", "groups")
+
+    def made():
+        return row.made({**options, **common}, sparse_labels=True, name="m")
+
+    def updated(metric, given):
+        y_true = {key: given[key] for key in ("labels", "groups")}
+        weights = given.get("sample_weight")
+        metric.update_state(y_true, given["probabilities"], weights)
+
+    metric = made()
+    ours = call(lambda: updated(metric, given) or metric.result(), {})
+    if ours.error is not None:
+        complaint = fault(known, ours.error)
+        if complaint:
+            return f"{complaint} of {given!r}"
+        if any(np.any(variable.numpy()) for variable in made().variables):
+            return f"the state changed: {ours.error}"
+    problem = _differs(ours, twin, given, number, place, options)
+    if problem:
+        return f"{problem} of {given!r}"
+    try:
+        tensors = {key: tf.constant(value) for key, value in given.items()}
+    except (TypeError, ValueError):
+        return None
+    if rng.random() < 0.8:  # Most of the time goes to graphs.
+        return None
+    metric = made()
+    update = tf.function(lambda given: updated(metric, given), autograph=False)
+    compiled = call(lambda: update(tensors) or quietly(metric.result), {})
+    if compiled.error is not None:
+        if ours.error is None:
+            return f"raises only in a graph: {compiled.error} of {given!r}"
+        return fault(known, compiled.error)
+    if ours.error is not None:
+        bad = np.all(np.isnan(compiled.values))
+        return None if bad else f"{told(ours)}; graph: {told(compiled)} of {given!r}"
+    if not np.allclose(compiled.values, ours.values, 1e-6, 1e-6, equal_nan=True):
+        return f"{told(ours)}; graph: {told(compiled)} of {given!r}"
+    return None
+
+
+def _differs(ours, twin, given, number, place, options):
+    """Returns how the outcome of Keras differs from that of NumPy."""
+    smallest, largest = extent(given)
+    if smallest < 1e-30 or largest > 1e30:  # Of float32.
+        return None
+    if twin.error is not None and _NOTHING in str(twin.error):
+        return None
+    if (ours.error is None) != (twin.error is None):
+        return f"NumPy: {told(twin)}; Keras: {told(ours)}"
+    joins = place in ("probabilities", "sample_weight") and "sketch_bits" in options
+    if ours.error is not None or joins or smallest < 1e-4 or largest > 1e4:
+        return None
+    if np.allclose(ours.values, twin.values[: number + 1], 3e-4, 3e-4, equal_nan=True):
+        return None
+    return f"NumPy: {told(twin)}; Keras: {told(ours)}"
