@@ -243,9 +243,7 @@ def _lexicographic(
     if scored.groups is None:
         return xp.argsort(keys), xp.zeros_like(keys, xp.int32)
     if scored.hits is None or num_groups != scored.spread:
-        order = xp.argsort(keys)
-        by_group = xp.argsort(xp.gather(scored.groups, order), stable=True)
-        order = xp.gather(order, by_group)
+        order = _order_by_group(keys, scored.groups)
         return order, xp.gather(scored.groups, order)
     # Class-wise scores lie in rows of all classes: sort the columns, all at once.
     columns = xp.transpose(xp.reshape(keys, [-1, num_groups]))
@@ -253,6 +251,18 @@ def _lexicographic(
     groups = xp.range(num_groups)[:, None]
     order = xp.reshape(rows * num_groups + groups, [-1])
     return order, xp.reshape(xp.broadcast_to(groups, xp.shape(rows)), [-1])
+
+
+def _order_by_group(keys: xp.Tensor, groups: xp.Tensor) -> xp.Tensor:
+    """Returns the order of keys [n], -1 or >= 0, by group, then by key."""
+    if keys.dtype == xp.float32:
+        # The bits of a number >= 0 sort like it: one integer holds group and key.
+        bits = xp.cast(xp.bitcast(keys, xp.int32), xp.int64)
+        bits = xp.where(keys < 0, -xp.ones_like(bits), xp.maximum(bits, 0))  # No -0.0.
+        return xp.argsort(xp.cast(groups, xp.int64) * 2**32 + bits)
+    order = xp.argsort(keys)
+    by_group = xp.argsort(xp.gather(groups, order), stable=True)
+    return xp.gather(order, by_group)
 
 
 def _bins_of_points(
