@@ -162,6 +162,7 @@ def build(target: Function, seed: int) -> tuple[Arguments, int]:
     arguments = target.draw_any(rng, shape)
     weights = [arguments[name] for name in WEIGHTS if name in arguments]
     changes = (0 in shape) + any(not np.any(values) for values in weights)
+    changes += "groups" in arguments and "aggregate" in arguments  # Which is False.
     if rng.random() < 0.4:  # All in one type.
         dtype = np.dtype(str(rng.choice(["float32", "float32", "float16"])))
         for name in _arrays(arguments):

@@ -189,6 +189,54 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     assert merged.get_state() == before
 
 
+def written_before(state, *options):
+    """Returns a state from a file of a version that had not the options."""
+    header = {
+        "format": "uncertainty_metrics.MetricState",
+        "version": 1,
+        "metric": state.metric,
+        "config": {k: v for k, v in state.config.items() if k not in options},
+        "classes": state.classes,
+        "arrays": list(state.arrays),
+    }
+    file = io.BytesIO()
+    np.savez_compressed(file, header=np.array(json.dumps(header)), **state.arrays)
+    file.seek(0)
+    return um.MetricState.load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "new", "other"),
+    [
+        ("AUROC", "positive", "in"),
+        ("AUPR", "positive", "in"),
+        ("FPRAtTPR", "positive", "in"),
+        ("CRPSSamples", "alpha", 0.5),
+        ("ExpectedCalibrationError", "multilabel", True),
+    ],
+)
+def test_states_of_before_there_was_an_option_add(name, new, other, rng):
+    stream = STREAMS[name]
+    first, second = parts(stream.data(rng), 2)
+    old = written_before(fed(stream, first).get_state(), new)
+    metric = fed(stream, second)
+    expected = fed(stream, first, second).get_state()
+    state = metric.get_state()
+    for total in (old + state, state + old, sum([old, state])):
+        assert_alike(total, expected)
+    metric.merge_state([old])
+    assert_alike(metric.get_state(), expected)
+    np.testing.assert_allclose(value(old + state), read(metric), rtol=1e-6)
+    differs = stream.make(**{new: other})
+    for refused in (
+        lambda: differs.merge_state([old]),
+        lambda: differs.get_state() + old,
+        lambda: differs.set_state(old),
+    ):
+        with pytest.raises(ValueError, match=f"same metric and options.*{new} "):
+            refused()
+
+
 def test_a_state_is_a_copy_that_cannot_change(rng):
     stream = STREAMS["ExpectedCalibrationError"]
     first, second = parts(stream.data(rng), 2)

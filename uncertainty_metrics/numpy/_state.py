@@ -49,6 +49,10 @@ _VARIANCE_TRANSFORMS = {
     "softplus": "softplus_variance",
 }
 
+# Options that earlier versions had not, and what these did. A configuration that says
+# the same does without, so that states of both add.
+_NEWER = {"multilabel": False, "positive": "out"}
+
 
 def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a configuration of an earlier version as this one names it."""
@@ -56,9 +60,10 @@ def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
     if "variance_transform" in config:
         old = config.pop("variance_transform")
         config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
-    if config.get("multilabel") is False:  # As before there was this option.
-        del config["multilabel"]
-    return config
+    newer = dict(_NEWER)
+    if config.get("estimator") in ("fair", "nrg", "roll"):
+        newer["alpha"] = 0.95  # Of another estimator.
+    return {k: v for k, v in config.items() if k not in newer or v != newer[k]}
 
 
 def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -314,7 +319,8 @@ class MetricState:
         """Returns in what two states differ that must not, for a message."""
         pairs: dict[str, tuple[Any, ...]] = {"metric": (self.metric, other.metric)}
         for key in {**self.config, **other.config}:
-            pairs[key] = (self.config.get(key), other.config.get(key))
+            known = _NEWER.get(key)
+            pairs[key] = (self.config.get(key, known), other.config.get(key, known))
         if self.classes and other.classes:
             pairs["classes"] = (self.classes, other.classes)
         for name in filter(other.arrays.__contains__, self.arrays):
