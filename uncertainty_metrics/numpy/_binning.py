@@ -225,18 +225,31 @@ def _scored(
     labels = examples.labels
     if spec.scores_class_1:
         places = examples.places if spec.class_conditional else None
-        return (
-            checked(examples, spec)[:, 1].copy(),
-            labels == 1,
-            places and places.index,
-        )
+        scores = checked(examples, spec)[:, 1].copy()
+        return scores, labels == 1, _joint(examples, places and places.index)
     if examples.predicted is None:
         predicted, scores = _inputs.decisions(examples.probabilities, examples.name)
     else:
         predicted = examples.predicted
         scores = checked(examples, spec)[np.arange(len(labels)), predicted]
-    groups = predicted if spec.class_conditional else None
+    groups = _joint(examples, predicted if spec.class_conditional else None)
     return scores, predicted == labels, groups
+
+
+def _joint(
+    examples: _inputs.Examples, of_class: np.ndarray | None
+) -> np.ndarray | None:
+    """Returns groups [N]: those of classes, in the order of the groups of examples."""
+    if examples.groups is None:
+        return of_class
+    groups = examples.groups.index
+    return groups if of_class is None else groups * examples.num_classes + of_class
+
+
+def _num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
+    """Returns how many groups of scores are binned separately."""
+    of_classes = spec.num_groups(examples.num_classes)
+    return of_classes * (1 if examples.groups is None else examples.groups.number)
 
 
 def scored_rows(
@@ -278,7 +291,8 @@ def scores_of_groups(
             yield scores, outcomes, weights
             return
         # Each group has bins of its own.
-        for rows in _inputs.Partition(groups, examples.num_classes).rows():
+        number = _num_groups(examples, spec)
+        for rows in _inputs.Partition(groups, number).rows():
             yield scores[rows], outcomes[rows], of(rows)
         return
     probabilities = checked(examples, spec)
@@ -469,15 +483,12 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
 
 def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
     bins = spec.num_bins
-    num_groups = spec.num_groups(examples.num_classes)
+    num_groups = _num_groups(examples, spec)
     if spec.has_one_score:
         scores, outcomes, groups = _scored(examples, spec)
         cell = even_index(scores, bins)
         if groups is not None:
             cell += groups * bins
-        if examples.groups is not None:
-            cell += examples.groups.index * (num_groups * bins)
-            num_groups *= examples.groups.number
         weights = examples.weights
         if spec.threshold > 0:
             kept = above(scores, spec.threshold)
@@ -502,8 +513,7 @@ def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStat
     """Returns the statistics of the bins that `spec` describes, [groups, bins]; of
     groups of examples those of the first one before all others.
     """
-    at_once = spec.binning_scheme == "even" and spec.has_one_score
-    if examples.groups is not None and not at_once:
+    if examples.groups is not None and not spec.has_one_score:
         checked(examples, spec)  # Errors name the place among all of them.
         return _joined(
             [bin_statistics(examples.at(rows), spec) for rows in examples.groups.rows()]

@@ -33,8 +33,11 @@ class Partition(NamedTuple):
 
     def rows(self) -> list[np.ndarray]:
         """Returns which of the examples belong to each, in order."""
-        order = np.argsort(self.index, kind="stable")
-        ends = np.searchsorted(self.index[order], np.arange(1, self.number))
+        index = self.index
+        if self.number <= 2**16:  # Of which a stable sort takes a tenth of the time.
+            index = index.astype(np.uint16)
+        order = np.argsort(index, kind="stable")
+        ends = np.cumsum(np.bincount(index, minlength=self.number))[:-1]
         return np.split(order, ends)
 
     def sums(self, values: np.ndarray | None) -> np.ndarray:
