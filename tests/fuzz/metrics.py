@@ -116,6 +116,8 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
         done["graph"] = call(lambda: tf.function(loss, autograph=False)(*tensors), {})
     if ours.error is not None:
         compiled = done.get("graph", ours)
+        if np.shape(arguments[1])[:1] == (0,):  # A replica may have no examples.
+            return None
         if compiled.error is None and not np.all(np.isnan(compiled.values)):
             return f"{told(ours)}; graph: {told(compiled)}"
         return None
