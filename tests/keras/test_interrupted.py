@@ -10,6 +10,7 @@ import pytest
 import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import every_kind
+from uncertainty_metrics.numpy import _state as states
 
 pytestmark = pytest.mark.keras
 
@@ -146,3 +147,13 @@ def test_interrupted_changes_of_the_state(name, change, rng):
         "merge": lambda metric: metric.merge_state([weighted]),
     }
     check(make, changes[change], 40 if change == "merge" else None, rng)
+
+
+@pytest.mark.tensors
+def test_an_interrupt_leaves_no_bound_behind():
+    bounded = states.bounded_by(um.Accuracy().get_state())
+    bounded.__enter__()
+    with pytest.raises(ValueError, match="Received: "):
+        states.check_cells((2, 10**9))
+    del bounded  # As where an interrupt comes before `__exit__`.
+    states.check_cells((2, 10**9))

@@ -6,8 +6,10 @@ that data decide are printed as `<=n`.
 """
 
 import dataclasses
+import gc
 import inspect
 import re
+import weakref
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ import tensorflow as tf
 import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import every_kind
+from uncertainty_metrics.keras import _variables
+from uncertainty_metrics.keras.metrics import _scores
 
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -166,3 +170,25 @@ def test_the_check_finds_what_it_looks_for(function):
 def test_what_cannot_be_lowered_raises(function):
     with pytest.raises(ValueError, match="HLO"):
         check(function, REALS)
+
+
+@pytest.mark.tensors
+def test_graphs_of_many_class_counts_are_not_kept():
+    def update(classes):
+        rows = np.full([2, classes], 1 / classes, np.float32)
+        um.BrierScore(ignore_index=-7).update_state([0, 1], rows)
+
+    def graph(classes):
+        scorer = um.BrierScore(ignore_index=-7)._scorer
+        options = (um.BrierScore._reduce, scorer, None)
+        return _variables.graph(_scores._batch_sums, options, (classes,))
+
+    update(2)
+    first = weakref.ref(graph(2))
+    for classes in range(3, 12):
+        update(classes)
+    gc.collect()
+    assert first() is None
+    last = graph(11)
+    update(11)
+    assert graph(11) is last

@@ -2,7 +2,6 @@
 
 import copy
 import dataclasses
-import gc
 import io
 import itertools
 import json
@@ -11,7 +10,6 @@ import pathlib
 import pickle
 import subprocess
 import sys
-import weakref
 
 import numpy as np
 import pytest
@@ -20,9 +18,6 @@ import tensorflow as tf
 import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import STREAMS, every_stream, parts, plain
-from uncertainty_metrics.keras import _variables
-from uncertainty_metrics.keras.metrics import _scores
-from uncertainty_metrics.numpy import _state as states
 from uncertainty_metrics.numpy._state import MetricState
 
 pytestmark = pytest.mark.keras
@@ -191,18 +186,10 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
 
 def written_before(state, *options):
     """Returns a state from a file of a version that had not the options."""
-    header = {
-        "format": "uncertainty_metrics.MetricState",
-        "version": 1,
-        "metric": state.metric,
-        "config": {k: v for k, v in state.config.items() if k not in options},
-        "classes": state.classes,
-        "arrays": list(state.arrays),
-    }
-    file = io.BytesIO()
-    np.savez_compressed(file, header=np.array(json.dumps(header)), **state.arrays)
-    file.seek(0)
-    return um.MetricState.load(file)
+    config = {k: v for k, v in state.config.items() if k not in options}
+    header = {**HEADER, "metric": state.metric, "config": config}
+    header |= {"classes": state.classes, "arrays": list(state.arrays)}
+    return um.MetricState.load(archive(header, **state.arrays))
 
 
 @pytest.mark.parametrize(
@@ -593,35 +580,3 @@ def test_states_pass_from_one_keras_to_the_other(rng, tmp_path):
     assert there is not is_keras_3
     for found, state in zip(values, states, strict=True):
         np.testing.assert_array_equal(found, value(state))
-
-
-@pytest.mark.tensors
-def test_graphs_of_many_class_counts_are_not_kept():
-    def update(classes):
-        rows = np.full([2, classes], 1 / classes, np.float32)
-        um.BrierScore(ignore_index=-7).update_state([0, 1], rows)
-
-    def graph(classes):
-        scorer = um.BrierScore(ignore_index=-7)._scorer
-        options = (um.BrierScore._reduce, scorer, None)
-        return _variables.graph(_scores._batch_sums, options, (classes,))
-
-    update(2)
-    first = weakref.ref(graph(2))
-    for classes in range(3, 12):
-        update(classes)
-    gc.collect()
-    assert first() is None
-    last = graph(11)
-    update(11)
-    assert graph(11) is last
-
-
-@pytest.mark.tensors
-def test_an_interrupt_leaves_no_bound_behind():
-    bounded = states.bounded_by(um.Accuracy().get_state())
-    bounded.__enter__()
-    with pytest.raises(ValueError, match="Received: "):
-        states.check_cells((2, 10**9))
-    del bounded  # As where an interrupt comes before `__exit__`.
-    states.check_cells((2, 10**9))
