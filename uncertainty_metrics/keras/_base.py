@@ -291,7 +291,7 @@ class SumsMetric(keras.metrics.Metric):
         return _sums.Sums(units, hi, lo), (invalid == 0) & few
 
     def _has_few(self, units: xp.Tensor) -> xp.Tensor:
-        return xp.reduce_all(units[0] < _sums.MAX_COUNT)
+        return xp.reduce_max(units[0]) < _sums.MAX_COUNT
 
     def _read_valid(self) -> xp.Tensor:
         """Returns `_read_sums`'s second where there are no sums yet."""
@@ -481,7 +481,7 @@ class MeanMetric(SumsMetric):
         return 1
 
     def _has_few(self, units: xp.Tensor) -> xp.Tensor:
-        return xp.reduce_all(units[: self._num_means] < _sums.MAX_COUNT)
+        return xp.reduce_max(units[: self._num_means]) < _sums.MAX_COUNT
 
     def result(self) -> xp.Tensor:
         """Returns the mean over all batches; 0.0 before the first."""

@@ -87,8 +87,12 @@ def _from_integers(
     # made by itself, so that graphs leave out what a metric does not read.
     mass, hits = xp.unstack(masses)
     rows = hits, mass - hits
-    before = [xp.cumsum(row, exclusive=True, reverse=worst_first) for row in rows]
     totals = [xp.reduce_sum(row) for row in rows]
+    up_to = [xp.cumsum(row) for row in rows]
+    pairs = zip(up_to, totals if worst_first else rows, strict=True)
+    before = [
+        last - running if worst_first else running - last for running, last in pairs
+    ]
     total = xp.cast(totals[0] + totals[1], unit.dtype) * unit
     unit = unit * xp.maximum(_ratio(xp.cast(examples, unit.dtype), total), 1)
     return Ranking(
@@ -110,9 +114,8 @@ def from_sums(
     def weighted() -> tuple[xp.Tensor, xp.Tensor]:
         return _sums.integers(_sums.totals(_sums.of_cells(sums, cells), dtype), 1)
 
-    # Most metrics never see a weight.
     units, unit = xp.cond(
-        xp.reduce_any(sums.hi != 0),
+        _sums.has_pair(sums),
         weighted,
         lambda: (sums.units[:, cells], xp.ones([], dtype)),
     )

@@ -307,7 +307,7 @@ class DecompositionMetric(ClassMetric):
         return array.T  # Saved states have a column for each decision.
 
     def _has_few(self, units: xp.Tensor) -> xp.Tensor:
-        return xp.reduce_all(units[:, 0] < _sums.MAX_COUNT)
+        return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the parts by name; all 0.0 before the first batch."""
