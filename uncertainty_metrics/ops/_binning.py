@@ -197,7 +197,8 @@ def cell_sums(
 ) -> _sums.Sums:
     """Adds up the scores of a batch, `index` being the cell of each in its group."""
     cell = index if scored.groups is None else scored.groups * num_cells + index
-    cell = _drop(cell, _dropped(scored, spec))
+    dropped = _dropped(scored, spec)
+    cell = _drop(cell, dropped)
     weights = scored.weights
     if scored.outcomes is not None:
         hit_cell, hit_weights = _drop(cell, ~scored.outcomes), weights
@@ -212,6 +213,7 @@ def cell_sums(
         None if hit_weights is None else xp.cast(hit_weights, dtype),
         num_groups * num_cells,
         sparse,
+        dropped is None,
     )
 
 

@@ -12,6 +12,8 @@ from uncertainty_metrics.ops import _binning, _search, _sums, xp
 
 _SIZE = 2**31 - 1  # The bits of a float32, all but the sign.
 _LARGEST = 0x7F7FFFFF
+# The float32 below the smallest distance of a score below 1: of 1 it makes a cell more.
+_NEAREST = float(np.nextafter(np.float32(2.0**-grid.HIGH), np.float32(0)))
 
 # Cells of a block, of which `adaptive_statistics` reads the sum, and about as many.
 _BLOCK = 16
@@ -37,10 +39,9 @@ def index(scores: xp.Tensor, bits: int, tail: int | None = None) -> xp.Tensor:
     tiny = normal + _steps(scores, tail, -grid.NORMAL)
     low = full + _steps(scores, bits, -grid.LOW)
     # 1 - p is exact in float32 for p >= 1/2.
-    distance = xp.maximum(1 - scores, 2.0**-grid.HIGH)
+    distance = xp.maximum(1 - scores, _NEAREST)
     high = last - 1 - _steps(distance, bits, -grid.HIGH)
     cell = xp.where(scores < 0.5, low, high)
-    cell = xp.where(scores < 1, cell, xp.fill(xp.shape(cell), last))
     cell = xp.where(scores < 2.0**-grid.LOW, tiny, cell)
     return xp.where(count < 2**grid.MANTISSA, denormal, cell)
 

@@ -79,14 +79,19 @@ class Scattered(NamedTuple):
     values: xp.Tensor
 
 
-def scattered(size: int, *columns: tuple[xp.Tensor, xp.Tensor]) -> Scattered:
+def scattered(
+    size: int, *columns: tuple[xp.Tensor, xp.Tensor], kept: int = 0
+) -> Scattered:
     """Returns the units of cells and values of each row, of so many cells, as those of
-    one axis; cells of -1 are dropped.
+    one axis; cells of -1 are dropped, of which the first `kept` columns have none.
     """
     places, values = [], []
     for row, (cell, value) in enumerate(columns):
-        places.append(xp.maximum(cell, 0) + row * size)
-        values.append(xp.where(cell < 0, xp.zeros_like(value), value))
+        if row >= kept:
+            value = xp.where(cell < 0, xp.zeros_like(value), value)
+            cell = xp.maximum(cell, 0)
+        places.append(cell + row * size)
+        values.append(value)
     return Scattered(xp.concat(places, axis=0), xp.concat(values, axis=0))
 
 
@@ -244,9 +249,9 @@ def split(values: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
 
 def _limbs(units: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns int64 multiples of 2^-31 as multiples of 2^-9, and the rest."""
-    shift = xp.constant(SCORE_BITS - WHOLE_BITS, xp.int64)
-    whole = xp.bitwise.right_shift(units, shift)
-    return whole, units - xp.bitwise.left_shift(whole, shift)
+    shift = SCORE_BITS - WHOLE_BITS
+    whole = xp.bitwise.right_shift(units, xp.constant(shift, xp.int64))
+    return whole, xp.bitwise.bitwise_and(units, xp.constant(2**shift - 1, xp.int64))
 
 
 def carried(units: xp.Tensor) -> xp.Tensor:
@@ -292,7 +297,8 @@ def append_cell(cells: Any, num_cells: int, *column: xp.Tensor) -> Any:
     """Returns [rows, cells] with one more cell, of a scalar for each row."""
     if isinstance(cells, Scattered):
         place = xp.constant([num_cells])
-        last = scattered(num_cells + 1, *((place, row[None]) for row in column))
+        rows = ((place, row[None]) for row in column)
+        last = scattered(num_cells + 1, *rows, kept=len(column))
         return Scattered(
             *(xp.concat(pair, axis=0) for pair in zip(cells, last, strict=True))
         )
@@ -307,6 +313,7 @@ def cell_sums(
     hit_weights: xp.Tensor | None,
     num_cells: int | xp.Tensor,
     sparse: int = 0,
+    kept: bool = False,
 ) -> Sums:
     """Adds up a batch.
 
@@ -318,6 +325,7 @@ def cell_sums(
       hit_weights: weights [h] of those, None where `weights` is None.
       num_cells: number of cells.
       sparse: number of cells of the state where units of float32 are `Scattered`.
+      kept: whether no cell is -1.
     """
 
     def add(values, segment):
@@ -341,7 +349,7 @@ def cell_sums(
             counts, hits = (xp.ones(xp.shape(of), xp.int64) for of in (cell, hit_cell))
             whole, rest = _limbs(units)
             columns = (cell, counts), (cell, whole), (cell, rest), (hit_cell, hits)
-            return Sums(scattered(sparse, *columns), None, None)
+            return Sums(scattered(sparse, *columns, kept=3 * kept), None, None)
         whole, rest = _limbs(add(units, cell))
         counts, hits = (
             xp.cast(add(xp.ones(xp.shape(of), xp.int32), of), xp.int64)
@@ -373,7 +381,8 @@ def outcome_sums(
     if weights is None and sparse:
         ones = xp.ones(xp.shape(cell), xp.int64)
         hits = xp.cast(outcomes, xp.int64)
-        return Sums(scattered(sparse, (cell, ones), (cell, hits)), None, None)
+        units = scattered(sparse, (cell, ones), (cell, hits), kept=2)
+        return Sums(units, None, None)
     if weights is None:
         ones = xp.ones(xp.shape(cell), xp.int32)
         rows = [ones, xp.cast(outcomes, xp.int32)]
