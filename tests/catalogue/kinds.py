@@ -199,7 +199,7 @@ class Row(Swept):
 
     def logits(self, rng, shape):
         """Makes logits that the metric tells apart."""
-        if not self.sketched:
+        if not (self.sketched or "adaptive" in (self.kernel or "")):
             return rng.normal(size=[*shape, 3]).astype(np.float32)
         logits = np.zeros([*shape, 3], np.float32)
         logits[..., 0] = rng.integers(1, 80, shape) / 16  # A cell for each margin.

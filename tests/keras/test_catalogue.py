@@ -206,7 +206,8 @@ def test_labels_as_keras_users_pass_them(row, options, rng):
     expected = row.expected(case, data)
     one_hot = np.eye(3)[data.labels]
     smoothed = expected
-    if row.metric == "BrierScore" or row.metric.endswith("NegativeLogLikelihood"):
+    of_every_label = "BrierScore", "RankedProbabilityScore", "NegativeLogLikelihood"
+    if row.metric.endswith(of_every_label):
         # The score of every label, which has its share.
         every_label = catalogue.Data(
             np.concatenate([data.labels, np.repeat([0, 1, 2], 40)]),

@@ -27,15 +27,16 @@ class _SetScorer(_scorers.ClassScorer):
     """A score of sets: `y_pred` of 0 and 1, or booleans."""
 
     def flatten(self, y_true, y_pred):
+        if not _inputs.is_floating(y_pred):
+            y_pred = xp.cast(y_pred, xp.float32)
+        flat = super().flatten(y_true, y_pred)
         if len(y_pred.shape) < 2 or y_pred.shape[-1] == 1:
             received = f"shape {list(y_pred.shape)}"
             raise _checks.error("y_pred", "sets of shape [..., K]", received)
-        if not _inputs.is_floating(y_pred):
-            y_pred = xp.cast(y_pred, xp.float32)
-        return super().flatten(y_true, y_pred)
+        return flat
 
     def _scores(self, examples, targets):
-        sets = examples.probabilities
+        sets = xp.cast(examples.probabilities, examples.dtype)
         right = xp.reduce_all((sets == 0) | (sets == 1), axis=-1)
         return self._of_sets(sets, examples.labels), right
 
