@@ -106,7 +106,7 @@ def test_thresholds(rng, ax):
 
 @pytest.mark.parametrize("draw", [um.decision_curve_diagram, um.murphy_diagram])
 def test_two_classes_only(draw):
-    with pytest.raises(ValueError, match="`positive_class` must be False"):
+    with pytest.raises(ValueError, match="of one event"):
         draw([0], [[0.2, 0.3, 0.5]])
     with pytest.raises(ValueError, match="a: `probabilities` must be in"):
         draw([0], {"a": [1.5]})
