@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -147,8 +148,18 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
             labels, p, binning_scheme="adaptive", num_bins=num_bins, **data
         )
         adaptive = um.gce(labels, p, "adaptive", True, False, "l1", num_bins, **data)
-        bound = 2 * exact.of_edges(statistics.edges[0, 1:-1])
-        close(sketch.gce("adaptive", "l1", num_bins), adaptive, bound)
+        share = exact.of_edges(statistics.edges[0, 1:-1])
+        close(sketch.gce("adaptive", "l1", num_bins), adaptive, 2 * share)
+        l2 = um.gce(labels, p, "adaptive", True, False, "l2", num_bins, **data)
+        close(sketch.gce("adaptive", "l2", num_bins) ** 2, l2**2, 4 * share)
+        debiased = [
+            call(num_bins=num_bins, squared=True)
+            for call in (
+                sketch.debiased_calibration_error,
+                partial(um.debiased_calibration_error, labels, p, **data),
+            )
+        ]
+        close(*debiased, 4 * share + 2 * num_bins / size)
 
     sums, points = exact.running()
     ks, kuiper = np.abs(sums).max(), sums.max() - sums.min()

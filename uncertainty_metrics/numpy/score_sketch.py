@@ -76,6 +76,7 @@ class ScoreSketch(_sketch_state.SketchState):
       accuracy       0
       l1 of bins     2 x the share of the cells that hold an edge; adaptive bins end at
                      most one cell away from the exact ones
+      l2 of bins     4 x that share, of its square; debiased and 2 num_bins / n
       smece          0.8 d u / bandwidth; unless it is given, over the larger value
       ks, kuiper     too small, by (1 + d) s / 4 and (1 + d) s / 2
       atb            3 d ks, of the exact ks
@@ -89,8 +90,9 @@ class ScoreSketch(_sketch_state.SketchState):
 
     Over several groups, the mean of these. On usual data scores within a cell are
     nearly in random order, and the errors far smaller: of 50,000 scores at most 1e-4 of
-    ks, kuiper, smece and corp, 3e-4 of the ECE, 1e-5 of aurc: less than half the data
-    would change them. `benchmarks/sketch_accuracy.py` measures it.
+    ks, kuiper, smece and corp, 3e-4 of the ECE, 1e-3 of rmsce and the debiased error,
+    1e-5 of aurc: less than half the data would change them.
+    `benchmarks/sketch_accuracy.py` measures it.
 
     Args:
       positive_class: for two classes, score P(class 1) against `label == 1`.
