@@ -38,13 +38,18 @@ _STEPS = ("IsotonicCalibration", "HistogramBinning")
 _SHARPNESS = {"unsure": 0.7, "sure": 3.0}
 
 
+def _mean_forecast(members: np.ndarray) -> np.ndarray:
+    """Returns the logarithms [n, K] of the mean probabilities of members [n, M, K]."""
+    return np.log(special.softmax(members, axis=2).mean(axis=1))
+
+
 def _drawn(
     rng: np.random.Generator, n: int, classes: int, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns labels, and logits of members [n, M, K] whose mean forecast is right."""
     common = sharpness * rng.normal(size=[n, 1, classes])
     members = common + sharpness / 2 * rng.normal(size=[n, _MEMBERS, classes])
-    logs = np.log(special.softmax(members, axis=2).mean(axis=1))
+    logs = _mean_forecast(members)
     return np.argmax(logs + rng.gumbel(size=logs.shape), axis=1), members
 
 
@@ -52,7 +57,7 @@ def harms(
     name: str, labels: np.ndarray, members: np.ndarray, score: Callable[..., Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the scores of examples, and by how much they become worse."""
-    logs = np.log(special.softmax(members, axis=2).mean(axis=1))
+    logs = _mean_forecast(members)
     logits = members if name == "EnsembleTemperatureScaling" else logs
     mended = np.empty_like(logs)
     fold = np.arange(len(labels)) % _FOLDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import tensorflow as tf
+from scipy import special
 
 import uncertainty_metrics as um
 from tests import catalogue
@@ -125,8 +126,7 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
     predictions = predictions.astype(np.float64)
     if options.get("from_logits"):
-        predictions = np.exp(predictions - predictions.max(axis=-1, keepdims=True))
-        predictions /= predictions.sum(axis=-1, keepdims=True)
+        predictions = special.softmax(predictions, axis=-1)
     given = {k: v for k, v in options.items() if k != "from_logits"}
     scores = row.reference(labels, predictions, weights, **given)
     weights = 1.0 if weights is None else weights.astype(np.float64)

@@ -172,7 +172,6 @@ def test_what_cannot_be_lowered_raises(function):
         check(function, REALS)
 
 
-@pytest.mark.tensors
 def test_graphs_of_many_class_counts_are_not_kept():
     def update(classes):
         rows = np.full([2, classes], 1 / classes, np.float32)

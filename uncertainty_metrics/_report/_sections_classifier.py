@@ -142,8 +142,7 @@ def _suspicions(predictions: Predictions, examples: _inputs.Examples) -> list[st
     shape = predictions.values.shape
     alone = shape == predictions.labels.shape or shape[-1] == 1
     if not alone and not zeros and not predictions.classes:
-        p = _inputs.softmax(values) if are_logits else values
-        expected = float(p[:, 0].sum(dtype=np.float64))
+        expected = float(examples.probabilities[:, 0].sum(dtype=np.float64))
         if expected >= _MANY:
             return [
                 "No label is 0, though the probabilities of class 0 sum to "

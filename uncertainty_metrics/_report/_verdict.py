@@ -253,8 +253,8 @@ def _temperature(found: dict[str, Any]) -> Tile:
     metrics = section["metrics"]
     factor = metrics["stddev_factor"]["value"]
     # n T of calibrated Normal forecasts is chi-squared with n degrees of freedom.
-    half = found["data"]["effective_examples"] / 2
-    tails = (f(half, half * factor**2) for f in (special.gammainc, special.gammaincc))
+    n = found["data"]["effective_examples"]
+    tails = (f(n, n * factor**2) for f in (special.chdtr, special.chdtrc))
     p = 2 * min(tails) if section["direction"] else 1.0
     value, level = _graded(p, "Would help", "Not clearly needed")
     mended = metrics.get("recalibrated_nll")
