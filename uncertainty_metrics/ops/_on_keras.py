@@ -33,12 +33,12 @@ if _IS_JAX:
 
     from uncertainty_metrics.ops import _traces
 
-    _native = jnp
+    _native, _tensors = jnp, jax.Array
 else:
     import torch
     from torch import special as _special
 
-    _native = torch
+    _native, _tensors = torch, torch.Tensor
 
 Tensor = DType = Any
 
@@ -63,6 +63,7 @@ float32, float64 = map(_dtype, ("float32", "float64"))
 _NARROW = {"int64": int32, "uint64": uint32, "float64": float32}
 
 
+@functools.cache
 def name(dtype: Any) -> str:
     return keras.backend.standardize_dtype(dtype)
 
@@ -154,7 +155,7 @@ def custom_gradient(compute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_tensor(value: Any) -> builtins.bool:
-    return ops.is_tensor(value)
+    return isinstance(value, _tensors)
 
 
 def is_variable(value: Any) -> builtins.bool:
@@ -172,6 +173,8 @@ def constant(value: Any, dtype: Any = None) -> Any:
         return value if dtype is None else cast(value, dtype)
     if isinstance(value, list | tuple) and any(map(is_tensor, value)):
         return stack(value)
+    if isinstance(value, builtins.bool | int | float) and dtype is not None:
+        return ops.convert_to_tensor(value, name(dtype))
     array = np.asarray(value)
     if dtype is not None:
         array = array.astype(name(dtype))
@@ -185,7 +188,11 @@ def cast(x: Any, dtype: Any) -> Any:
         return constant(x, dtype)
     if _IS_JAX and not jax.config.jax_enable_x64:  # Where it would warn.
         dtype = _NARROW.get(name(dtype), dtype)
-    return x if x.dtype == dtype else ops.cast(x, name(dtype))
+    if x.dtype == dtype:
+        return x
+    if _IS_JAX or dtype == uint32:  # Of which PyTorch has no shifts, and Keras int64.
+        return ops.cast(x, name(dtype))
+    return x.to(_dtype(name(dtype)))
 
 
 def _same(x: Any, y: Any) -> tuple[Any, Any]:
@@ -208,25 +215,20 @@ def _ints(values: Any) -> list[int]:
     return [int(value) for value in np.ravel(values)]
 
 
-def zeros(shape: Any, dtype: Any = None) -> Any:
-    return ops.zeros(_ints(shape), name(dtype or float32))
-
-
-def ones(shape: Any, dtype: Any = None) -> Any:
-    return ops.ones(_ints(shape), name(dtype or float32))
-
-
 def fill(shape: Any, value: Any) -> Any:
     value = constant(value)
     return ops.broadcast_to(value, _ints(shape))
 
 
-def zeros_like(x: Any, dtype: Any = None) -> Any:
-    return ops.zeros_like(x, name(dtype or x.dtype))
+def _filled(make: Any, make_like: Any) -> tuple[Callable[..., Any], ...]:
+    def filled(shape: Any, dtype: Any = None) -> Any:
+        return make(_ints(shape), name(dtype or float32))
+
+    return filled, lambda x, dtype=None: make_like(x, dtype=dtype or x.dtype)
 
 
-def ones_like(x: Any, dtype: Any = None) -> Any:
-    return ops.ones_like(x, name(dtype or x.dtype))
+zeros, zeros_like = _filled(ops.zeros, _native.zeros_like)
+ones, ones_like = _filled(ops.ones, _native.ones_like)
 
 
 def range(start: int, limit: int | None = None, dtype: Any = None) -> Any:
@@ -250,7 +252,7 @@ def one_hot(
 
 
 def reshape(x: Any, shape: Any) -> Any:
-    return ops.reshape(x, _ints(shape))
+    return x.reshape(_ints(shape))
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
@@ -265,11 +267,11 @@ def ensure_shape(x: Any, shape: Any) -> Any:
 def concat(values: Sequence[Any], axis: int) -> Any:
     if not any(map(is_tensor, values)):  # A shape.
         return np.concatenate([np.atleast_1d(value) for value in values])
-    return ops.concatenate(values, axis)
+    return _native.concatenate(list(values), axis)
 
 
 def stack(values: Sequence[Any], axis: int = 0) -> Any:
-    return ops.stack(list(map(constant, values)), axis)
+    return _native.stack(list(map(constant, values)), axis)
 
 
 def unstack(x: Any, axis: int = 0) -> list[Any]:
@@ -321,7 +323,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
 
 roll, transpose = ops.roll, ops.transpose
 # JAX alone rounds to less than the type holds, on GPUs and TPUs.
-matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else ops.matmul
+matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else torch.matmul
 tensor_scatter_nd_update = ops.scatter_update
 
 
@@ -347,11 +349,10 @@ def argmax(x: Any, axis: int = -1, output_type: Any = None) -> Any:
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
-    return ops.where(constant(condition), *_same(x, y))
+    return _native.where(constant(condition), *_same(x, y))
 
 
-def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    return ops.cond(pred, true_fn, false_fn)
+cond, stop_gradient = ops.cond, ops.stop_gradient
 
 
 def while_loop(
@@ -361,10 +362,6 @@ def while_loop(
     maximum_iterations: int | None = None,
 ) -> Any:
     return ops.while_loop(cond, body, tuple(loop_vars), maximum_iterations)
-
-
-def stop_gradient(x: Any) -> Any:
-    return ops.stop_gradient(x)
 
 
 # Arithmetic.
@@ -388,9 +385,9 @@ def add_n(values: Sequence[Any]) -> Any:
     return functools.reduce(lambda x, y: x + y, values)
 
 
-abs, sqrt, exp = ops.abs, ops.sqrt, ops.exp
-floor, round, square, sigmoid = _native.floor, ops.round, ops.square, ops.sigmoid
-sign, sin, cos = ops.sign, _native.sin, _native.cos
+abs, sqrt, exp, sign = _native.abs, _native.sqrt, _native.exp, _native.sign
+floor, round, square = _native.floor, _native.round, _native.square
+sin, cos, sigmoid = _native.sin, _native.cos, ops.sigmoid
 
 
 def complex(x: Any, y: Any) -> tuple[Any, Any]:
@@ -419,17 +416,13 @@ def cumsum(
 
 
 def reduce_sum(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
-    return ops.sum(constant(x), axis=axis, keepdims=keepdims)
+    x = constant(x)
+    dtype = int32 if x.dtype == bool else x.dtype
+    return _native.sum(x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
-def reduce_mean(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
-    return ops.mean(x, axis=axis, keepdims=keepdims)
-
-
-def reduce_prod(x: Any, axis: Any = None) -> Any:
-    if isinstance(x, tuple):  # A shape, or a part of one.
-        return _math.prod(x)
-    return ops.prod(x, axis=axis)
+reduce_mean, reduce_logsumexp = _native.mean, ops.logsumexp
+reduce_prod = _math.prod  # Of a shape, or of a part of one.
 
 
 def reduce_max(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
@@ -462,18 +455,27 @@ def reduce_any(x: Any, axis: Any = None) -> Any:
     return ops.any(constant(x), axis=axis)
 
 
-def reduce_logsumexp(x: Any, axis: Any = None, keepdims: builtins.bool = False) -> Any:
-    return ops.logsumexp(x, axis=axis, keepdims=keepdims)
-
-
-def _segments(reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _segments(largest: builtins.bool) -> Callable[..., Any]:
     def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
         count = int(num_segments)
         # What belongs to no segment has a last one, which goes.
         segment = where(segment < 0, count, segment)
-        return reduce(values, segment, num_segments=count + 1)[:count]
+        if _IS_JAX:
+            reduce = jax.ops.segment_max if largest else jax.ops.segment_sum
+            return reduce(values, segment, count + 1)[:count]
+        # Keras would add and compare float32, whatever the values.
+        start: Any = 0
+        if largest:
+            is_real = values.is_floating_point()
+            start = -np.inf if is_real else torch.iinfo(values.dtype).min
+        rows = values.new_full((count + 1, *values.shape[1:]), start)
+        index = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+        return rows.scatter_reduce(0, index, values, "amax" if largest else "sum")[:-1]
 
     return reduced
+
+
+_largest_of = _segments(largest=True)
 
 
 def _multiply_no_nan(x: Any, y: Any) -> Any:
@@ -500,8 +502,8 @@ def _cross_entropy(labels: Any, logits: Any) -> Any:
 
 
 def _variance(x: Any, axis: Any = None) -> Any:
-    centred = x - ops.mean(x, axis=axis, keepdims=True)
-    return ops.mean(centred * centred, axis=axis)
+    centred = x - reduce_mean(x, axis=axis, keepdims=True)
+    return reduce_mean(centred * centred, axis=axis)
 
 
 def _top_k(x: Any, k: int) -> SimpleNamespace:
@@ -511,29 +513,27 @@ def _top_k(x: Any, k: int) -> SimpleNamespace:
 
 math = SimpleNamespace(
     atan2=_native.arctan2,
-    ceil=ops.ceil,
+    ceil=_native.ceil,
     count_nonzero=lambda x: ops.sum(ops.cast(x != 0, "int32")),
     divide_no_nan=_divide_no_nan,
     erf=ops.erf,
     expm1=ops.expm1,
-    is_finite=ops.isfinite,
-    is_nan=ops.isnan,
-    log=ops.log,
-    log1p=ops.log1p,
+    is_finite=_native.isfinite,
+    is_nan=_native.isnan,
+    log=_native.log,
+    log1p=_native.log1p,
     multiply_no_nan=_multiply_no_nan,
     real=lambda x: x[0],
-    reduce_euclidean_norm=lambda x, axis=None: ops.sqrt(ops.sum(x * x, axis=axis)),
+    reduce_euclidean_norm=lambda x, axis=None: sqrt(reduce_sum(x * x, axis)),
     reduce_variance=_variance,
     rsqrt=ops.rsqrt,
     sigmoid=ops.sigmoid,
     softplus=ops.softplus,
     squared_difference=lambda x, y: (x - y) * (x - y),
     top_k=_top_k,
-    unsorted_segment_max=_segments(ops.segment_max),
-    unsorted_segment_min=_segments(
-        lambda values, *rest, **of: -ops.segment_max(-values, *rest, **of)
-    ),
-    unsorted_segment_sum=_segments(ops.segment_sum),
+    unsorted_segment_max=_largest_of,
+    unsorted_segment_min=lambda x, segment, number: -_largest_of(-x, segment, number),
+    unsorted_segment_sum=_segments(largest=False),
     xlogy=_xlogy,
     # What `keras.ops` lacks.
     erfc=_special.erfc,
