@@ -237,6 +237,7 @@ class SumsMetric(keras.metrics.Metric):
         shape: tuple[int, ...],
         classes: int | None = None,
         compiled: bool = True,
+        joins: bool = False,
     ) -> None:
         """Adds a batch.
 
@@ -248,7 +249,11 @@ class SumsMetric(keras.metrics.Metric):
           shape: of what belongs to an example.
           classes: what `_build` needs where there is no state yet.
           compiled: whether eager calls may be traced.
+          joins: whether `batch_sums` of the first options of several metrics, tuples,
+            one after the other, returns their vectors of sums likewise, where the other
+            options and the data are the same.
         """
+        del joins  # A collection reads it.
         with self._alone(), wide():
             state = self._plain_state()
             eager = xp.executing_eagerly()

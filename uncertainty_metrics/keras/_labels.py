@@ -122,6 +122,45 @@ class ClassRows(NamedTuple):
             )
 
 
+class Rows(NamedTuple):
+    """Labels and predictions, as passed and with their leading axes flattened.
+
+    Attributes:
+      shaped: the labels as passed, or integers [...] of one-hot ones.
+      labels: [N], or [N, L] of several labels of an example.
+      predictions: [N, columns], of 1 column for P(class 1).
+      classes: number of classes, None for P(class 1).
+      one_hot: whether `y_true` was one-hot.
+    """
+
+    shaped: xp.Tensor
+    labels: xp.Tensor
+    predictions: xp.Tensor
+    classes: int | None
+    one_hot: bool
+
+
+@once
+def flat_rows(
+    y_true: xp.Tensor,
+    y_pred: xp.Tensor,
+    sparse_labels: bool | None,
+    multilabel: bool = False,
+) -> Rows:
+    """Reads labels and predictions; raises ValueError for wrong shapes."""
+    labels, one_hot = sparse(y_true, y_pred, multilabel or sparse_labels)
+    shapes = labels.shape, y_pred.shape
+    classes = None
+    if multilabel:
+        classes = _checks.number_of_labels(*shapes, "y_pred", "y_true")
+        rows = [-1, classes]
+    else:
+        classes = _checks.layout(*shapes, "y_pred", "y_true")
+        rows = [-1]
+    flat, predictions = xp.reshape(labels, rows), _inputs.as_rows(y_pred, classes or 1)
+    return Rows(labels, flat, predictions, classes, one_hot)
+
+
 @once
 def class_rows(
     y_true: Any,
@@ -135,22 +174,18 @@ def class_rows(
     mask = _family.mask_of(y_pred)
     y_true = _inputs.as_tensor("y_true", y_true)
     y_pred = _inputs.as_tensor("y_pred", y_pred)
-    labels, one_hot = sparse(y_true, y_pred, multilabel or sparse_labels)
-    classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
-    rows = [-1]
-    if multilabel:
-        shapes = labels.shape, y_pred.shape
-        classes = _checks.number_of_labels(*shapes, "y_pred", "y_true")
-        rows = [-1, classes]
-    weights = flat_weights(sample_weight, mask, labels)
+    rows = flat_rows(y_true, y_pred, sparse_labels, multilabel)
+    shape = [-1, rows.classes] if multilabel else [-1]
+    weights = flat_weights(sample_weight, mask, rows.shaped)
     if groups is not None:
-        groups = xp.reshape(_inputs.like_each("groups", groups, labels), rows)
+        groups = _inputs.like_each("groups", groups, rows.shaped)
+        groups = xp.reshape(groups, shape)
     return ClassRows(
-        xp.reshape(labels, rows),
-        _inputs.as_rows(y_pred, classes or 1),
-        None if weights is None else xp.reshape(weights, rows),
-        classes or 2,
-        y_true if one_hot else None,
+        rows.labels,
+        rows.predictions,
+        None if weights is None else xp.reshape(weights, shape),
+        rows.classes or 2,
+        y_true if rows.one_hot else None,
         groups,
     )
 

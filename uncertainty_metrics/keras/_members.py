@@ -28,6 +28,7 @@ class Reading(NamedTuple):
     shape: tuple[int, ...]
     classes: int | None = None
     compiled: bool = True
+    joins: bool = False
 
 
 _readings: contextvars.ContextVar[list[Reading] | None] = contextvars.ContextVar(

@@ -92,14 +92,14 @@ class ClassScorer:
 
     def flatten(self, y_true: xp.Tensor, y_pred: xp.Tensor) -> tuple[Batch, xp.Tensor]:
         """Returns the batch, and the labels in the shape of its scores."""
-        labels, one_hot = _labels.sparse(y_true, y_pred, self.sparse_labels)
-        classes = _checks.layout(labels.shape, y_pred.shape, "y_pred", "y_true")
+        rows = _labels.flat_rows(y_true, y_pred, self.sparse_labels)
+        labels, targets = rows.shaped, None
         # A last axis of 1 is no axis of the scores.
         if len(labels.shape) >= max(len(y_pred.shape), 2) and labels.shape[-1] == 1:
             labels = xp.squeeze(labels, axis=-1)
-        targets = xp.reshape(y_true, [-1, classes or 2]) if one_hot else None
-        predictions = _inputs.as_rows(y_pred, classes or 1)
-        return Batch(xp.reshape(labels, [-1]), predictions, targets), labels
+        if rows.one_hot:
+            targets = xp.reshape(y_true, [-1, rows.classes or 2])
+        return Batch(rows.labels, rows.predictions, targets), labels
 
     def read(self, batch: Batch) -> tuple[_inputs.Examples, xp.Tensor | None]:
         """Returns the examples, and the distributions that may stand for labels."""

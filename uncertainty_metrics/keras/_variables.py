@@ -5,7 +5,7 @@ graph or in one call, on every backend.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,15 +15,26 @@ from uncertainty_metrics.ops import IS_TENSORFLOW, _sums, xp
 
 def raw(variable: Any) -> Any:
     """Returns the TensorFlow variable; a tensor inside a Keras 3 StatelessScope, and
-    for the other backends.
+    for the other backends; of several, which are vectors, one tensor.
     """
+    if isinstance(variable, tuple):
+        return xp.concat([xp.convert_to_tensor(raw(v)) for v in variable], axis=-1)
     return variable if isinstance(variable, xp.Variable) else variable.value
+
+
+def _parted(variables: tuple[Any, ...], value: Any) -> list[xp.Tensor]:
+    """Returns the part of each, as `raw` puts them together."""
+    return xp.split(value, len(variables), axis=-1)
 
 
 def add(variable: Any, value: xp.Tensor | _sums.Scattered) -> None:
     """Adds to a variable, or to some places of it, without losing what other workers
     add meanwhile.
     """
+    if isinstance(variable, tuple):
+        for each, part in zip(variable, _parted(variable, value), strict=True):
+            add(each, part)
+        return
     own = raw(variable)
     if isinstance(value, _sums.Scattered):
         if is_plain(own) and not xp.distribute.has_strategy():
@@ -66,12 +77,23 @@ def read(variable: Any) -> xp.Tensor:
 
 
 class State(NamedTuple):
-    """The variables of a metric."""
+    """The variables of a metric, or tuples of those of several: vectors of one size,
+    which are one, one after the other.
+    """
 
     invalid: Any
     units: Any
     hi: Any
     lo: Any
+
+
+def joined(states: Iterable[State]) -> State:
+    """Returns the state of several, which counts no invalid batches, or of one."""
+    first, *others = states
+    if not others:
+        return first
+    _, *parts = zip(first, *others, strict=True)
+    return State(None, *parts)
 
 
 def _if_valid(valid: xp.Tensor, units: xp.Tensor) -> xp.Tensor:
@@ -133,7 +155,7 @@ def _plus(kept: xp.Tensor, step: xp.Tensor | _sums.Scattered) -> xp.Tensor:
 
 
 def _added(
-    state: list[xp.Tensor],
+    state: list[Any],
     sums: _sums.Sums,
     valid: xp.Tensor,
     invalid: xp.Tensor | None,
@@ -155,16 +177,19 @@ def add_batch(
     state: State, sums: _sums.Sums, valid: xp.Tensor, invalid: xp.Tensor | None
 ) -> None:
     """Adds the sums if they are valid, and a number of invalid batches."""
-    held = list(map(raw, state))
     if IS_TENSORFLOW:
-        steps = _steps(held[2], held[3], sums, valid, invalid)
+        steps = _steps(raw(state.hi), raw(state.lo), sums, valid, invalid)
         for variable, value in zip(state, steps, strict=False):
             if value is not None:
                 add(variable, value)
     else:
+        held = [None if part is None else raw(part) for part in state]
         added = _added_at_once(held, sums, valid, invalid)
         for variable, value in zip(state, added, strict=False):
-            variable.assign(value)
+            if isinstance(variable, tuple):
+                assign(list(variable), _parted(variable, value))
+            elif value is not None:
+                variable.assign(value)
 
 
 NOTHING = np.zeros([], np.int64)

@@ -39,26 +39,18 @@ if TYPE_CHECKING:
 _Reduce = Callable[[Any, xp.Tensor, xp.Tensor], _sums.Sums]
 
 
-def _mean_sums(scorer: Any, scores: xp.Tensor, weights: xp.Tensor) -> _sums.Sums:
-    """Returns the weight and the weighted sum of the scores."""
-    del scorer
-    hi, lo = _sums.total_pair(xp.stack([weights, scores * weights], axis=1))
-    return _sums.Sums(None, hi, lo)
-
-
-def _batch_sums(
-    reduce: _Reduce,
+def _counted(
     scorer: Any,
-    num_groups: int | None,
+    known: xp.Tensor | None,
     batch: _scorers.Batch,
     weights: xp.Tensor | None,
-) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns the sums of the scores and their weights, and if all was right."""
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns the scores, 0 where they do not count, their weights, and if all was
+    right.
+    """
     scores, right, kept = scorer.scores(batch)
-    groups = None
-    if num_groups is not None:
-        index, known = _inputs.integers(batch.groups, num_groups)
-        groups, right = Partition(index, num_groups), right & known
+    if known is not None:
+        right = right & known
     usable = xp.constant(True)
     if weights is None:
         weights = xp.ones_like(right, scores.dtype)
@@ -70,12 +62,37 @@ def _batch_sums(
     live = weights > 0
     valid = usable & ~scorer.mistaken(batch, live) & xp.reduce_all(right | ~live)
     counted = xp.reshape(right & live, [-1] + [1] * (len(scores.shape) - 1))
-    scores = xp.where(counted, scores, xp.zeros_like(scores))
+    return xp.where(counted, scores, xp.zeros_like(scores)), weights, valid
+
+
+def _batch_sums(
+    scorers: tuple[Any, ...],
+    reduce: _Reduce | None,
+    num_groups: int | None,
+    batch: _scorers.Batch,
+    weights: xp.Tensor | None,
+) -> tuple[_sums.Sums, xp.Tensor]:
+    """Returns what `reduce` sums of the scores, by default their weights and weighted
+    scores, of several scorers one after the other, and if all was right.
+    """
+    groups = known = None
+    if num_groups is not None:
+        index, known = _inputs.integers(batch.groups, num_groups)
+        groups = Partition(index, num_groups)
+    counted = [_counted(scorer, known, batch, weights) for scorer in scorers]
+    scores, weights, valid = counted[0]
+    if reduce is not None:
+        return reduce(scorers[0], scores, weights), valid
+    columns = [column for s, w, _ in counted for column in (w, s * w)]
+    columns = xp.stack(columns, axis=1)
     if groups is None:
-        return reduce(scorer, scores, weights), valid
-    columns = xp.stack([weights, scores * weights], axis=1)
-    pair = _classifier_scores.group_pair(groups, columns)
-    return _sums.Sums(None, *(xp.reshape(part, [-1]) for part in pair)), valid
+        hi, lo = _sums.total_pair(columns)
+    else:
+        pair = _classifier_scores.group_pair(groups, columns)
+        hi, lo = (xp.reshape(part, [-1]) for part in pair)
+    if len(counted) > 1:
+        valid = xp.stack([valid for _, _, valid in counted])
+    return _sums.Sums(None, hi, lo), valid
 
 
 def _decomposition_sums(
@@ -91,12 +108,12 @@ def _decomposition_sums(
 class ScoreMetric(_base.SumsMetric):
     """A metric made of a scorer, whose options are arguments of the constructor.
 
-    Subclasses name its type, say in `_reduce` what is summed of the scores, and make
-    the state.
+    Subclasses name its type, say in `_reduce` what is summed of the scores if not their
+    mean is sought, and make the state.
     """
 
     _options: dict[str, Any]
-    _reduce: _Reduce
+    _reduce: _Reduce | None = None
     _scorer_type: Callable[..., Any]
     num_groups: int | None = None
 
@@ -154,11 +171,12 @@ class ScoreMetric(_base.SumsMetric):
 
         self._update(
             _batch_sums,
-            (self._reduce, scorer, self.num_groups),
+            ((scorer,), self._reduce, self.num_groups),
             (batch, weights),
             explain,
             shape=batch.predictions.shape[1:],
             compiled=scorer.compiled,
+            joins=self._reduce is None,
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -172,8 +190,6 @@ class ScoreMetric(_base.SumsMetric):
 
 class MeanScore(ScoreMetric, _base.MeanMetric):
     """The mean of the scores, of all examples or of each group."""
-
-    _reduce = staticmethod(_mean_sums)
 
     @property
     def _num_means(self) -> int:

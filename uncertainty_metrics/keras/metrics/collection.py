@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def _mapped(function: Any, data: Any) -> Any:
     return type(data)(*parts) if hasattr(data, "_fields") else tuple(parts)
 
 
-# What one reading adds up: `batch_sums`, its options, and where its data are in a list.
+# What readings add up: `batch_sums`, its options, and where its data are in a list.
 _Part = tuple[_variables.BatchSums, tuple[Any, ...], Any]
 
 
@@ -77,8 +78,20 @@ def _batch(
     sums, valid = map(list, zip(*found, strict=True))
     if states is None:
         return sums, valid
-    _add_all(states, sums, xp.reduce_all(xp.stack(valid)))
+    _add_all(states, sums, _all(valid))
     return None, valid
+
+
+def _options(joined: list[_members.Reading]) -> tuple[Any, ...]:
+    """Returns the options of all at once."""
+    if len(joined) == 1:
+        return joined[0].options
+    firsts = (reading.options[0] for reading in joined)
+    return tuple(itertools.chain(*firsts)), *joined[0].options[1:]
+
+
+def _all(valid: list[xp.Tensor]) -> xp.Tensor:
+    return xp.reduce_all(xp.concat([xp.reshape(each, [-1]) for each in valid], axis=0))
 
 
 def _add_all(states: Any, sums: list[_sums.Sums], valid: xp.Tensor) -> None:
@@ -232,40 +245,55 @@ class MetricCollection(_base.SumsMetric):
                 tensors.append(tensor)
             return places[id(tensor)]
 
+        joined: dict[Any, list[_members.Reading]] = {}
+        for i, reading in enumerate(readings):
+            key: Any = i
+            if reading.joins:
+                data = _mapped(place, reading.data)
+                key = reading.batch_sums, reading.options[1:], data
+            joined.setdefault(key, []).append(reading)
+        sets = list(joined.values())
         parts = tuple(
-            (r.batch_sums, r.options, _mapped(place, r.data)) for r in readings
+            (of[0].batch_sums, _options(of), _mapped(place, of[0].data)) for of in sets
         )
         with self._alone(), wide():
             eager = xp.executing_eagerly()
-            states = self._plain_states(readings)
+            states = self._plain_states(sets)
             if eager and all(reading.compiled for reading in readings):
                 shapes = tuple(reading.shape for reading in readings)
                 sums, each = _graph(parts, shapes)(states, tensors)
             else:
                 sums, each = _batch(parts, None, tensors)
-            valid = xp.reduce_all(xp.stack(each))
+            valid = _all(each)
             if eager and not valid:
-                for reading, right in zip(readings, each, strict=True):
-                    if not right:
-                        reading.explain()
-            for metric, *_, classes, _ in readings:
+                for of, right in zip(sets, each, strict=True):
+                    for reading, is_right in zip(of, np.atleast_1d(right), strict=True):
+                        if not is_right:
+                            reading.explain()
+            for metric, *_, classes, _, _ in readings:
                 if not metric._has_sums and classes is not None:
                     metric._build(classes)
             self._share()
             if sums is not None:
-                states = self._plain_states(readings)
+                states = self._plain_states(sets)
                 if states is None:
-                    _add_all([r.metric._state for r in readings], sums, valid)
+                    _add_all(
+                        [_variables.joined(r.metric._state for r in of) for of in sets],
+                        sums,
+                        valid,
+                    )
                 else:
-                    shapes = tuple(tuple(state.hi.shape) for state in states)
+                    shapes = tuple(tuple(r.metric._hi.shape) for r in readings)
                     _add_graph(shapes)(states, sums, valid)
             if not eager or not valid:
                 _variables.add(self._invalid, xp.cast(~valid, xp.int64))
 
-    def _plain_states(self, readings: list[_members.Reading]) -> list[Any] | None:
+    def _plain_states(self, sets: list[list[_members.Reading]]) -> list[Any] | None:
         """Returns the variables where an eager call may add to them by itself."""
-        states = [reading.metric._plain_state() for reading in readings]
-        return None if None in states else states
+        states: Any = [[r.metric._plain_state() for r in of] for of in sets]
+        if any(None in of for of in states):
+            return None
+        return list(map(_variables.joined, states))
 
     def result(self) -> dict[str, xp.Tensor]:
         """Returns the results by the names of the metrics; of a metric whose result is
