@@ -10,6 +10,7 @@ import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.backends.conftest import BACKEND
 from tests.fuzz.outcomes import flat
+from uncertainty_metrics.ops import to_numpy, wide, xp
 
 # What is of TensorFlow alone, or random.
 TWINS = tuple(row for row in catalogue.TWINS if not row.random)
@@ -48,10 +49,10 @@ def rounded(arguments):
     }
 
 
-def assert_close(result, expected):
+def assert_close(result, expected, rtol=1e-5, atol=0.0):
     finite = np.abs(expected[np.isfinite(expected)])
-    atol = 1e-5 * max(1.0, finite.max(initial=0.0))
-    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=atol)
+    atol = max(atol, rtol * finite.max(initial=1.0))
+    np.testing.assert_allclose(result, expected, rtol=rtol, atol=atol)
 
 
 @pytest.fixture(autouse=True)
@@ -76,6 +77,44 @@ def test_functions_equal_numpy(row, rng):
         assert all(map(ops.is_tensor, floats))
         types = {str(x.dtype).rpartition(".")[2] for x in floats}
         assert given is arguments or types <= {"float32"}
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="JAX has float64 where it is asked for")
+@catalogue.each(TWINS)
+def test_float64_stays(row, rng):
+    """Fewer digits anywhere on the way are fewer digits of the result."""
+    arguments = row.draw(rng, (30,))
+    expected = flat(row.find(um_np)(**arguments))
+    assert_close(flat(row.find(um)(**arguments)), expected, 1e-11, row.precision)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_segments_are_of_the_type_of_the_values(dtype):
+    """In float32 the sum would be that of the first."""
+    with wide():
+        values = xp.constant(np.array([2**24, 1, -5, 7], dtype))
+        of = xp.constant(np.array([0, 0, 2, -1], np.int32))
+        reduced = [
+            to_numpy(getattr(xp.math, f"unsorted_segment_{how}")(values, of, 3))
+            for how in ("sum", "max", "min")
+        ]
+    assert [part.dtype for part in reduced] == 3 * [np.dtype(dtype)]
+    assert reduced[0].tolist() == [2**24 + 1, 0, -5]
+    assert reduced[1][[0, 2]].tolist() == [2**24, -5]
+    assert reduced[2][[0, 2]].tolist() == [1, -5]
+    lowest = -np.inf if dtype == "float64" else np.iinfo(dtype).min
+    assert reduced[1][1] == lowest
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="their hashes are of uint32 elsewhere")
+def test_folds_are_those_of_numpy(rng):
+    """Each fold has a temperature of its own, so all the numbers tell."""
+    logits = 3 * rng.normal(size=(40, 3)).astype(np.float32)
+    given = {"labels": rng.integers(0, 3, 40), "logits": logits}
+    given |= {"folds": 7, "repeats": 3, "seed": int(rng.integers(100))}
+    expected = um_np.calibrated_negative_log_likelihood(**given)
+    result = um.calibrated_negative_log_likelihood(**given)
+    np.testing.assert_allclose(float(result), expected, rtol=2e-5)
 
 
 @pytest.mark.skipif(BACKEND != "jax", reason="compiled by jax.jit")

@@ -24,6 +24,7 @@ from tests.keras.streams import (
     read,
     reader,
 )
+from uncertainty_metrics.ops import _sums
 
 MODULES = set(sys.modules)  # What the package needs.
 METRICS = [
@@ -236,6 +237,17 @@ def test_masked_predictions_are_left_out(rng):
     metric.update_state(labels, predictions)
     kept = dataclasses.replace(data, weights=np.float64(mask.reshape(-1)))
     assert_close(row, read(metric), row.expected({}, kept, True))
+
+
+def test_scores_add_without_rounding(rng):
+    """In float32 a sum of a thousand scores has seven digits."""
+    scores = rng.uniform(0.5, 1, 1000).astype(np.float32)
+    metric = um.ExpectedCalibrationError(num_bins=1)
+    metric.update_state(np.ones(1000, int), np.stack([1 - scores, scores], axis=1))
+    units = metric.get_state().arrays["units"].reshape(4).tolist()
+    exact = sum(round(float(score) * 2**_sums.SCORE_BITS) for score in scores)
+    shift = _sums.SCORE_BITS - _sums.WHOLE_BITS
+    assert [units[0], units[1] * 2**shift + units[2], units[3]] == [1000, exact, 1000]
 
 
 def test_statistics_of_more_examples_than_int32_holds(rng):

@@ -322,7 +322,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any) -> Any:
 
 
 roll, transpose = ops.roll, ops.transpose
-# JAX alone rounds to less than the type holds, on GPUs and TPUs.
+# JAX rounds to less than the type holds, on GPUs and TPUs; `keras.ops` on PyTorch too.
 matmul = functools.partial(jnp.matmul, precision="highest") if _IS_JAX else torch.matmul
 tensor_scatter_nd_update = ops.scatter_update
 
@@ -438,13 +438,15 @@ def _extreme(
 ) -> Any:
     """Returns the extreme; of nothing, as TensorFlow, the end of the line."""
     if 0 in x.shape:
-        end = -np.inf if lowest else np.inf
-        if not ops.is_tensor(x) or "int" in name(x.dtype):
-            limits = np.iinfo(name(x.dtype))
-            end = limits.min if lowest else limits.max
         kept = ops.sum(x, axis=axis, keepdims=keepdims)
-        return ops.full(kept.shape, end, name(x.dtype))
+        return ops.full(kept.shape, _end(x.dtype, lowest), name(x.dtype))
     return reduce(x, axis=axis, keepdims=keepdims)
+
+
+def _end(dtype: Any, lowest: builtins.bool) -> Any:
+    if "int" not in name(dtype):
+        return -np.inf if lowest else np.inf
+    return np.iinfo(name(dtype)).min if lowest else np.iinfo(name(dtype)).max
 
 
 def reduce_all(x: Any, axis: Any = None) -> Any:
@@ -455,27 +457,21 @@ def reduce_any(x: Any, axis: Any = None) -> Any:
     return ops.any(constant(x), axis=axis)
 
 
-def _segments(largest: builtins.bool) -> Callable[..., Any]:
+def _segments(how: str) -> Callable[..., Any]:
     def reduced(values: Any, segment: Any, num_segments: Any) -> Any:
         count = int(num_segments)
         # What belongs to no segment has a last one, which goes.
         segment = where(segment < 0, count, segment)
         if _IS_JAX:
-            reduce = jax.ops.segment_max if largest else jax.ops.segment_sum
-            return reduce(values, segment, count + 1)[:count]
-        # Keras would add and compare float32, whatever the values.
-        start: Any = 0
-        if largest:
-            is_real = values.is_floating_point()
-            start = -np.inf if is_real else torch.iinfo(values.dtype).min
-        rows = values.new_full((count + 1, *values.shape[1:]), start)
-        index = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
-        return rows.scatter_reduce(0, index, values, "amax" if largest else "sum")[:-1]
+            return getattr(jax.ops, f"segment_{how}")(values, segment, count + 1)[:-1]
+        # `keras.ops` would do it in float32, of integers too.
+        first = 0 if how == "sum" else _end(values.dtype, how == "max")
+        found = values.new_full((count + 1, *values.shape[1:]), first)
+        rows = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+        reduce = {"sum": "sum", "max": "amax", "min": "amin"}[how]
+        return found.scatter_reduce(0, rows, values, reduce)[:-1]
 
     return reduced
-
-
-_largest_of = _segments(largest=True)
 
 
 def _multiply_no_nan(x: Any, y: Any) -> Any:
@@ -502,8 +498,8 @@ def _cross_entropy(labels: Any, logits: Any) -> Any:
 
 
 def _variance(x: Any, axis: Any = None) -> Any:
-    centred = x - reduce_mean(x, axis=axis, keepdims=True)
-    return reduce_mean(centred * centred, axis=axis)
+    centred = x - reduce_mean(x, axis, keepdims=True)
+    return reduce_mean(centred * centred, axis)
 
 
 def _top_k(x: Any, k: int) -> SimpleNamespace:
@@ -531,9 +527,9 @@ math = SimpleNamespace(
     softplus=ops.softplus,
     squared_difference=lambda x, y: (x - y) * (x - y),
     top_k=_top_k,
-    unsorted_segment_max=_largest_of,
-    unsorted_segment_min=lambda x, segment, number: -_largest_of(-x, segment, number),
-    unsorted_segment_sum=_segments(largest=False),
+    unsorted_segment_max=_segments("max"),
+    unsorted_segment_min=_segments("min"),
+    unsorted_segment_sum=_segments("sum"),
     xlogy=_xlogy,
     # What `keras.ops` lacks.
     erfc=_special.erfc,

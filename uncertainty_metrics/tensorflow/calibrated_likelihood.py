@@ -24,8 +24,10 @@ def _mix(words: xp.Tensor) -> xp.Tensor:
         bits = xp.constant(bits, xp.uint32)
         return xp.bitwise.bitwise_xor(words, xp.bitwise.right_shift(words, bits))
 
-    words = shifted(words, 16) * xp.constant(0x7FEB352D, xp.uint32)
-    words = shifted(words, 15) * xp.constant(0x846CA68B, xp.uint32)
+    whole = xp.constant(0xFFFFFFFF, xp.uint32)  # Which is int64 on PyTorch.
+    for bits, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        words = shifted(words, bits) * xp.constant(factor, xp.uint32)
+        words = xp.bitwise.bitwise_and(words, whole)
     return shifted(words, 16)
 
 
