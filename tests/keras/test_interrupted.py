@@ -64,7 +64,9 @@ def interrupt(function, line, error):
 
 def state(metric):
     """Returns what the variables hold; those not made yet hold nothing."""
-    arrays = {v.name.split(":")[0].split("/")[-1]: v.numpy() for v in metric.variables}
+    arrays = {
+        v.name.split(":")[0].split("/")[-1]: np.asarray(v) for v in metric.variables
+    }
     return {name: array for name, array in arrays.items() if np.any(array)}
 
 

@@ -357,6 +357,8 @@ class SumsMetric(keras.metrics.Metric):
         ):
             shapes = tuple(tuple(variable.shape) for variable in raw)
             _variables.assign_graph(shapes)(raw, values)
+        elif not IS_TENSORFLOW:
+            _variables.assign(variables, values)
         else:
             _variables.assign(variables, None)
             for variable, value in zip(variables, values or (), strict=bool(values)):

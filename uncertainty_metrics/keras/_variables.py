@@ -184,12 +184,7 @@ def add_batch(
                 add(variable, value)
     else:
         held = [None if part is None else raw(part) for part in state]
-        added = _added_at_once(held, sums, valid, invalid)
-        for variable, value in zip(state, added, strict=False):
-            if isinstance(variable, tuple):
-                assign(list(variable), _parted(variable, value))
-            elif value is not None:
-                variable.assign(value)
+        _assign_all(state, _added_at_once(held, sums, valid, invalid))
 
 
 NOTHING = np.zeros([], np.int64)
@@ -243,10 +238,28 @@ def given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
 
 def assign(variables: list[Any], values: list[Any] | None) -> None:
     """Assigns the values, or zeros."""
-    if values is None:
-        values = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
-    for variable, value in zip(variables, values, strict=True):
-        variable.assign(value)
+    zeros = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
+    if values is not None and not IS_TENSORFLOW:
+        held = map(_sums.loaded, zeros)
+        values = [_sums.stored(x + y) for x, y in zip(held, values, strict=True)]
+    _assign_all(variables, zeros if values is None else values)
+
+
+def _assign_all(variables: Iterable[Any], values: Iterable[Any]) -> None:
+    """Assigns what there is: all of it if an interrupt comes between."""
+    pairs: list[tuple[Any, Any]] = []
+    for variable, value in zip(variables, values, strict=False):
+        if isinstance(variable, tuple):
+            pairs += zip(variable, _parted(variable, value), strict=True)
+        elif value is not None:
+            pairs.append((variable, value))
+    try:
+        for variable, value in pairs:
+            variable.assign(value)
+    except BaseException:
+        for variable, value in pairs:
+            variable.assign(value)
+        raise
 
 
 @functools.lru_cache(maxsize=64)

@@ -1,0 +1,12 @@
+"""An interrupt leaves a state of JAX or PyTorch as it was, or as it will be."""
+
+import pytest
+
+from tests.backends.conftest import BACKEND
+from tests.keras.test_interrupted import (
+    test_interrupted_changes_of_the_state,  # noqa: F401
+    test_interrupted_first_update_makes_the_state_or_not,  # noqa: F401
+)
+
+# JAX compiles what they call: half a minute.
+pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []
