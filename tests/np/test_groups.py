@@ -8,6 +8,7 @@ from sklearn import metrics
 
 import uncertainty_metrics.numpy as um
 from tests import catalogue, references
+from uncertainty_metrics.numpy import _binning
 
 ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
 CASES = catalogue.cases_of(ROWS)
@@ -53,6 +54,20 @@ def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
     np.testing.assert_allclose(found.weights, weights)
     worst = np.nanmin if row.name == "accuracy" else np.nanmax
     assert found.worst == worst(found.values)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("threshold", [0.0, 0.4])
+def test_few_examples_of_many_groups_are_binned_at_once(
+    dtype, threshold, rng, monkeypatch
+):
+    data = catalogue.data(rng, 400, dtype=np.dtype(dtype))
+    groups = {"groups": draw_groups(rng, 400), "num_groups": 4}
+    choices = ("adaptive", True, True, "l2", 5, threshold)
+    at_once = um.gce(data.labels, data.predictions, *choices, **groups)
+    monkeypatch.setattr(_binning, "FEW", 0)
+    one_by_one = um.gce(data.labels, data.predictions, *choices, **groups)
+    np.testing.assert_array_equal(at_once.values, one_by_one.values)
 
 
 def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):

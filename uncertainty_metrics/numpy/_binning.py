@@ -357,11 +357,13 @@ def _sums_of_groups(
 
 
 def _sorted_by_group(
-    scores: np.ndarray, outcomes: np.ndarray, groups: np.ndarray
+    scores: np.ndarray, outcomes: np.ndarray, groups: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sorts by group, then by score."""
     if scores.dtype == np.float64:
-        order = np.lexsort((scores, groups))
+        order = np.argsort(scores)
+        by_group = _inputs.Partition(groups[order], number).rows()
+        order = order[np.concatenate(by_group)]
         return scores[order], outcomes[order], groups[order]
     if scores.dtype != np.float32:
         scores = scores.astype(np.float32)
@@ -391,27 +393,33 @@ def _sorted_columns(
 def _adaptive_at_once(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> BinStatistics:
-    """Returns the statistics of the scores of each class, of all classes at once."""
-    probabilities, classes = checked(examples, spec), examples.num_classes
-    if spec.threshold > 0:
+    """Returns the statistics of the scores of all groups at once, each of weight 1."""
+    number, threshold = _num_groups(examples, spec), spec.threshold
+    if spec.has_one_score:
+        scores, outcomes, groups = scored_rows(examples, spec)
+        kept = above(scores, threshold) if threshold > 0 else scores >= 0
+        ordered = _sorted_by_group(scores[kept], outcomes[kept], groups[kept], number)
+    elif threshold > 0:
         scores, outcomes, _, columns = _above(
-            probabilities, examples.labels, spec.threshold
+            checked(examples, spec), examples.labels, threshold
         )
-        ordered = _sorted_by_group(scores, outcomes, columns)
+        ordered = _sorted_by_group(scores, outcomes, columns, number)
     else:
-        ordered = _sorted_columns(probabilities, examples.labels)
-    edges, counts, score_sums, outcome_sums = _sums_of_groups(
-        *ordered, classes, spec.num_bins
-    )
-    edges = np.concatenate([edges, np.ones((classes, 1))], axis=1)
-    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
+        ordered = _sorted_columns(checked(examples, spec), examples.labels)
+    return _of_sums(_sums_of_groups(*ordered, number, spec.num_bins))
+
+
+def _of_sums(sums: np.ndarray) -> BinStatistics:
+    """Returns the statistics of [4, groups, bins], which lack the last edge."""
+    edges = np.concatenate([sums[0], np.ones((sums.shape[1], 1))], axis=1)
+    return BinStatistics(edges, sums[1], sums[2], sums[3], additive=False)
 
 
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    by_class = spec.class_conditional and not spec.has_one_score
+    number = _num_groups(examples, spec)
     alike = examples.weights is None and spec.datapoints_per_bin is None
-    few = FEW * (examples.num_classes if spec.threshold > 0 else 1)
-    if by_class and alike and len(examples.labels) < few:
+    few = FEW * (number if spec.has_one_score or spec.threshold > 0 else 1)
+    if alike and number > 1 and len(examples.labels) < few:
         return _adaptive_at_once(examples, spec)
     return adaptive_statistics(scores_of_groups(examples, spec), spec)
 
@@ -426,14 +434,11 @@ def adaptive_statistics(
     """
     groups = [_adaptive_sums(*group, spec, ordered) for group in scored]
     bins = max(sums.shape[1] for sums in groups)
-    edges = np.ones((len(groups), bins + 1))
-    sums = np.zeros((3, len(groups), bins))
+    sums = np.zeros((4, len(groups), bins))
+    sums[0] = 1.0
     for g, group in enumerate(groups):
-        held = group.shape[1]
-        edges[g, :held] = group[0]
-        sums[:, g, :held] = group[1:]
-    counts, score_sums, outcome_sums = sums
-    return BinStatistics(edges, counts, score_sums, outcome_sums, additive=False)
+        sums[:, g, : group.shape[1]] = group
+    return _of_sums(sums)
 
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
