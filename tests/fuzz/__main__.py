@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import logging
 import time
-
-import tensorflow as tf
 
 from tests import fuzz
 from tests.fuzz import functions
@@ -22,7 +21,7 @@ def main() -> None:
     parser.add_argument("--case", help="KIND/NAME:SEED of one case to run again")
     parser.add_argument("--only", default="", help="part of the KIND/NAME to run")
     options = parser.parse_args()
-    tf.get_logger().setLevel("ERROR")  # Of graphs that are traced once.
+    logging.getLogger("tensorflow").setLevel("ERROR")  # Of graphs traced once.
     if options.case:
         case, seed = options.case.rsplit(":", 1)
         kind, name = case.split("/", 1)

@@ -16,12 +16,12 @@ from tests import catalogue
 from tests.fuzz.metrics import LOSSES, loss_and_metric
 from tests.fuzz.outcomes import TARGETS, call, told
 
-_ROOMS = {"NumPy": um_np, "TensorFlow": um}
+_ROOMS = {"NumPy": um_np, "tensors": um}
 
 
 def _data(rng):
     """Makes labels, probabilities, and logits of which some are not in [0, 1]."""
-    n, classes = int(rng.integers(8, 30)), int(rng.choice([2, 3, 5, 67]))
+    n, classes = int(rng.choice([8, 29])), int(rng.choice([2, 3, 67]))
     probabilities = rng.dirichlet(np.ones(classes), n)
     logits = 3 * rng.normal(size=(n, classes))
     dtype = rng.choice([np.float32, np.float64])

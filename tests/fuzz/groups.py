@@ -8,13 +8,14 @@ import inspect
 import warnings
 
 import numpy as np
-import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
+from tests.fuzz.compiling import IS_JAX, RARELY, compiled_update, tensor
 from tests.fuzz.mutations import mutated
 from tests.fuzz.outcomes import Arguments, Outcome, call, extent, fault, told
+from uncertainty_metrics.ops import to_numpy
 
 METRICS = {
     f"{row.metric}-{row.name}": row
@@ -99,31 +100,35 @@ def check(name: str, seed: int) -> str | None:
     def made():
         return row.made({**options, **common}, sparse_labels=True, name="m")
 
-    def updated(metric, given):
+    def batch(given):
         y_true = {key: given[key] for key in ("labels", "groups")}
-        weights = given.get("sample_weight")
-        metric.update_state(y_true, given["probabilities"], weights)
+        return y_true, given["probabilities"], given.get("sample_weight")
 
     metric = made()
-    ours = call(lambda: updated(metric, given) or metric.result(), {})
+    ours = call(lambda: metric.update_state(*batch(given)) or metric.result(), {})
     if ours.error is not None:
         complaint = fault(known, ours.error)
         if complaint:
             return f"{complaint} of {given!r}"
-        if any(np.any(variable.numpy()) for variable in made().variables):
+        if any(np.any(to_numpy(variable.value)) for variable in made().variables):
             return f"the state changed: {ours.error}"
     problem = _differs(ours, twin, given, number, place, options)
     if problem:
         return f"{problem} of {given!r}"
     try:
-        tensors = {key: tf.constant(value) for key, value in given.items()}
+        tensors = {key: tensor(value) for key, value in given.items()}
     except (TypeError, ValueError):
         return None
-    if rng.random() < 0.8:  # Most of the time goes to graphs.
+    if rng.random() > 2 / RARELY:
         return None
-    metric = made()
-    update = tf.function(lambda given: updated(metric, given), autograph=False)
-    compiled = call(lambda: update(tensors) or quietly(metric.result), {})
+    if IS_JAX and ours.error is None:
+        metric.reset_state()  # Its state is there, which compiled code cannot make.
+    elif IS_JAX:
+        return None
+    else:
+        metric = made()
+    update = compiled_update(metric)
+    compiled = call(lambda: update(*batch(tensors)) or quietly(metric.result), {})
     if compiled.error is not None:
         if ours.error is None:
             return f"raises only in a graph: {compiled.error} of {given!r}"

@@ -12,12 +12,11 @@ from tests.fuzz import (
     groups,
     logits,
     metrics,
-    mixtures,
     outcomes,
-    shapes,
     sketches,
     streams,
 )
+from uncertainty_metrics.ops import IS_TENSORFLOW
 
 
 class Kind(NamedTuple):
@@ -34,22 +33,28 @@ class Kind(NamedTuple):
     every: int = 1
 
 
+# On the tensors of any backend.
 KINDS = {
     "functions": Kind(outcomes.TARGETS, functions.check),
-    "numpy": Kind(outcomes.NUMPY_TARGETS, functions.check_numpy),
     "groups": Kind(groups.METRICS, groups.check, 2),
     "updates": Kind(metrics.METRICS, metrics.check_metric),
     "losses": Kind(metrics.LOSSES, metrics.check_loss),
     "penalties": Kind(metrics.PENALTIES, metrics.check_penalty),
-    "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
-    "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
     "logits": Kind(logits.NAMES, logits.check),
-    "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
     "threads": Kind(streams.STREAMS, streams.check_threads, 10),
     "interrupts": Kind(streams.STREAMS, streams.check_interrupt, 10),
-    "sketches": Kind(sketches.SKETCHES, sketches.check),
     "states": Kind(streams.STREAMS, files.check_state, 10),
-    "reports": Kind(files.REPORTS, files.check_report),
-    "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
     "confusion": Kind(confusion.CASES, confusion.check, 2),
 }
+if IS_TENSORFLOW:
+    from tests.fuzz import mixtures, shapes
+
+    KINDS |= {
+        "numpy": Kind(outcomes.NUMPY_TARGETS, functions.check_numpy),
+        "shapes": Kind(outcomes.TARGETS, shapes.check_function, 10),
+        "metric_shapes": Kind(shapes.STREAMS, shapes.check_metric, 10),
+        "mixtures": Kind(mixtures.NAMES, mixtures.check, 10),
+        "sketches": Kind(sketches.SKETCHES, sketches.check),
+        "reports": Kind(files.REPORTS, files.check_report),
+        "temperatures": Kind(files.TEMPERATURES, files.check_temperature),
+    }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import tensorflow as tf
 from scipy import special
 
 import uncertainty_metrics as um
 from tests import catalogue
+from tests.fuzz.compiling import RARELY, compiled, tensor
 from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import call, extent, fault, frozen, told
+from uncertainty_metrics.ops import to_numpy
 
 LOSSES = {row.name: row for row in catalogue.MEANS}
 
@@ -109,20 +110,20 @@ def check_penalty(name: str, seed: int) -> str | None:
 def _penalty_differs(rng, row, loss, options, arguments, ours):
     """Returns how a loss differs from the reference, or in a graph."""
     try:
-        tensors = [None if a is None else tf.constant(a) for a in arguments]
+        tensors = [None if a is None else tensor(a) for a in arguments]
     except (TypeError, ValueError):
         return None
     done = {"eager": ours}
-    if rng.random() < 0.2:  # Most of the time goes to graphs.
-        done["graph"] = call(lambda: tf.function(loss, autograph=False)(*tensors), {})
+    if rng.random() < 2 / RARELY:
+        done["graph"] = call(lambda: compiled(loss)(*tensors), {})
     if ours.error is not None:
-        compiled = done.get("graph", ours)
+        other = done.get("graph", ours)
         if np.shape(arguments[1])[:1] == (0,):  # A replica may have no examples.
             return None
-        if compiled.error is None and not np.all(np.isnan(compiled.values)):
-            return f"{told(ours)}; graph: {told(compiled)}"
+        if other.error is None and not np.all(np.isnan(other.values)):
+            return f"{told(ours)}; graph: {told(other)}"
         return None
-    labels, predictions, weights = (None if t is None else t.numpy() for t in tensors)
+    labels, predictions, weights = (None if t is None else to_numpy(t) for t in tensors)
     labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
     predictions = predictions.astype(np.float64)
     if options.get("from_logits"):
@@ -151,7 +152,7 @@ def check_metric(name: str, seed: int) -> str | None:
     data = row.lattice(rng, 8)
     metric = row.made(row.metric_cases[0][0])
     metric.update_state(data.labels, data.predictions, data.weights)
-    before = [variable.numpy() for variable in metric.variables]
+    before = [to_numpy(variable.value) for variable in metric.variables]
     arguments = [data.labels, data.predictions, data.weights]
     place = rng.integers(3)
     arguments[place] = mutated(rng, arguments[place])
@@ -161,7 +162,7 @@ def check_metric(name: str, seed: int) -> str | None:
         return "an argument was changed"
     if done.error is None:
         return None
-    after = [variable.numpy() for variable in metric.variables]
+    after = [to_numpy(variable.value) for variable in metric.variables]
     if not all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)):
         return f"the state changed: {done.error}"
     known = ("y_true", "y_pred", "sample_weight")

@@ -9,11 +9,15 @@ import warnings
 import ml_dtypes
 import numpy as np
 
+from tests import makers
 from tests.catalogue import Function
+from tests.fuzz.compiling import IS_JAX
 from tests.fuzz.outcomes import Arguments
 
-# Arrays that say how many examples there are.
+# Arrays that say how many examples there are; JAX compiles each step of each shape.
 SHAPES = ((), (1,), (2,), (7,), (7,), (12,), (3, 4), (2, 3, 2), (5, 1), (0,), (3, 0))
+if IS_JAX:
+    SHAPES, makers.CLASSES[:] = ((7,), (7,), (3, 4), (0,)), [1, 3]
 WEIGHTS = ("sample_weight", "mask")
 
 # Mutations: each takes a generator and an array and returns what is passed instead.

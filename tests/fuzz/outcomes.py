@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from tests import catalogue
+from tests.fuzz.compiling import KEEPS_FLOAT64
 from tests.makers import NUMBERS
+from uncertainty_metrics.ops import IS_TENSORFLOW
 
 Arguments = dict[str, Any]
 
 # The functions of which each half has one, and those that only NumPy has.
-TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half is None}
+TARGETS = {row.name: row for row in catalogue.TWINS if IS_TENSORFLOW or not row.random}
 NUMPY_TARGETS = {row.name: row for row in catalogue.CALLABLES if row.half == "numpy"}
 
 # Beyond, powers of data overflow float64: to inf or NaN, with NumPy's warning.
@@ -97,7 +99,8 @@ def _is_narrow(name: str, value: Any) -> bool:
     """Says if predictions make TensorFlow compute in float32."""
     if name in NUMBERS or name.startswith(_NOT_COMPUTED):
         return False
-    return not (isinstance(value, np.ndarray) and value.dtype == np.float64)
+    wide = isinstance(value, np.ndarray) and value.dtype == np.float64
+    return not (wide and KEEPS_FLOAT64)
 
 
 def is_data(value: Any) -> bool:
@@ -138,7 +141,7 @@ def compare(
     if flushed and (ours.error is None or twin.error is None):
         return None
     if (ours.error is None) != (twin.error is None):
-        return f"NumPy: {told(twin)}; TensorFlow: {told(ours)}"
+        return f"NumPy: {told(twin)}; tensors: {told(ours)}"
     if ours.error is not None:
         if told(ours) != told(twin) and changes < 2:
             return f"messages differ: {told(twin)} | {told(ours)}"

@@ -22,7 +22,13 @@ def _differs(metric, other):
     if not np.array_equal(a, b):
         return f"counts {a[a != b][:4]} for {b[a != b][:4]}"
     a, b = (call(m.result, {}) for m in (metric, other))
-    if not np.allclose(a.values, b.values, 1e-9, 1e-9, equal_nan=True):
+    if told(a) == told(b):  # Of a warning there is no value.
+        return None
+    if (
+        a.error
+        or b.error
+        or not np.allclose(a.values, b.values, 1e-9, 1e-9, equal_nan=True)
+    ):
         return f"{told(a)} for {told(b)}"
     return None
 

@@ -1,0 +1,54 @@
+"""Tensors of the backend in use, and what is compiled there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from uncertainty_metrics.ops import IS_TENSORFLOW, backend
+
+IS_JAX = backend() == "jax"
+# One case in so many is compiled: most of the time goes to them. PyTorch compiles
+# nothing: it has tensors there, and arrays elsewhere.
+RARELY = {"tensorflow": 10, "jax": 30, "torch": 2}[backend()]
+
+if IS_TENSORFLOW:
+    import tensorflow as tf
+
+    tensor, flatten = tf.constant, tf.nest.flatten
+else:
+    from keras import ops, tree
+
+    tensor, flatten = ops.convert_to_tensor, tree.flatten
+if IS_JAX:
+    import jax
+
+# JAX makes float32 of float64 unless told: JAX_ENABLE_X64=1.
+KEEPS_FLOAT64 = not IS_JAX or jax.config.jax_enable_x64
+
+
+def compiled(
+    function: Callable[..., Any],
+    signature: Sequence[Any] | None = None,
+    jit_compile: bool = False,
+) -> Callable[..., Any]:
+    """Returns a function of tensors compiled, where the backend compiles."""
+    if IS_TENSORFLOW:
+        return tf.function(
+            function, signature, autograph=False, jit_compile=jit_compile
+        )
+    return jax.jit(function) if IS_JAX else function
+
+
+def compiled_update(metric: Any) -> Callable[..., None]:
+    """Returns `update_state` compiled; on JAX the metric must have its state."""
+    if not IS_JAX:
+        return compiled(metric.update_state)
+    step = compiled(metric.stateless_update_state)
+
+    def update(*batch: Any) -> None:
+        state = step([variable.value for variable in metric.variables], *batch)
+        for variable, value in zip(metric.variables, state, strict=True):
+            variable.assign(value)
+
+    return update
