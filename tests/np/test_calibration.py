@@ -186,6 +186,20 @@ def test_object_ignores_what_it_is_told_to(rng):
     )
 
 
+@pytest.mark.parametrize("scheme", ["even", "adaptive"])
+def test_object_keeps_nothing_of_the_arrays_it_is_given(scheme, rng):
+    held, copied = (
+        um.GeneralCalibrationError(scheme, False, True, "l1", 5) for _ in range(2)
+    )
+    labels, probabilities = np.zeros(40, np.int64), np.zeros([40, 3])
+    for _ in range(3):  # One buffer for all batches.
+        labels[:] = rng.integers(0, 3, 40)
+        probabilities[:] = rng.dirichlet([0.5, 1, 2], 40)
+        held.update_state(labels, probabilities)
+        copied.update_state(labels.copy(), probabilities.copy())
+    assert held.result() == copied.result()
+
+
 def test_object_freezes_its_options():
     metric = um.GeneralCalibrationError(
         "adaptive", True, False, "l1", datapoints_per_bin=1

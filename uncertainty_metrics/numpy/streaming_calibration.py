@@ -96,7 +96,7 @@ class GeneralCalibrationError:
             self._statistics = statistics
         else:
             _binning.checked(examples, self.spec)
-            self._examples.append(examples)
+            self._examples.append(copy.deepcopy(examples))  # Not the caller's arrays.
             self._statistics = None
         self._num_classes = examples.num_classes
 
