@@ -128,6 +128,24 @@ def test_fine_meshes_agree_with_coarse_ones(rng):
         np.testing.assert_allclose(norms, norms[-1], rtol=0, atol=1e-8)
 
 
+@pytest.mark.parametrize("offsets", [(0, 0), (0.5, 0.5), (0, 0.5)])
+def test_two_nodes_are_as_good_as_they_say(offsets):
+    # Masses that two nodes widen the least, and the most, and so far apart that it
+    # counts the most.
+    intervals = 2**14
+    bandwidth = _cell_scores._span(1.0, nodes=2) / intervals
+    first = intervals // 2
+    second = first + round(2 * bandwidth * intervals)
+    points = (np.array([first, second]) + 0.5 + offsets) / intervals
+    blocks = _cell_scores._of_arrays(points, np.array([0.5, -0.5]))
+    mesh = _cell_scores._Mesh(blocks, intervals, 2)
+    found = mesh.norm(bandwidth)
+    expected = _cell_scores._Mesh(blocks, 4 * intervals).norm(bandwidth)
+    assert found == pytest.approx(expected, abs=_cell_scores._TOLERANCE / 2)
+    mesh.split(4)
+    assert mesh.norm(bandwidth) == pytest.approx(expected, abs=1e-10)
+
+
 def test_many_scores_take_the_mesh_that_their_number_allows(rng):
     p = rng.random(300_000)
     labels = rng.random(300_000) < p**1.05

@@ -27,7 +27,8 @@ _FINE = tuple(2**k for k in (18, 20, 22))
 # them nothing more.
 _CROWD = 64
 # A mesh of interval h puts the L1 norm of what is smoothed with bandwidth s off by less
-# than (h / s)^3 / 24 of the masses' sum; this is what it may be off.
+# than (h / s)^3 / 24 of the masses' sum, or (h / s)^2 / 16 if each is split over two
+# nodes; this is what it may be off.
 _TOLERANCE = 5e-7
 # A smaller bandwidth is as good as its error: nothing depends on it.
 _NEGLIGIBLE = 1e-6
@@ -39,9 +40,10 @@ _BLOCK = 2**15
 _DISTINCT = 2.0**44
 # exp(-36) is nothing.
 _NOTHING = 36.0
-# Cubic Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the
-# powers (columns).
+# Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the powers
+# (columns). The linear ones are of two nodes.
 CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
+_LINEAR = np.array([[0, 0], [1, -1], [0, 1], [0, 0]])
 # Mass times score over mass is the score but for so much.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
@@ -64,38 +66,58 @@ class _Mesh:
     """Masses at points of [0, 1], smoothed with Gaussians that 0 and 1 reflect.
 
     The nodes are the middles of equal intervals. A mass is split over the four nodes
-    around it so that its moments up to the third stay. Reflection is the even extension
-    of period 2, so smoothing multiplies the cosine series of the masses by
-    exp(-(pi k bandwidth)^2 / 2).
+    around it so that its moments up to the third stay, or over two so that the first
+    does. Reflection is the even extension of period 2, so smoothing multiplies the
+    cosine series of the masses by exp(-(pi k bandwidth)^2 / 2).
     """
 
-    def __init__(self, blocks: Blocks, intervals: int) -> None:
+    def __init__(self, blocks: Blocks, intervals: int, nodes: int = 4) -> None:
         self.intervals = intervals
-        # The sum of the masses, and that of their sizes.
-        self.sum = self.size = 0.0
-        moments = np.zeros((4, intervals + 1))
-        for points, masses in blocks(max(_BLOCK, 2 * intervals)):
-            left, offset = _located(points, intervals)
-            self.sum += float(masses.sum())
-            self.size += float(np.abs(masses).sum())
-            moments[0] += np.bincount(left, masses, intervals + 1)
-            for power in range(1, 4):
-                masses = masses * offset
-                moments[power] += np.bincount(left, masses, intervals + 1)
-        nodes = np.zeros(intervals + 4)  # From two before the first.
-        for node, split in enumerate(CUBIC @ moments):
-            nodes[node : node + intervals + 1] += split
-        nodes[2:4] += nodes[1::-1]
-        nodes[-4:-2] += nodes[:-3:-1]
-        self._series = scipy.fft.dct(nodes[2:-2], type=2) / 2
+        self._blocks = blocks
+        # Sums by node of (mass, mass offset), and of these times offset^2: an addition
+        # of complex numbers takes less time than two of their parts.
+        self._pairs: list[np.ndarray] = []
+        self.size = 0.0  # The sum of the sizes of the masses.
+        self.split(nodes)
+        self.sum = float(self._pairs[0].real.sum())
+
+    def split(self, nodes: int) -> None:
+        """Splits the masses over so many nodes, not fewer than before."""
+        self.nodes = nodes
+        known = len(self._pairs)
+        for _ in range(known, nodes // 2):
+            self._pairs.append(np.zeros(self.intervals + 1, complex))
+        for points, masses in self._blocks(_BLOCK):
+            left, offset = _located(points, self.intervals)
+            if known == 0:
+                self.size += float(np.abs(masses).sum())
+            both = np.empty(len(left), complex)
+            for place, pair in enumerate(self._pairs):
+                if place > 0:
+                    masses = masses * offset**2
+                if place >= known:
+                    both.real, both.imag = masses, masses * offset
+                    np.add.at(pair, left, both)
+        moments = [part for pair in self._pairs for part in (pair.real, pair.imag)]
+        held = np.zeros(self.intervals + 4)  # From two before the first.
+        for node, split in enumerate((_LINEAR if nodes == 2 else CUBIC) @ moments):
+            held[node : node + self.intervals + 1] += split
+        held[2:4] += held[1::-1]
+        held[-4:-2] += held[:-3:-1]
+        self._series = scipy.fft.dct(held[2:-2], type=2) / 2
 
     def smoothed(self, bandwidth: float) -> np.ndarray:
-        """Returns the sum of mass times kernel at each node, [intervals]."""
-        terms = self.intervals
+        """Returns the sum of mass times kernel at the nodes, or at those of a coarser
+        mesh that serves the bandwidth.
+        """
+        nodes = min(self.intervals, _intervals(bandwidth))
+        terms = nodes
         if bandwidth * terms > 1:
             terms = min(terms, 1 + int(math.sqrt(2 * _NOTHING) / (math.pi * bandwidth)))
+        if self.nodes == 2:  # Which widen by a variance from 0 to 1/4 of an interval's.
+            bandwidth = math.sqrt(bandwidth**2 - 1 / 8 / self.intervals**2)
         factors = np.exp(-((np.pi * bandwidth * np.arange(terms)) ** 2) / 2)
-        series = np.zeros(self.intervals)
+        series = np.zeros(nodes)
         series[:terms] = self._series[:terms] * factors
         return scipy.fft.dct(series, type=3)
 
@@ -108,7 +130,7 @@ class _Mesh:
         # The sum over the nodes is right but for where the sign changes: there a
         # straight line has its kink, and Euler and Maclaurin's formula a jump.
         jumps = (a + b) / 6 - a * b / (a + b)
-        return float(sizes.sum() + jumps.sum()) / self.intervals
+        return float(sizes.sum() + jumps.sum()) / len(values)
 
 
 def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray]:
@@ -117,13 +139,15 @@ def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray
     """
     place = points * intervals
     place += 0.5
-    left = place.astype(np.intp)
-    place -= left
-    return left, place
+    below = np.floor(place)
+    place -= below
+    return below.astype(np.intp), place
 
 
-def _span(size: float) -> float:
+def _span(size: float, nodes: int = 4) -> float:
     """Returns how many intervals a bandwidth must span, for masses of this sum."""
+    if nodes == 2:
+        return max(1.0, math.sqrt(size / (16 * _TOLERANCE)))
     return max(1.0, (size / (24 * _TOLERANCE)) ** (1 / 3))
 
 
@@ -152,19 +176,22 @@ def _fixed_point(blocks: Blocks, number: int, meshes: tuple[int, ...]) -> float 
     The error falls as the bandwidth grows, from the sum of abs(masses) at 0 to abs(the
     sum of masses), so it lies between these.
     """
-    meshes = tuple(m for m in meshes if m >= min(number / _CROWD, meshes[-1]))
-    mesh = _Mesh(blocks, meshes[0])
+    kinds = [(m, 4) for m in meshes if m >= min(number / _CROWD, meshes[-1])]
+    if number > _CROWD * meshes[0]:
+        kinds.insert(0, (kinds[0][0], 2))
+    mesh = _Mesh(blocks, *kinds[0])
     low, high = abs(mesh.sum), mesh.size
     if high - low <= _ROOT:
         return high
-    span = _span(high)
-    for intervals in meshes:
-        least = span / intervals
+    for intervals, nodes in kinds:
+        least = _span(mesh.size, nodes) / intervals
         served = low >= least or least <= _NEGLIGIBLE or intervals == _FINE[-1]
         if not served and least >= high:
             continue
         if intervals != mesh.intervals:
-            mesh = _Mesh(blocks, intervals)
+            mesh = _Mesh(blocks, intervals, nodes)
+        elif nodes > mesh.nodes:
+            mesh.split(nodes)
         if not served and mesh.norm(least) <= least:
             high = least
             continue

@@ -210,17 +210,15 @@ def generator(seed: Any) -> np.random.Generator:
         ) from None
 
 
-def integer_labels(
-    name: str, array: np.ndarray, num_classes: int, ignored: np.ndarray | None = None
-) -> np.ndarray:
-    """Returns int64 labels in [0, num_classes); `ignored` entries become 0."""
+def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray:
+    """Returns int64 labels in [0, num_classes), perhaps the array itself."""
+    integers = array.dtype.kind in "iu" and array.size > 0
+    if integers and array.min() >= 0 and array.max() < num_classes:
+        return array.astype(np.int64, copy=False)
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         bad = (array < 0) | (array >= num_classes)
     if is_floating(array):
         bad |= array != np.floor(array)  # True for NaN.
-    if ignored is not None:
-        bad &= ~ignored
-        array = np.where(ignored, np.zeros_like(array), array)
     if np.any(bad):
         raise _checks.error(name, f"integers in [0, {num_classes})", first(bad, array))
     return array.astype(np.int64)
