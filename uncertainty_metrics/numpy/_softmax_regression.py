@@ -17,7 +17,6 @@ import numpy as np
 
 from uncertainty_metrics.numpy import _newton
 
-_BLOCK_SIZE = 2**16  # Numbers that fit in the cache with what is made of them.
 # Of more examples than these every eighth finds where to start.
 _MANY = 2**13
 _STRIDE = 8
@@ -36,6 +35,8 @@ class Problem(abc.ABC):
       weights: float64 [N], of sum 1.
       ridge: of the mean.
     """
+
+    _block_size = 2**16  # Numbers that fit in the cache with what is made of them.
 
     def __init__(
         self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
@@ -81,7 +82,7 @@ class Problem(abc.ABC):
         return rows.mean(axis=0) if self._ridge == 0 else 0.0
 
     def _blocks(self) -> Iterator[slice]:
-        size = -(-_BLOCK_SIZE // self._classes)
+        size = -(-self._block_size // self._classes)
         for start in range(0, len(self._labels), size):
             yield slice(start, start + size)
 
@@ -187,6 +188,10 @@ class Matrix(Problem):
 
     penalty = K sum_ij (A_ij - t [i = j])^2 + sum_k b_k^2,  t the mean of A_kk
     """
+
+    # Threads that share a product wait for each other, on a busy machine for longer
+    # than they work: few products of many rows.
+    _block_size = 2**19
 
     @classmethod
     def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
