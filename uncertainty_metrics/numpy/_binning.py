@@ -225,7 +225,7 @@ def _scored(
     labels = examples.labels
     if spec.scores_class_1:
         places = examples.places if spec.class_conditional else None
-        scores = checked(examples, spec)[:, 1].copy()
+        scores = checked(examples, spec)[:, 1]
         return scores, labels == 1, _joint(examples, places and places.index)
     if examples.predicted is None:
         predicted, scores = _inputs.decisions(examples.probabilities, examples.name)

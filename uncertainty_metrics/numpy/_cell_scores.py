@@ -87,16 +87,18 @@ class _Mesh:
         known = len(self._pairs)
         for _ in range(known, nodes // 2):
             self._pairs.append(np.zeros(self.intervals + 1, complex))
+        both = np.empty(_BLOCK, complex)
         for points, masses in self._blocks(_BLOCK):
             left, offset = _located(points, self.intervals)
             if known == 0:
                 self.size += float(np.abs(masses).sum())
-            both = np.empty(len(left), complex)
+            both = both[: len(left)]  # The last block is the shortest.
             for place, pair in enumerate(self._pairs):
                 if place > 0:
                     masses = masses * offset**2
                 if place >= known:
-                    both.real, both.imag = masses, masses * offset
+                    both.real = masses
+                    np.multiply(masses, offset, out=both.imag)
                     np.add.at(pair, left, both)
         moments = [part for pair in self._pairs for part in (pair.real, pair.imag)]
         held = np.zeros(self.intervals + 4)  # From two before the first.
@@ -139,9 +141,9 @@ def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray
     """
     place = points * intervals
     place += 0.5
-    below = np.floor(place)
-    place -= below
-    return below.astype(np.intp), place
+    left = place.astype(np.int32)  # Processors convert several of these at a time.
+    place -= left
+    return left.astype(np.intp), place
 
 
 def _span(size: float, nodes: int = 4) -> float:
@@ -221,16 +223,14 @@ def smooth_error_of(
 ) -> float:
     """Returns the same of scores in any order, some of them perhaps equal."""
     number = len(scores)
-    mean = 1.0 if weights is None else weights.mean()
+    total = number if weights is None else weights.sum()
 
     def blocks(size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for start in range(0, number, size):
             rows = slice(start, start + size)
             points = scores[rows].astype(np.float64)
             masses = outcomes[rows] - points
-            masses /= number
-            if weights is not None:
-                masses *= weights[rows] / mean
+            masses *= (1.0 if weights is None else weights[rows]) / total
             yield points, masses
 
     return _smooth_error(blocks, number, bandwidth)
