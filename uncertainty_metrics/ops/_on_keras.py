@@ -307,7 +307,7 @@ def reverse(x: Any, axis: Any) -> Any:
 
 
 def slice(x: Any, begin: Any, size: Any) -> Any:
-    return ops.slice(x, _ints(begin), _ints(size))
+    return ops.slice(x, constant(begin), _ints(size))
 
 
 def gather(x: Any, indices: Any, axis: int = 0, batch_dims: int = 0) -> Any:

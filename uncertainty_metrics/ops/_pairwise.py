@@ -1,10 +1,11 @@
 """Half the mean distance between the samples of a row, by sorting: O(m log m).
 
 On CPU `tf.sort` takes 6 times as long as a sorting network in a graph and 20 times in
-XLA, while the network is of use only where XLA fuses its steps. So eager execution
-sorts by NumPy, and graphs hold the network in a compiled function of their own (short
-ones as they are). Inside a strategy, where such functions fail on CPU, and for rows
-that are too long or of unknown length they hold `tf.sort`. Other backends sort.
+XLA, as JAX's does, while the network is of use only where XLA fuses its steps. So
+TensorFlow sorts by NumPy where it is eager, and graphs, as JAX, hold the network in a
+compiled function of their own (short ones as they are). Inside a strategy, where such
+functions fail on CPU, and for rows that are too long or of unknown length they sort, as
+PyTorch does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics.numpy import _pairwise as _numpy
-from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _search, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _search, wide, xp
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.
 MAX_NETWORK = 4096
@@ -117,14 +118,15 @@ def _graph_spread(
 ) -> tuple[xp.Tensor, Callable[[], xp.Tensor]]:
     """Returns the spread of rows [n, m], and a function that gives its derivatives."""
     m = rows.shape[1]
-    inline = m is not None and m <= MAX_INLINE
+    inline = IS_TENSORFLOW and m is not None and m <= MAX_INLINE
     compiled = not inline and not xp.distribute.has_strategy()
     network = m is not None and m <= MAX_NETWORK and (inline or compiled)
-    network = network and IS_TENSORFLOW  # The others sort as fast, and JAX in 32 bits.
+    network = network and (IS_TENSORFLOW or xp.COMPILES)
     packed = network and rows.dtype == xp.float32
 
     def run(function):
-        return (_compiled(function) if compiled else function)(rows, fair)
+        with wide():
+            return (_compiled if compiled else functools.partial)(function, fair)(rows)
 
     def weights():
         if packed:
@@ -144,8 +146,10 @@ def _graph_spread(
 
 
 @functools.lru_cache(maxsize=4)
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return xp.function(function, jit_compile=True, autograph=False)
+def _compiled(function: Callable[..., Any], fair: bool) -> Callable[..., Any]:
+    return xp.function(
+        functools.partial(function, fair), jit_compile=True, autograph=False
+    )
 
 
 def _divisor(rows: xp.Tensor, fair: bool) -> xp.Tensor:
@@ -177,13 +181,13 @@ def _spread_of_sorted(ordered: xp.Tensor, rows: xp.Tensor, fair: bool) -> xp.Ten
     return xp.where(_not_finite(rows), xp.constant(math.nan, rows.dtype), spread)
 
 
-def _network_spread(rows: xp.Tensor, fair: bool) -> xp.Tensor:
+def _network_spread(fair: bool, rows: xp.Tensor) -> xp.Tensor:
     ordered = _network_sort(xp.transpose(rows))
     return _spread_of_sorted(ordered, rows, fair)
 
 
 def _network_spread_and_weights(
-    rows: xp.Tensor, fair: bool
+    fair: bool, rows: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns spread [n] and derivatives [n, m] of float32 rows [n, m], exactly.
 
@@ -225,7 +229,7 @@ def _first_of_run(equal: xp.Tensor) -> xp.Tensor:
         # Shifted down by `distance`.
         before = xp.pad(first, [[m, 0], [0, 0]], constant_values=-1)
         before = xp.slice(before, [m - distance, 0], [m, n])
-        before.set_shape(first.shape)
+        before = xp.ensure_shape(before, first.shape)
         return 2 * distance, xp.maximum(first, before)
 
     # As many steps as the longest run has bits.
