@@ -199,10 +199,15 @@ def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def in_blocks(
-    function: Callable[[np.ndarray], np.ndarray], predictions: np.ndarray, axis: int
+    function: Callable[[np.ndarray], np.ndarray],
+    predictions: np.ndarray,
+    axis: int,
+    held: int = 1,
 ) -> np.ndarray:
-    """Returns the function of all examples, [..., N], which are on the axis."""
-    step = max(1, _BLOCK * predictions.shape[axis] // predictions.size)
+    """Returns the function of all examples, [..., N], which are on the axis; it holds
+    more results of the size of a block than others do by the factor `held`.
+    """
+    step = max(1, _BLOCK * predictions.shape[axis] // (held * predictions.size))
     blocks = np.split(predictions, range(step, predictions.shape[axis], step), axis)
     return np.concatenate([function(block) for block in blocks], axis=-1)
 

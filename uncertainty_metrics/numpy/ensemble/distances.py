@@ -25,8 +25,8 @@ _NEAR = 0.125  # Enough in float64.
 
 
 def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
-    """Returns `x - log(1 + x)`, to full precision near x = 0, given log(1 + x)."""
-    excess = x - log
+    """Returns `x - log(1 + x)`, to full precision near x = 0, in place of the log."""
+    excess = np.subtract(x, log, out=log)
     near = np.flatnonzero(np.abs(x) < _NEAR)  # Often few of all.
     inner = x.reshape(-1)[near]
     # log(1 + x) = 2 atanh(t), and x - 2 t = x t.

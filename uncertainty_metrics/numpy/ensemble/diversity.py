@@ -174,7 +174,10 @@ def average_pairwise_diversity(
         if not 0 < number < np.inf:
             raise _checks.error("error", "a finite number > 0", number)
     values = _predictions.in_blocks(
-        lambda block: _diversity(_predictions.classes("probs", block)), rows, axis=1
+        lambda block: _diversity(_predictions.classes("probs", block)),
+        rows,
+        axis=1,
+        held=2,
     )
     means = values.mean(axis=-1).tolist()
     diversity = dict(zip(DIVERSITIES, means, strict=True))
