@@ -200,6 +200,24 @@ def in_double(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.nd
     return out[()]
 
 
+def in_rows(
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    labels: np.ndarray,
+    samples: np.ndarray,
+) -> np.ndarray:
+    """Returns a function of labels [...] and samples [..., m], in float64 [...].
+
+    It is called for blocks [n] and [n, m], as in `in_double`.
+    """
+    out = np.empty(labels.size)
+    rows = samples.reshape(labels.size, -1) if labels.size else samples
+    step = max(1, _BLOCK // samples.shape[-1])
+    for start in range(0, labels.size, step):
+        block = slice(start, start + step)
+        out[block] = function(labels.reshape(-1)[block], rows[block])
+    return out.reshape(labels.shape)[()]
+
+
 def generator(seed: Any) -> np.random.Generator:
     """Returns a generator; raises ValueError for what cannot seed one."""
     try:

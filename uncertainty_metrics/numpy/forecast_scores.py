@@ -216,21 +216,24 @@ def crps_score(
     num_samples = samples.shape[-1]
     check_estimator(estimator, num_samples)
     alpha = _checks.open_unit("alpha", alpha)
-    distances = np.abs(samples - labels[..., None])
     if member_weights is not None:
         weights = _member_weights(member_weights, samples, estimator)
         spread, pairs = _pairwise.weighted_spread(samples, weights)
         if is_fair(estimator):
             share = alpha if estimator == "almost_fair" else 1
             spread = share * spread / pairs + (1 - share) * spread
-        return np.sum(weights * distances, axis=-1) - spread
-    error = np.mean(distances, axis=-1)
-    if estimator == "roll":
-        samples = samples.astype(np.float64)
-        neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
-        return error - np.mean(neighbours, axis=-1) / 2
-    spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
-    return error - share_of_fair(estimator, alpha, num_samples) * spread
+        return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
+
+    def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        error = np.mean(np.abs(samples - y[:, None]), axis=-1)
+        if estimator == "roll":
+            samples = samples.astype(np.float64)
+            neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
+            return error - np.mean(neighbours, axis=-1) / 2
+        spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
+        return error - share_of_fair(estimator, alpha, num_samples) * spread
+
+    return _inputs.in_rows(score, labels, samples)
 
 
 @_arguments.of_classifier
