@@ -392,3 +392,27 @@ def test_two_sum_survives_compilation():
             tf.constant(2.0**24), tf.constant(1.0)
         )
         assert (float(total), float(lost)) == (2.0**24, 1.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_means_do_not_drift(rng, compiled, weighted):
+    mean = tf.function(_sums.mean, jit_compile=compiled)
+    for n in (1, 31, 32, 33, 41, 2**20 + 5):
+        values = rng.normal(1e4, 1, size=n).astype(np.float32)
+        weights = rng.integers(1, 4, n).astype(np.float32) if weighted else None
+        expected = np.average(values.astype(np.float64), weights=weights)
+        np.testing.assert_allclose(mean(values, weights), expected, rtol=2e-7)
+        # Exactly, also where 1 / n is rounded.
+        assert mean(np.ones(n, np.float32), weights) == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_of_means(weighted):
+    values = tf.constant([2.0, 4.0, 9.0])
+    weights = tf.constant([1.0, 3.0, 0.0]) if weighted else None
+    with tf.GradientTape() as tape:
+        tape.watch(values)
+        mean = _sums.mean(values, weights)
+    gradient = tape.gradient(mean, values)
+    np.testing.assert_allclose(gradient, [0.25, 0.75, 0] if weighted else [1 / 3] * 3)

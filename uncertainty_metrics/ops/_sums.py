@@ -242,8 +242,8 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
         @xp.custom_gradient
         def plain(values):
             total = _total(values)
-            # Compilers divide by a constant as they multiply by its inverse, and 49 of
-            # 49 are not 1 then.
+            # Compilers divide by a constant as they multiply by its inverse, and 41 of
+            # 41 are not 1 then.
             count = xp.where(xp.math.is_nan(total), total, size)
             return (
                 total / count,
