@@ -368,7 +368,7 @@ def test_verdicts_on_chance_agree_with_what_they_show():
 def test_what_looks_the_same_as_chance_is_chance(auroc, monkeypatch):
     monkeypatch.setattr(_sections_selective, "_auroc", lambda curve: auroc)
     monkeypatch.setattr(_sections_selective, "_auroc_by_chance", lambda *_: 0.5324)
-    data = {**calibrated(100, 0.5, 1), "sample_weight": None}
+    data = _inputs.examples(**calibrated(100, 0.5, 1))
     verdict = _sections_selective.selective_prediction(data, 100.0)["verdict"]
     assert verdict.startswith("Confidence does not clearly tell")
     # Nor is a gap of 0.0304 above one of 0.0303.
@@ -439,12 +439,12 @@ def test_bins_that_share_a_sort_are_those_of_each(n, classes, dtype):
 
 @weighted_or_not
 def test_intervals_of_many_are_as_the_bootstrap_has_them(weighted, monkeypatch):
-    data = {**examples(2000), "sample_weight": None}
-    if weighted:
-        data["sample_weight"] = np.arange(2000) % 5 / 4
-    drawn = _sections_intervals.intervals(data, 15)["metrics"]
+    weights = np.arange(2000) % 5 / 4 if weighted else None
+    data = _inputs.examples(**examples(2000), sample_weight=weights)
+    given = data, _sections_intervals.scores_of(data), 15
+    drawn = _sections_intervals.intervals(*given)["metrics"]
     monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 100)
-    normal = _sections_intervals.intervals(data, 15)["metrics"]
+    normal = _sections_intervals.intervals(*given)["metrics"]
     assert list(normal) == list(drawn)
     for name, row in normal.items():
         assert row["estimate"] == pytest.approx(drawn[name]["estimate"], rel=1e-9)

@@ -18,7 +18,8 @@ from uncertainty_metrics._report._predictions import (
     visible,
 )
 from uncertainty_metrics._report._sections import errors_naming
-from uncertainty_metrics._report._sections_classifier import arguments_of, ece_draws
+from uncertainty_metrics._report._sections_classifier import ece_draws
+from uncertainty_metrics._report._sections_ensemble import examples_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_regression import (
@@ -59,7 +60,7 @@ def draw(
         figures = of_task(models, num_bins)
         for figure in figures.values():
             for _ in range(2):  # A layout that is the same in every file.
-                figure.draw_without_rendering()
+                figure.get_layout_engine().execute(figure)
             figure.set_layout_engine("none")
         return figures
 
@@ -94,23 +95,17 @@ def _short_name(source: str) -> str:
     return name if len(name) <= 20 else f"{name[:8]}...{name[-9:]}"
 
 
-def _data_of(models: dict[str, Predictions]) -> dict[str, Any]:
-    """Returns the arguments of a diagram of one model, or of some."""
-    given = {name: arguments_of(model) for name, model in models.items()}
-    if len(given) == 1:
-        return dict(*given.values())
-    # The models may be of different examples, and of different kinds.
-    return {
-        key: {name: of_model.get(key) for name, of_model in given.items()}
-        for key in ("labels", "probabilities", "logits", "sample_weight")
-    }
+def _examples(models: dict[str, Predictions]) -> Any:
+    """Returns what a diagram takes as the labels of one model, or of some."""
+    given = {name: examples_of(model) for name, model in models.items()}
+    return given.get("", given)
 
 
 def _draw_reliability(models: dict[str, Predictions], num_bins: int) -> Any:
     return _drawn(
         6.2,
         um.reliability_diagram,
-        **_data_of(models),
+        labels=_examples(models),
         num_bins=num_bins,
         error_bars=INTERVAL_LEVEL,
         consistency_band=INTERVAL_LEVEL,
@@ -122,7 +117,7 @@ def _draw_risk_coverage(models: dict[str, Predictions]) -> Any:
     return _drawn(
         4.6,
         um.risk_coverage_diagram,
-        **_data_of(models),
+        labels=_examples(models),
         confidence_band=INTERVAL_LEVEL,
         title="Risk-coverage diagram",
     )

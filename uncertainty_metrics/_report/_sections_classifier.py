@@ -12,8 +12,13 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _spec
 from uncertainty_metrics._report._predictions import Predictions, remembered
-from uncertainty_metrics._report._sections_ensemble import averaged, ensemble
-from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL, intervals
+from uncertainty_metrics._report._sections_ensemble import ensemble, examples_of
+from uncertainty_metrics._report._sections_intervals import (
+    INTERVAL_LEVEL,
+    intervals,
+    scores_of,
+    with_small_weights,
+)
 from uncertainty_metrics._report._sections_mending import mended
 from uncertainty_metrics._report._sections_rows import (
     against_constant,
@@ -67,8 +72,7 @@ def sections(
 ) -> dict[str, Any]:
     """Returns what the report says of one model."""
     tell("checks the predictions")
-    data = arguments_of(predictions)
-    examples = _inputs.examples(**data)
+    examples = examples_of(predictions)
     size, weights = len(examples.labels), examples.weights
     total = float(size if weights is None else weights.sum())
     sample_size = _sample_size(examples)
@@ -96,21 +100,17 @@ def sections(
     report["bayesian_ece"] = _bayesian_ece(predictions, ece, num_bins)
     chance = report["bayesian_ece"]["ece_by_chance"]
     tell("computes scoring rules")
-    report["scoring_rules"] = _scoring_rules(examples)
+    scores = scores_of(examples)
+    report["scoring_rules"] = _scoring_rules(examples, scores)
     tell("computes intervals")
-    report["intervals"] = intervals(data, num_bins)
+    report["intervals"] = intervals(examples, scores, num_bins)
     tell("fits what mends the predictions")
     report["mending"] = mended(predictions, num_bins).section
     tell("computes selective prediction")
-    report["selective_prediction"] = selective_prediction(data, sample_size)
+    report["selective_prediction"] = selective_prediction(examples, sample_size)
     if predictions.members > 1:
         report["ensemble"] = ensemble(predictions, chance, num_bins)
     return report
-
-
-def arguments_of(predictions: Predictions) -> dict[str, Any]:
-    """Returns the arguments by which the metrics take the data, of one model."""
-    return {**predictions.arguments, predictions.kind: averaged(predictions)}
 
 
 def _notes(predictions: Predictions, total_weight: float) -> list[str]:
@@ -272,11 +272,9 @@ def _num_draws(num_bins: int) -> int:
 @remembered
 def ece_draws(predictions: Predictions, num_bins: int) -> np.ndarray:
     """Draws from the posterior of the ECE, the same on every call."""
-    arguments = arguments_of(predictions)
     return um.bayesian_expected_calibration_error(
         num_bins,
-        labels_true=arguments.pop("labels"),
-        **arguments,
+        labels_true=examples_of(predictions),
         num_ece_samples=_num_draws(num_bins),
         seed=SEED,
     )
@@ -290,7 +288,7 @@ def _bayesian_ece(
     tail = (1 - INTERVAL_LEVEL) / 2
     low, median, high = map(float, np.quantile(draws, [tail, 0.5, 1 - tail]))
     mean = float(draws.mean())
-    variances = _variances_by_chance(arguments_of(predictions), num_bins)
+    variances = _variances_by_chance(examples_of(predictions), num_bins)
     chance = _ece_by_chance(variances)
     p = _p_value(predictions, ece, variances, num_bins)
     verdict = (
@@ -320,27 +318,25 @@ def _p_value(
     the sum of a bin is taken as Normal.
     """
     if predictions.sample_weight is None and predictions.labels.size <= _MAX_EXACT:
-        given = arguments_of(predictions)
-        del given["sample_weight"]
-        return um.calibration_test(**given, **_AS_ECE, num_bins=num_bins).p_value
+        examples = examples_of(predictions)
+        return um.calibration_test(examples, **_AS_ECE, num_bins=num_bins).p_value
     return p_value(_draws_by_chance(variances), ece)
 
 
-def _variances_by_chance(data: dict[str, Any], num_bins: int) -> np.ndarray:
+def _variances_by_chance(examples: Any, num_bins: int) -> np.ndarray:
     """Returns what chance leaves of the ECE of a calibrated model in each bin.
 
     The ECE is never below 0, so noise makes it, and its posterior, too large. If the
     scores s_i of bin b are the probabilities of being right, its share of the ECE is
     about |N(0, v_b)| with v_b = sum_i w_i^2 s_i (1 - s_i) / (sum w)^2.
     """
-    counts = um.bin_statistics(**data, num_bins=num_bins).counts
-    weights = data["sample_weight"]
+    squares = um.bin_statistics(examples, num_bins=num_bins)
+    counts, weights = squares.counts, examples.weights
     if weights is not None:
-        weights = np.asarray(weights, np.float64)
         # The counts may be large; the ratio below is of any scale.
         scale = weights.max()
-        counts, weights = counts / scale, (weights / scale) ** 2
-    squares = um.bin_statistics(**{**data, "sample_weight": weights}, num_bins=num_bins)
+        counts, examples = counts / scale, examples.weighted((weights / scale) ** 2)
+        squares = um.bin_statistics(examples, num_bins=num_bins)
     scores = np.minimum(squares.confidences, 1)  # Rounding may go above.
     variances = squares.counts * scores * (1 - scores) / counts.sum() ** 2
     return variances[variances > 0]
@@ -362,20 +358,16 @@ def _draws_by_chance(variances: np.ndarray) -> np.ndarray:
     return np.abs(draws) @ np.sqrt(variances)
 
 
-def _scoring_rules(examples: _inputs.Examples) -> dict[str, Any]:
-    """Returns the section of the scoring rules."""
-    weights = examples.weights
-    weights = None if weights is None else weights / weights.max()
-    given: dict[str, Any] = {
-        "labels": examples.labels,
-        examples.name: examples.predictions,
-    }
-    parts = um.brier_decomposition_exact(**given, sample_weight=weights)._asdict()
-    given["aggregate"] = False
-    scores = um.negative_log_likelihood(**given)
-    impossible = int(np.isinf(scores).sum())
-    nll = np.average(scores, weights=weights)
-    briers = np.asarray(um.brier_score(**given, zero_based=True))
+def _scoring_rules(
+    examples: _inputs.Examples, scores: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Returns the section of the scoring rules, of the scores of the examples."""
+    scaled: Any = with_small_weights(examples)
+    weights = scaled.weights
+    parts = um.brier_decomposition_exact(scaled)._asdict()
+    nlls, briers = scores["negative_log_likelihood"], scores["brier_score_zero_based"]
+    impossible = int(np.isinf(nlls).sum())
+    nll = np.average(nlls, weights=weights)
     score = np.average(briers, weights=weights)
     shares = np.bincount(examples.labels, weights, examples.num_classes)
     shares = shares / shares.sum()

@@ -13,7 +13,8 @@ import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report import _sections_regression
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import Model, Predictions, Regression
-from uncertainty_metrics._report._sections_classifier import arguments_of, ece_draws
+from uncertainty_metrics._report._sections_classifier import ece_draws
+from uncertainty_metrics._report._sections_ensemble import examples_of
 from uncertainty_metrics._report._sections_intervals import differences
 from uncertainty_metrics._report._sections_rows import is_clear
 
@@ -96,8 +97,10 @@ def _compared_classifiers(
         "first": um.probability_of_lower_calibration_error(*draws),
         "second": um.probability_of_lower_calibration_error(*draws[::-1]),
     }
-    first, second = map(arguments_of, models)
-    found = differences(first, second, num_bins) if same_examples else {}
+    found = {}
+    if same_examples:
+        first, second = map(examples_of, models)
+        found = differences(first, second, num_bins)
     return {
         "differences": found,
         "probability_of_lower_calibration_error": lower,

@@ -34,44 +34,49 @@ _OF_ERROR = (
 )
 
 
-def intervals(data: dict[str, Any], num_bins: int) -> dict[str, Any]:
+def with_small_weights(examples: _inputs.Examples) -> _inputs.Examples:
+    """Returns the examples with weights of at most 1."""
+    weights = examples.weights
+    return examples.weighted(None if weights is None else weights / weights.max())
+
+
+def scores_of(examples: _inputs.Examples) -> dict[str, np.ndarray]:
+    """Returns the scores [N] of single examples, whose means are the metrics."""
+    given: Any = examples.weighted(None)
+    return {
+        name: metric(given, **options, aggregate=False)
+        if metric is not um.accuracy
+        else examples.decided[0] == examples.labels
+        for name, (metric, options) in _METRICS.items()
+    }
+
+
+def intervals(
+    examples: _inputs.Examples, scores: dict[str, np.ndarray], num_bins: int
+) -> dict[str, Any]:
     """Returns the section.
 
     Args:
-      data: labels, predictions and weights, by the names of the arguments.
+      examples: labels, predictions and weights.
+      scores: of the examples, by the names of the metrics.
       num_bins: number of bins of the calibration error.
     """
-    data = _examples(data)
-    size = len(data["labels"])
+    scaled: Any = with_small_weights(examples)
+    size = len(examples.labels)
     if size > _MOST_DRAWN:
-        found = _of_means(data)
+        # What the bootstrap of so many gives, without drawing them.
+        found = {
+            name: row(*_of_mean(each, scaled.weights)) for name, each in scores.items()
+        }
     else:
-        found = _each_metric(functools.partial(bootstrap, **data), size, _METRICS)
+        draw = functools.partial(bootstrap, **_arrays(scaled))
+        found = _each_metric(draw, size, _METRICS)
     if size > 1:
         ends = um.calibration_error_interval(
-            **data, level=INTERVAL_LEVEL, num_bins=num_bins
+            scaled, level=INTERVAL_LEVEL, num_bins=num_bins
         )
         found = {"calibration_error": row(*ends), **found}
     return section(found, size, _OF_ERROR)
-
-
-def _of_means(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Returns the intervals of the means of many examples: what the bootstrap of so
-    many gives, without drawing them.
-    """
-    weights = data["sample_weight"]
-    given = {name: data[name] for name in data if name != "sample_weight"}
-    (kind,) = given.keys() - {"labels"}
-    decided, _ = _inputs.decisions(
-        _inputs.softmax(given[kind]) if kind == "logits" else given[kind], kind
-    )
-    scores = {
-        name: decided == given["labels"]
-        if metric is um.accuracy
-        else metric(**given, **options, aggregate=False)
-        for name, (metric, options) in _METRICS.items()
-    }
-    return {name: row(*_of_mean(each, weights)) for name, each in scores.items()}
 
 
 def _of_mean(
@@ -105,36 +110,32 @@ def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:
 
 
 def differences(
-    first: dict[str, Any], second: dict[str, Any], num_bins: int
+    first: _inputs.Examples, second: _inputs.Examples, num_bins: int
 ) -> dict[str, dict[str, Any]]:
     """Returns the metrics of a model less those of another, of the same examples.
 
     Args:
-      first: labels, predictions and weights, by the names of the arguments.
+      first: labels, predictions and weights. An example of weight 0 is none, and is not
+        drawn.
       second: those of the other model.
       num_bins: number of bins of the ECE.
     """
-    first, second = _examples(first), _examples(second)
+    both = [_arrays(with_small_weights(examples)) for examples in (first, second)]
 
     def difference(metric: Callable[..., float], **options: Any) -> Any:
         with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
-            return bootstrap_difference(metric, first, second, **options)
+            return bootstrap_difference(metric, *both, **options)
 
     metrics: _Metrics = {"ece": (um.ece, {"num_bins": num_bins}), **_METRICS}
-    return _each_metric(difference, len(first["labels"]), metrics)
+    return _each_metric(difference, len(first.labels), metrics)
 
 
-def _examples(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns labels [N], predictions [N, K] and weights [N], at most 1, or None.
-
-    An example of weight 0 is none, and is not drawn.
-    """
-    examples = _inputs.examples(**data)
-    weights = examples.weights
+def _arrays(examples: _inputs.Examples) -> dict[str, Any]:
+    """Returns what examples are made of, by the names of arguments."""
     return {
         "labels": examples.labels,
         examples.name: examples.predictions,
-        "sample_weight": None if weights is None else weights / weights.max(),
+        "sample_weight": examples.weights,
     }
 
 

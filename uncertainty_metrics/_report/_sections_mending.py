@@ -9,7 +9,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._predictions import Predictions, remembered
-from uncertainty_metrics._report._sections_ensemble import averaged
+from uncertainty_metrics._report._sections_ensemble import examples_of
 from uncertainty_metrics._report._sections_intervals import row
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _inputs
@@ -84,8 +84,7 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
       predictions: labels and predictions.
       num_bins: number of bins of the ECE.
     """
-    arguments = {**predictions.arguments, predictions.kind: averaged(predictions)}
-    examples = _inputs.examples(**arguments)
+    examples = examples_of(predictions)
     labels, kind, weights = examples.labels, predictions.kind, examples.weights
     section: dict[str, Any] = {
         "folds": FOLDS,

@@ -22,38 +22,45 @@ SELECTIVE_OPTIONS = {
 _MAX_POINTS = 100
 
 
-def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, Any]:
+def selective_prediction(
+    examples: _inputs.Examples, sample_size: float
+) -> dict[str, Any]:
     """Returns the section.
 
     Args:
-      data: labels, predictions and weights, by the names of the arguments.
+      examples: labels, predictions and weights.
       sample_size: number of examples, or the effective one of weighted examples.
     """
     risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
-    examples = _inputs.examples(**data)
-    data = _ranked(data)
-    curve = um.risk_coverage_curve(**data)
-    if examples.name == "logits" and "confidences" in data:
-        curve = curve._replace(thresholds=1 / (1 + np.exp(-curve.thresholds)))
+    scores, correct, weights = selective.of_examples(examples)
+    groups = _ranking.groups(scores, correct, weights)
+    curve = selective.curve_of(scores, groups, examples.name == "logits")
     error = float(curve.risks[-1])
-    options = {
-        "coverage_at_risk": {"risk": risk},
-        "risk_at_coverage": {"coverage": coverage},
-        "oracle_collaborative_accuracy": {"fraction": fraction},
-    }
-    meanings = {
-        "aurc": f"Mean error over coverages; at random {error:.4f}.",
-        "excess_aurc": "What of it a perfect order would save.",
-        "augrc": f"Mean share decided wrong; at random {error / 2:.4f}.",
-        "coverage_at_risk": f"Share decided if the error may be {risk:.0%}.",
-        "risk_at_coverage": f"Error of the most confident {coverage:.0%}.",
-        "oracle_collaborative_accuracy": (
-            f"If an oracle decides the least confident {fraction:.0%}."
-        ),
-    }
     metrics = {
-        name: (getattr(um, name)(**data, **options.get(name, {})), meaning)
-        for name, meaning in meanings.items()
+        "aurc": (
+            selective.mean_risk(groups),
+            f"Mean error over coverages; at random {error:.4f}.",
+        ),
+        "excess_aurc": (
+            selective.excess_risk(groups),
+            "What of it a perfect order would save.",
+        ),
+        "augrc": (
+            selective.generalized_risk(groups),
+            f"Mean share decided wrong; at random {error / 2:.4f}.",
+        ),
+        "coverage_at_risk": (
+            selective.largest_coverage(groups, risk),
+            f"Share decided if the error may be {risk:.0%}.",
+        ),
+        "risk_at_coverage": (
+            selective.risk_from(groups, coverage),
+            f"Error of the most confident {coverage:.0%}.",
+        ),
+        "oracle_collaborative_accuracy": (
+            selective.oracle_accuracy(groups, fraction),
+            f"If an oracle decides the least confident {fraction:.0%}.",
+        ),
     }
     by_chance = None
     if error in (0, 1):
@@ -77,27 +84,15 @@ def selective_prediction(data: dict[str, Any], sample_size: float) -> dict[str, 
     }
 
 
-def _ranked(data: dict[str, Any]) -> dict[str, Any]:
-    """Returns the data as confidences and whether decisions are right, which functions
-    read faster than the predictions of all classes; but as they are where the
-    confidence of a logit is infinite.
-    """
-    given = {name: data.get(name) for name in selective.ARGUMENTS}
-    scores, correct, weights = selective.ranked(**given)
-    if not np.all(np.isfinite(scores)):
-        return data
-    return {"confidences": scores, "correct": correct, "sample_weight": weights}
-
-
 def _promise(examples: _inputs.Examples, risk: float, delta: float) -> dict[str, Any]:
     """Returns the confidence from which on new examples have at most that risk."""
     weights = examples.weights
     if weights is not None and np.any(weights != weights[0]):
         verdict = "Of weighted examples no threshold can be promised for new ones."
         return {"verdict": verdict, "metrics": {}}
-    given: dict[str, Any] = {examples.name: examples.predictions}
-    threshold = um.threshold_at_risk(examples.labels, risk=risk, delta=delta, **given)
-    _, scores = _inputs.decisions(examples.probabilities, examples.name)
+    given: Any = examples
+    threshold = um.threshold_at_risk(given, risk=risk, delta=delta)
+    _, scores = examples.decided
     coverage = float(np.mean(scores >= threshold))
     promise = f"at most {risk:.0%} of new decisions are wrong"
     sure = f"with {1 - delta:.0%} probability"

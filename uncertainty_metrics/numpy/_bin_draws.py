@@ -92,12 +92,10 @@ def _independent_sums(
     """Draws outcome sums [resamples, cells] of examples with one score each."""
     sums = np.zeros((num_resamples, entries.num_cells))
     cells = entries.cells[:, 0]
-    order = np.argsort(cells, kind="stable")
-    ends = np.cumsum(np.bincount(cells, minlength=entries.num_cells))
-    members = np.split(entries.scores[order, 0], ends)
-    for cell, scores in enumerate(members[: entries.num_cells]):
-        if len(scores):  # A draw of the sum costs less than draws of its terms.
-            below = np.cumsum(_hit_distribution(scores))
+    members = _inputs.Partition(cells, entries.num_cells + 1).rows()
+    for cell, rows in enumerate(members[: entries.num_cells]):
+        if len(rows):  # A draw of the sum costs less than draws of its terms.
+            below = np.cumsum(_hit_distribution(entries.scores[rows, 0]))
             uniforms = rng.random(num_resamples) * below[-1]
             sums[:, cell] = np.searchsorted(below, uniforms)
     return sums

@@ -228,7 +228,7 @@ def _scored(
         scores = checked(examples, spec)[:, 1]
         return scores, labels == 1, _joint(examples, places and places.index)
     if examples.predicted is None:
-        predicted, scores = _inputs.decisions(examples.probabilities, examples.name)
+        predicted, scores = examples.decided
     else:
         predicted = examples.predicted
         scores = checked(examples, spec)[np.arange(len(labels)), predicted]

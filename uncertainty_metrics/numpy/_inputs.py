@@ -84,6 +84,11 @@ class Examples:
             return softmax(self.predictions)
         return self.predictions
 
+    @functools.cached_property
+    def decided(self) -> tuple[np.ndarray, np.ndarray]:
+        """The decision of each example, by its probabilities, and its probability."""
+        return decisions(self.probabilities, self.name)
+
     def at(self, rows: np.ndarray) -> Examples:
         """Returns some of the examples, without groups."""
 
@@ -100,6 +105,14 @@ class Examples:
             groups=None,
             places=places and places._replace(index=places.index[rows]),
         )
+
+    def weighted(self, weights: np.ndarray | None) -> Examples:
+        """Returns the same with other weights, and as if none had been left out."""
+        kept = np.ones(len(self.labels), bool)
+        made = dataclasses.replace(self, weights=weights, kept=kept)
+        found = {"probabilities", "decided"} & vars(self).keys()
+        vars(made).update({name: vars(self)[name] for name in found})
+        return made
 
 
 def refuse_text(name: str) -> None:
@@ -445,8 +458,12 @@ def examples(
 ) -> Examples:
     """Checks, flattens and converts the arguments shared by all classifier metrics.
 
-    `allow_none` accepts a batch of which every example is ignored or of weight 0.
+    `allow_none` accepts a batch of which every example is ignored or of weight 0. Who
+    asks many functions about the same examples passes `Examples` as the labels, and no
+    more of them.
     """
+    if isinstance(labels, Examples):
+        return labels
     name, predictions = _checks.predictions(probabilities, logits, probs)
     predictions = as_array(name, predictions)
     labels = as_array("labels", labels)

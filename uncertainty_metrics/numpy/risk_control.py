@@ -80,14 +80,16 @@ def threshold_at_risk(
             sample_weight=sample_weight,
             ignore_index=ignore_index,
         )
-        decided, scores = _inputs.decisions(examples.probabilities, examples.name)
+        decided, scores = examples.decided
         outcomes, weights = decided == examples.labels, examples.weights
     else:
         scores, outcomes, weights = _ranking.examples(
             "correct", correct, "confidences", confidences, sample_weight
         )
     if delta is None:
-        curve = selective.curve_of(_ranking.floating(scores), outcomes, weights)
+        scores = _ranking.floating(scores)
+        groups = _ranking.groups(scores, outcomes, weights)
+        curve = selective.curve_of(scores, groups, False)
         fits = curve.risks <= risk * _ranking.ROUND_UP
         return float(np.min(curve.thresholds, where=fits, initial=np.inf))
     delta = _checks.open_unit("delta", delta)

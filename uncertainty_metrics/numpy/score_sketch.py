@@ -409,17 +409,14 @@ class ScoreSketch(_sketch_state.SketchState):
     def excess_aurc(self) -> float:
         """Excess AURC, of decisions. Alias `e_aurc`."""
         self._decisions("excess_aurc")
-        groups = self._ranking("excess_aurc")
-        least = selective.least_mean_risk(groups)
-        return max(0.0, selective.mean_risk(groups) - least)
+        return selective.excess_risk(self._ranking("excess_aurc"))
 
     @_arguments.as_in(selective.area_under_generalized_risk_coverage_curve)
     def area_under_generalized_risk_coverage_curve(self) -> float:
         """Area under the generalized risk-coverage curve. Alias `augrc`."""
         self._decisions("area_under_generalized_risk_coverage_curve")
         groups = self._ranking("area_under_generalized_risk_coverage_curve")
-        area = _ranking.trapezoids(groups.masses, groups.misses)
-        return area / float(groups.masses[-1]) ** 2
+        return selective.generalized_risk(groups)
 
     def _mean(self, error: Callable[[Cells], float]) -> float:
         """Returns the mean over the groups; an empty one counts 0."""

@@ -226,7 +226,7 @@ def _rows_of_decisions(
     """Returns probabilities [N, K] and weights of all examples, and which of the D
     decisions that occur is that of each.
     """
-    decisions, _ = _inputs.decisions(examples.probabilities, examples.name)
+    decisions, _ = examples.decided
     occurring = np.bincount(decisions, minlength=1) > 0
     decisions = (np.cumsum(occurring) - 1)[decisions]
     p = _checked_probabilities(examples)

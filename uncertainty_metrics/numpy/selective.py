@@ -90,7 +90,15 @@ def _decisions(examples: _inputs.Examples) -> tuple[np.ndarray, np.ndarray]:
     """Returns the decision of each example, and scores that rank their confidences."""
     if examples.name == "logits":
         return _margins(examples.predictions)
-    return _inputs.decisions(examples.predictions, examples.name)
+    return examples.decided
+
+
+def of_examples(
+    examples: _inputs.Examples,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    decided, scores = _decisions(examples)
+    return _ranking.floating(scores), decided == examples.labels, examples.weights
 
 
 def ranked(
@@ -102,7 +110,7 @@ def ranked(
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    """Returns the same of what a function was passed."""
     if is_classifier(locals()):
         examples = _inputs.examples(
             labels,
@@ -111,8 +119,7 @@ def ranked(
             sample_weight=sample_weight,
             ignore_index=ignore_index,
         )
-        decided, scores = _decisions(examples)
-        return _ranking.floating(scores), decided == examples.labels, examples.weights
+        return of_examples(examples)
     return _ranking.examples(
         "correct", correct, "confidences", confidences, sample_weight
     )
@@ -176,6 +183,36 @@ def least_mean_risk(groups: _ranking.Groups) -> float:
     return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
 
 
+def excess_risk(groups: _ranking.Groups) -> float:
+    """Returns what of the mean risk the best order would save."""
+    return max(0.0, mean_risk(groups) - least_mean_risk(groups))
+
+
+def generalized_risk(groups: _ranking.Groups) -> float:
+    """Returns the area under the share of what is decided wrong."""
+    area = _ranking.trapezoids(groups.masses, groups.misses)
+    return area / float(groups.masses[-1]) ** 2
+
+
+def largest_coverage(groups: _ranking.Groups, risk: float) -> float:
+    """Returns the largest coverage of a risk up to this one."""
+    fits = groups.risks <= risk * _ranking.ROUND_UP
+    return float(np.max(groups.coverages, where=fits, initial=0.0))
+
+
+def risk_from(groups: _ranking.Groups, coverage: float) -> float:
+    """Returns the risk at the smallest coverage from this one on."""
+    reached = groups.coverages * _ranking.ROUND_UP >= coverage
+    return float(groups.risks[np.argmax(reached)])
+
+
+def oracle_accuracy(groups: _ranking.Groups, fraction: float) -> float:
+    """Returns the accuracy where an oracle decides the last `fraction`."""
+    total = groups.masses[-1]
+    misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
+    return float(1 - misses / total)
+
+
 @_arguments.of_classifier
 def area_under_risk_coverage_curve(
     labels: ArrayLike | None = None,
@@ -223,8 +260,7 @@ def area_under_risk_coverage_curve(
       Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
       Neural Classifiers.
     """
-    groups = _groups(locals())
-    return mean_risk(groups)
+    return mean_risk(_groups(locals()))
 
 
 @_arguments.as_in(area_under_risk_coverage_curve)
@@ -259,8 +295,7 @@ def excess_aurc(
       >>> round(float(um.excess_aurc(confidences=confidences, correct=[1, 0, 1, 1])), 6)
       0.208333
     """
-    groups = _groups(locals())
-    return max(0.0, mean_risk(groups) - least_mean_risk(groups))
+    return excess_risk(_groups(locals()))
 
 
 @_arguments.of_classifier
@@ -297,9 +332,7 @@ def area_under_generalized_risk_coverage_curve(
       Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
       Classification Systems.
     """
-    groups = _groups(locals())
-    area = _ranking.trapezoids(groups.masses, groups.misses)
-    return area / float(groups.masses[-1]) ** 2
+    return generalized_risk(_groups(locals()))
 
 
 @_arguments.of_classifier
@@ -341,18 +374,18 @@ def risk_coverage_curve(
       El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
       Classification.
     """
-    curve = curve_of(*examples_of(locals()))
-    if logits is None:
-        return curve
-    return curve._replace(thresholds=1 / (1 + np.exp(-curve.thresholds)))
+    scores, outcomes, weights = examples_of(locals())
+    groups = grouped(scores, outcomes, weights)
+    return curve_of(scores, groups, logits is not None)
 
 
 def curve_of(
-    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+    scores: np.ndarray, groups: _ranking.Groups, of_logits: bool
 ) -> RiskCoverageCurve:
-    """Returns the curve of scores, of which the thresholds are some."""
-    groups = grouped(scores, outcomes, weights)
+    """Returns the curve of scores: probabilities, or the logits of such."""
     thresholds = np.unique(scores)[::-1].astype(np.float64)
+    if of_logits:
+        thresholds = 1 / (1 + np.exp(-thresholds))
     return RiskCoverageCurve(groups.coverages, groups.risks, thresholds)
 
 
@@ -388,9 +421,7 @@ def coverage_at_risk(
       Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
     """
     risk = _checks.share("risk", risk)
-    groups = _groups(locals())
-    fits = groups.risks <= risk * _ranking.ROUND_UP
-    return float(np.max(groups.coverages, where=fits, initial=0.0))
+    return largest_coverage(_groups(locals()), risk)
 
 
 @_arguments.as_in(coverage_at_risk)
@@ -421,9 +452,7 @@ def risk_at_coverage(
       [0.0, 0.25]
     """
     coverage = _checks.share("coverage", coverage, zero=False)
-    groups = _groups(locals())
-    reached = groups.coverages * _ranking.ROUND_UP >= coverage
-    return float(groups.risks[np.argmax(reached)])
+    return risk_from(_groups(locals()), coverage)
 
 
 @_arguments.of_classifier
@@ -460,10 +489,7 @@ def oracle_collaborative_accuracy(
       using Uncertainty Estimation.
     """
     fraction = _checks.share("fraction", fraction)
-    groups = _groups(locals())
-    total = groups.masses[-1]
-    misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
-    return float(1 - misses / total)
+    return oracle_accuracy(_groups(locals()), fraction)
 
 
 @_arguments.of_classifier

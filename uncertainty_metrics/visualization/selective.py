@@ -360,26 +360,25 @@ class _Risks(NamedTuple):
 def _risks(
     *, level: float | None, thresholds: ArrayLike | None, **arguments: Any
 ) -> _Risks:
-    curve = selective.risk_coverage_curve(**arguments)
+    scores, outcomes, weights = selective.ranked(**{**_NO_ARGUMENTS, **arguments})
+    groups = _ranking.groups(scores, outcomes, weights)
+    curve = selective.curve_of(scores, groups, arguments.get("logits") is not None)
     band = marks = None
     if level is not None:
-        sizes = _decided(*selective.ranked(**{**_NO_ARGUMENTS, **arguments})[::2])
+        sizes = groups.masses[1:] if weights is None else _decided(scores, weights)
         band = _wilson.interval(curve.risks, sizes, level)
     if thresholds is not None:
         thresholds, kept = _reached(thresholds, curve.thresholds, arguments)
         some = kept > 0
         last = kept[some] - 1
         marks = thresholds[some], curve.coverages[last], curve.risks[last]
-    area = selective.area_under_risk_coverage_curve(**arguments)
-    return _Risks(curve, area, band, marks)
+    return _Risks(curve, selective.mean_risk(groups), band, marks)
 
 
-def _decided(scores: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Returns the effective number of examples of each distinct score or more."""
     order = np.argsort(-scores, kind="stable")
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
-    if weights is None:
-        return last + 1.0
     weights = weights[order] / weights.max()
     return np.cumsum(weights)[last] ** 2 / np.cumsum(weights**2)[last]
 
