@@ -13,15 +13,22 @@ from scipy import stats
 import uncertainty_metrics.numpy as um
 from tests.repo.reports import (
     calibrated,
+    each_kind,
     examples,
     forecasts,
     members,
     of_kind,
     run,
+    weighted_or_not,
     without_progress,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _verdict, calibration_report
+from uncertainty_metrics._report import (
+    _sections_intervals,
+    _verdict,
+    calibration_report,
+)
+from uncertainty_metrics.numpy import _inputs
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -460,3 +467,35 @@ def test_mending_of_a_regression_is_borderline(p, value, level, side):
     z *= np.sqrt(stats.chi2.ppf(tail, n) / np.sum(z**2))
     tile = tiles_of(z, means=np.zeros(n), stddevs=np.ones(n))[-1]
     assert (tile["value"], tile["level"]) == (value, level)
+
+
+@each_kind
+def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
+    found = []
+
+    def counting(values, name):
+        found.append(len(values))
+        return decisions(values, name)
+
+    decisions = _inputs.decisions
+    monkeypatch.setattr(_inputs, "decisions", counting)
+    monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 1000)
+    many = 20_500  # Of which mending takes some.
+    made = um.report(**of_kind(examples(many, 2), kind))
+    assert made._figures
+    assert found.count(many) == 1
+
+
+@each_kind
+@weighted_or_not
+def test_checked_examples_stand_for_all_arguments(kind, weighted):
+    weights = np.arange(200) % 5 / 4 if weighted else None
+    given = of_kind(examples(200, 2), kind)
+    checked = _inputs.examples(**given, sample_weight=weights)
+    for metric in (um.ece, um.accuracy, um.brier_decomposition_exact, um.aurc):
+        assert metric(checked) == metric(**given, sample_weight=weights)
+    kept = np.full(200, True) if weights is None else weights > 0
+    scores = um.brier_score(**given, aggregate=False)[kept]
+    for again in (checked, checked.weighted(2 * checked.weighted(None).labels + 1.0)):
+        plain = again.weighted(None)
+        np.testing.assert_array_equal(um.brier_score(plain, aggregate=False), scores)
