@@ -131,6 +131,11 @@ def test_structure(reports, kind):
     rows = [row for row in page.tags["tr"] if "tbody" in row["inside"]]
     assert len(rows) == sum(cell["scope"] == "row" for cell in page.tags["th"])
     assert len(page.tags["figcaption"]) == len(page.tags["figure"])
+    # The verdict, then what it rests on, then the rest.
+    places = [
+        text.index(what) for what in ('class="verdict"', "<nav", "<figure", "<dl")
+    ]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -293,6 +298,17 @@ def test_very_many_marks_are_one_image():
     assert "<text" in svg
     assert len(svg) < 500_000
     assert {line.get_rasterized() for line in figure.axes[0].lines} == {False}
+
+
+def test_more_marks_than_anyone_points_at_are_one_image():
+    def draw(ax):
+        marks = ax.plot(np.arange(many), np.arange(many), "o")
+        _series.tell(*marks, *map(str, range(many)))
+
+    for many, images in ((400, 0), (401, 1)):
+        _, svg = picture_of(draw)
+        assert svg.count("<image") == images
+        assert svg.count("<title") == (0 if images else many)
 
 
 def contrast(first, second):

@@ -119,10 +119,9 @@ def told(section: dict[str, Any], name: str, alt: str, caption: str) -> list[Any
 
 
 def data_section(report: dict[str, Any], facts: dict[str, Any]) -> Section:
-    """Returns the section of what the file holds, with what the reader should know."""
-    notes = [Text(f"Note: {note}") for note in report["notes"]]
+    """Returns the section of what the file holds."""
     known = {"predictions": model(report), "examples": report["data"]["examples"]}
-    return Section("Data", [Facts(known | facts), *notes])
+    return Section("Data", [Facts(known | facts)])
 
 
 def intervals_section(

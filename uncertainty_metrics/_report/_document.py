@@ -42,7 +42,6 @@ def sections(report: dict[str, Any]) -> list[Section]:
 
 def _classifier_sections(report: dict[str, Any]) -> list[Section]:
     found = [
-        _data(report),
         _calibration(report),
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
@@ -52,7 +51,7 @@ def _classifier_sections(report: dict[str, Any]) -> list[Section]:
     ]
     if "ensemble" in report:
         found.append(_ensemble(report["ensemble"]))
-    return found
+    return [*found, _data(report)]
 
 
 def _data(report: dict[str, Any]) -> Section:

@@ -20,13 +20,13 @@ from uncertainty_metrics._report._blocks import (
 def regression_sections(report: dict[str, Any]) -> list[Section]:
     """Returns the sections of one model."""
     return [
-        _data(report),
         _calibration(report["calibration"]),
         _pit(report["pit"], report["data"]["weighted"]),
         _scoring_rules(report["scoring_rules"]),
         _sharpness(report["sharpness"]),
         intervals_section(report["intervals"], significant),
         _recalibration(report["recalibration"]),
+        _data(report),
     ]
 
 

@@ -98,13 +98,20 @@ footer { margin-top: 3rem; font-size: .85rem; }
   @page { margin: 1.5cm; }
   body { max-width: none; padding: 0; }
   nav { display: none; }
-  h2 { break-after: avoid; }
-  p { orphans: 3; widows: 3; }
-  table, figure, dl { break-inside: avoid; }
+  h2 { break-after: avoid; margin-top: 1.5rem; }
+  p { orphans: 2; widows: 2; }
+  th, td { padding-top: .2rem; padding-bottom: .2rem; }
+  footer { break-before: avoid; margin-top: 1rem; }
+  table, figure, dl, tr { break-inside: avoid; }
+  table:has(tr:nth-child(10)) { break-inside: auto; }
   .scroll { overflow: visible; }
   pre { width: auto; white-space: pre-wrap; }
   p:has(+ .scroll) { break-after: avoid; }
-  .picture svg { width: 8.5cm; max-height: 23cm; }
+  figure { display: grid; grid-template-columns: auto 1fr; gap: 1rem; margin: 1rem 0; }
+  figcaption { align-self: end; }
+  .picture svg { width: 6.5cm; max-height: 16cm; }
+  .verdict { gap: .5rem; margin: 1rem 0; }
+  .tile > .detail { font-size: .85rem; line-height: 1.35; }
   .tile {
     break-inside: avoid; border: 1px solid var(--line); print-color-adjust: exact;
     border-left: .35rem solid var(--level, var(--line));
@@ -146,12 +153,13 @@ def _body(report: dict[str, Any], pictures: Mapping[str, str]) -> Iterator[str]:
         for section in _document.sections(report)
     }
     yield "<header>\n<h1>Calibration report</h1>"
-    yield f'<p class="source">{html.escape(_blocks.model(report))}</p>'
+    yield f'<p class="source">{html.escape(_verdict.source(report))}</p>'
+    yield "</header>\n<main>"
+    yield _verdict.as_html(report)
     yield '<nav aria-label="Sections">\n<ul>'
     for name, section in sections.items():
         yield f'<li><a href="#{name}">{html.escape(section.title)}</a></li>'
-    yield "</ul>\n</nav>\n</header>\n<main>"
-    yield _verdict.as_html(report)
+    yield "</ul>\n</nav>"
     for name, section in sections.items():
         yield f'<section aria-labelledby="{name}">'
         yield f'<h2 id="{name}">{html.escape(section.title)}</h2>'

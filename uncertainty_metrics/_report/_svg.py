@@ -34,8 +34,9 @@ _LONG = re.compile(r"-?\d+\.\d{2,}")
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _REFERENCE = re.compile(r"""(?:url\(|href=")#([^)"]+)""")
 _FONT = re.compile(r"\bfont: [^;]*?([\d.]+px) [^;]*")  # Of older matplotlib.
-# Corners of marks in one Axes beyond which they become one image, of so many dots.
-_MAX_CORNERS, _DOTS = 40_000, 200
+# Corners of marks in one Axes, and marks that tell their numbers, beyond which they
+# become one image, of so many dots: nobody can point at so many.
+_MAX_CORNERS, _MAX_TIPS, _DOTS = 40_000, 400, 200
 _STYLE = {
     "font.size": 12,
     "axes.titlesize": "medium",
@@ -99,14 +100,12 @@ def svg(figure: Any) -> str:
 @contextlib.contextmanager
 def _told(figure: Any) -> Iterator[dict[str, tuple[str, ...]]]:
     """Gives what tells something an id, for a while; from ids to what they tell."""
-    from uncertainty_metrics.visualization import _series
-
-    telling = figure.findobj(lambda artist: hasattr(artist, _series.TIPS))
+    telling = figure.findobj(lambda artist: bool(_tips(artist)))
     before = [artist.get_gid() for artist in telling]
     tips = {}
     for i, artist in enumerate(telling):
         artist.set_gid(f"tip-{i}")
-        tips[f"tip-{i}"] = getattr(artist, _series.TIPS)
+        tips[f"tip-{i}"] = _tips(artist)
     try:
         yield tips
     finally:
@@ -120,7 +119,8 @@ def _light(figure: Any) -> Iterator[None]:
     changed = []
     for ax in figure.findobj(_optional.require("matplotlib.axes").Axes):
         marks = [*ax.patches, *ax.lines, *ax.collections]
-        if sum(map(_corners, marks)) > _MAX_CORNERS:
+        told = sum(len(_tips(mark)) for mark in marks)
+        if told > _MAX_TIPS or sum(map(_corners, marks)) > _MAX_CORNERS:
             changed += [(mark, mark.get_rasterized()) for mark in marks]
     for mark, _ in changed:
         mark.set_rasterized(True)
@@ -129,6 +129,13 @@ def _light(figure: Any) -> Iterator[None]:
     finally:
         for mark, before in changed:
             mark.set_rasterized(before)
+
+
+def _tips(artist: Any) -> tuple[str, ...]:
+    """Returns what an artist tells, if it does."""
+    from uncertainty_metrics.visualization import _series
+
+    return getattr(artist, _series.TIPS, ())
 
 
 def _corners(mark: Any) -> int:

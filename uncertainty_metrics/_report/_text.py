@@ -17,7 +17,7 @@ def render(report: dict[str, Any]) -> str:
     """Returns the report as text."""
     report = visible(report)
     paragraphs = [["Calibration report", "=================="]]
-    paragraphs += [list(_verdict.lines(report))]
+    paragraphs += [[_verdict.source(report)], list(_verdict.lines(report))]
     for section in _document.sections(report):
         paragraphs.append([section.title, "-" * len(section.title)])
         paragraphs += filter(None, map(_lines, section.blocks))

@@ -281,19 +281,21 @@ def _temperature(found: dict[str, Any]) -> Tile:
 def as_text(report: dict[str, Any]) -> str:
     """Returns the verdict as text."""
     report = visible(report)
-    examples = report["data"]["examples"]
-    head = f"Calibration report: {model(report)}, {examples:,} examples"
-    found = [head, "", *lines(report)]
-    for note in report["notes"]:
-        found += _wrapped(f"Note: {note}")
-    return "\n".join(found)
+    return "\n".join([f"Calibration report: {source(report)}", "", *lines(report)])
+
+
+def source(report: dict[str, Any]) -> str:
+    """Returns what the report is of, and of how many examples."""
+    return f"{model(report)}, {report['data']['examples']:,} examples"
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
-    """Yields the lines of the tiles."""
+    """Yields the lines of the tiles, and of what else the reader should know."""
     for tile in report["tiles"]:
         yield f"{tile['title']}: {tile['value']}"
         yield from _wrapped(tile["detail"], "  ")
+    for note in report["notes"]:
+        yield from _wrapped(f"Note: {note}")
 
 
 def _wrapped(text: str, indent: str = "") -> list[str]:
@@ -308,7 +310,9 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 def as_html(report: dict[str, Any]) -> str:
-    """Returns the verdict as a list of tiles, to be styled by their classes."""
+    """Returns the verdict as a list of tiles, to be styled by their classes, and notes
+    below it.
+    """
     parts = ['<ul class="verdict" aria-label="Verdict">']
     for tile in report["tiles"]:
         title, value, detail = (
@@ -320,4 +324,5 @@ def as_html(report: dict[str, Any]) -> str:
             f'<li class="tile {tile["level"]}"><p class="title">{title}</p>'
             f'<p class="value">{value}</p><p class="detail">{detail}</p></li>'
         )
-    return "\n".join([*parts, "</ul>"])
+    notes = (f"<p>Note: {html.escape(note)}</p>" for note in report["notes"])
+    return "\n".join([*parts, "</ul>", *notes])
