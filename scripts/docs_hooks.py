@@ -258,8 +258,10 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) ->
     return re.sub(links, led, markdown, flags=re.DOTALL)
 
 
-def on_page_content(content: str, **kwargs: Any) -> str:
-    """Makes MathML of the formulas, which browsers show by themselves."""
+def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
+    """Makes MathML of the formulas, which browsers show by themselves, and tells the
+    style the widths of pictures.
+    """
 
     def formula(found: re.Match[str]) -> str:
         tag, text = found.groups()
@@ -268,4 +270,11 @@ def on_page_content(content: str, **kwargs: Any) -> str:
         return mathml.replace("<mi>log</mi>", '<mi>log</mi><mspace width="0.17em"/>')
 
     pattern = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
-    return re.sub(pattern, formula, content, flags=re.DOTALL)
+    content = re.sub(pattern, formula, content, flags=re.DOTALL)
+
+    def sized(found: re.Match[str]) -> str:
+        header = files.get_file_from_path(found[1]).content_bytes[:24]
+        width = int.from_bytes(header[16:20], "big")  # As a PNG begins.
+        return f'{found[0]} style="--width: {width}px"'
+
+    return re.sub(r'src="(pictures/\w+\.png)"', sized, content)

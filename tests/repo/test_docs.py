@@ -157,6 +157,11 @@ def test_pictures_are_drawn_by_the_code_above_them(site, pages):
     shown = [x for x in pages["gallery.html"].loaded if x.startswith("pictures/")]
     text = (ROOT / "docs" / "gallery.md").read_text()
     assert len(set(shown)) == len(shown) == text.count("```python")
+    widths = r'src="(pictures/[^"]+)" style="--width: ([0-9]+)px"'
+    of_style = re.findall(widths, (site / "gallery.html").read_text())
+    assert [path for path, _ in of_style] == shown
+    for path, width in of_style:
+        assert plt.imread(site / path).shape[1] == int(width)
     kept = f"docs/{docs_gallery.KEPT}"
     assert kept in (ROOT / "README.md").read_text()
     # Other versions of Matplotlib and of fonts draw other pixels.
