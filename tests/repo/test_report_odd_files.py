@@ -92,6 +92,7 @@ GOOD = {
     "as Excel says": ("p.csv", "sep=;\n" + table("label", "p", separator=";")),
     "Windows": ("p.csv", "\ufeff" + table("label", "p", end="\r\n")),
     "blank lines and spaces": ("p.csv", TWO.replace("\n", "\n\n").replace(",", " , ")),
+    "lines of spaces": ("p.csv", TWO.replace("\n", "\n  \n") + "   "),
     "no last end": ("p.csv", TWO.rstrip()),
     "quotes": (
         "p.csv",
@@ -218,7 +219,7 @@ def test_large_files_are_read_alike(case, monkeypatch):
     monkeypatch.setattr(_tables.CsvTable, "_by_arrow", by_arrow)
     monkeypatch.setattr(_tables, "_LARGE", 0)
     test_good_files(case)
-    assert (read[-1] is None) == (case == "decimal commas")
+    assert (read[-1] is None) == (case in ("decimal commas", "lines of spaces"))
 
 
 def test_large_files_that_are_wrong_say_so(monkeypatch, capsys):

@@ -102,7 +102,7 @@ class CsvTable:
         """Returns the reader, and its rows that are not empty, the header first."""
         lines = itertools.islice(self._lines(), self._skipped, None)
         reader = csv.reader(lines, delimiter=self._delimiter)
-        return reader, filter(None, reader)
+        return reader, _not_blank(reader)
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         columns = {name: i for i, name in enumerate(self.header)}
@@ -165,7 +165,7 @@ class CsvTable:
         most = max(16, _CELLS // len(self.header))
         with _readable():
             reader = csv.reader(lines, delimiter=self._delimiter)
-            next(filter(None, reader), None)  # The header.
+            next(_not_blank(reader), None)  # The header.
             line = reader.line_num + self._skipped
             while block := list(itertools.islice(lines, most)):
                 quoted = any('"' in text for text in block)
@@ -174,7 +174,7 @@ class CsvTable:
                         itertools.chain(block, lines), line, label, places
                     )
                     return
-                plain = [text for text in block if text.strip("\r\n")]
+                plain = [text for text in block if text.strip(" \r\n")]
                 if plain:
                     yield self._fast(plain, line + len(block), label, places) or next(
                         self._slow(block, line, label, places)
@@ -204,7 +204,7 @@ class CsvTable:
     ) -> Iterator[tuple[list[str], np.ndarray, int]]:
         """Yields what any lines hold, and says which cell is wrong."""
         reader = csv.reader(lines, delimiter=self._delimiter)
-        rows, width = filter(None, reader), len(self.header)
+        rows, width = _not_blank(reader), len(self.header)
         while True:
             cells: list[str] = []
             numbers = array.array("d")
@@ -238,6 +238,11 @@ class CsvTable:
             f"line {line}, column `{name}` must be a number{hint}. Received: "
             f"{reprlib.repr(cell)}"
         )
+
+
+def _not_blank(rows: Iterable[list[str]]) -> Iterator[list[str]]:
+    """Yields the rows but those that are empty, or one cell of spaces."""
+    return (row for row in rows if row and not (len(row) == 1 and row[0].isspace()))
 
 
 @contextlib.contextmanager
