@@ -213,7 +213,7 @@ def test_names_are_shown_escaped(capsys):
     assert main(["report", name, "--compare", name, "--out", SPITEFUL]) == 0
     out = capsys.readouterr().out
     assert is_plain(out)
-    assert out.count(f"{ESCAPED}.npz") == 4  # Data, both models, their tile.
+    assert out.count(f"{ESCAPED}.npz") == 5  # Title, data, both models, their tile.
     assert f"mean nothing here: {ESCAPED}." in " ".join(out.split())
     assert f"Wrote {ESCAPED}/report.html" in out
     page = (pathlib.Path(SPITEFUL) / "report.html").read_text("utf-8")
