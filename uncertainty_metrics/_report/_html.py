@@ -99,10 +99,9 @@ footer { margin-top: 3rem; font-size: .85rem; }
   body { max-width: none; padding: 0; }
   nav { display: none; }
   h2 { break-after: avoid; margin-top: 1.5rem; }
-  p { orphans: 2; widows: 2; }
   th, td { padding-top: .2rem; padding-bottom: .2rem; }
   footer { break-before: avoid; margin-top: 1rem; }
-  table, figure, dl, tr { break-inside: avoid; }
+  p, table, figure, dl, tr { break-inside: avoid; }
   table:has(tr:nth-child(10)) { break-inside: auto; }
   .scroll { overflow: visible; }
   pre { width: auto; white-space: pre-wrap; }
