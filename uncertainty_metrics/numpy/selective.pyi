@@ -33,6 +33,11 @@ def is_classifier(arguments: Mapping[str, Any]) -> bool:
       ValueError: neither or both were, or there are no labels to ignore.
     """
     ...
+def of_examples(
+    examples: _inputs.Examples,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    ...
 def ranked(
     labels: ArrayLike | None,
     probabilities: ArrayLike | None,
@@ -42,7 +47,7 @@ def ranked(
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N], the arguments of `_ranking.groups`."""
+    """Returns the same of what a function was passed."""
     ...
 def examples_of(
     arguments: Mapping[str, Any],
@@ -61,6 +66,21 @@ def mean_risk(groups: _ranking.Groups) -> float:
     ...
 def least_mean_risk(groups: _ranking.Groups) -> float:
     """Returns the same if all right decisions were more confident than the wrong."""
+    ...
+def excess_risk(groups: _ranking.Groups) -> float:
+    """Returns what of the mean risk the best order would save."""
+    ...
+def generalized_risk(groups: _ranking.Groups) -> float:
+    """Returns the area under the share of what is decided wrong."""
+    ...
+def largest_coverage(groups: _ranking.Groups, risk: float) -> float:
+    """Returns the largest coverage of a risk up to this one."""
+    ...
+def risk_from(groups: _ranking.Groups, coverage: float) -> float:
+    """Returns the risk at the smallest coverage from this one on."""
+    ...
+def oracle_accuracy(groups: _ranking.Groups, fraction: float) -> float:
+    """Returns the accuracy where an oracle decides the last `fraction`."""
     ...
 def area_under_risk_coverage_curve(
     labels: ArrayLike | None = None,
@@ -268,9 +288,9 @@ def risk_coverage_curve(
     """
     ...
 def curve_of(
-    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+    scores: np.ndarray, groups: _ranking.Groups, of_logits: bool
 ) -> RiskCoverageCurve:
-    """Returns the curve of scores, of which the thresholds are some."""
+    """Returns the curve of scores: probabilities, or the logits of such."""
     ...
 def coverage_at_risk(
     labels: ArrayLike | None = None,

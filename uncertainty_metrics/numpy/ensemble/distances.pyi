@@ -16,7 +16,7 @@ TINY = np.finfo(np.float64).tiny
 NEAR = 0.5
 _NEAR = 0.125
 def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
-    """Returns `x - log(1 + x)`, to full precision near x = 0, given log(1 + x)."""
+    """Returns `x - log(1 + x)`, to full precision near x = 0, in place of the log."""
     ...
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
