@@ -239,6 +239,16 @@ def test_masked_predictions_are_left_out(rng):
     assert_close(row, read(metric), row.expected({}, kept, True))
 
 
+@pytest.mark.parametrize("label", [2**32, 2**40 + 1, -(2**32) + 1])
+def test_labels_beyond_int32(label):
+    """JAX would take the lower half of them."""
+    probabilities = np.float32([[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]])
+    labels = np.array([0, label, 1])
+    metric = um.BrierScore()
+    with pytest.raises(ValueError, match="y_true"):
+        metric.update_state(labels, probabilities)
+
+
 def test_scores_add_without_rounding(rng):
     """In float32 a sum of a thousand scores has seven digits."""
     scores = rng.uniform(0.5, 1, 1000).astype(np.float32)

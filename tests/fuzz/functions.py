@@ -170,7 +170,7 @@ def in_graph(
     rest = {name: value for name, value in arguments.items() if name not in data}
     try:
         tensors = {name: tensor(value) for name, value in data.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
     def function(tensors):

@@ -117,7 +117,7 @@ def check(name: str, seed: int) -> str | None:
         return f"{problem} of {given!r}"
     try:
         tensors = {key: tensor(value) for key, value in given.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if rng.random() > 2 / RARELY:
         return None

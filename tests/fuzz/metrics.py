@@ -111,7 +111,7 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     """Returns how a loss differs from the reference, or in a graph."""
     try:
         tensors = [None if a is None else tensor(a) for a in arguments]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     done = {"eager": ours}
     if rng.random() < 2 / RARELY:
@@ -126,6 +126,9 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
     labels, predictions, weights = (None if t is None else to_numpy(t) for t in tensors)
     labels = labels.reshape(predictions.shape[:-1]).astype(np.int64)
     predictions = predictions.astype(np.float64)
+    if predictions.shape[-1] == 1:  # Those of class 1.
+        other = 0 * predictions if options.get("from_logits") else 1 - predictions
+        predictions = np.concatenate([other, predictions], axis=-1)
     if options.get("from_logits"):
         predictions = special.softmax(predictions, axis=-1)
     given = {k: v for k, v in options.items() if k != "from_logits"}

@@ -176,6 +176,8 @@ def constant(value: Any, dtype: Any = None) -> Any:
     if isinstance(value, builtins.bool | int | float) and dtype is not None:
         return ops.convert_to_tensor(value, name(dtype))
     array = np.asarray(value)
+    if array.dtype == np.int64 and _IS_JAX and not jax.config.jax_enable_x64:
+        array = array.clip(-(2**31), None if dtype == uint32 else 2**31 - 1)
     if dtype is not None:
         array = array.astype(name(dtype))
     elif not isinstance(value, np.ndarray | np.generic):  # Of Python numbers.
