@@ -12,8 +12,8 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
-from tests.fuzz.compiling import IS_JAX, RARELY, compiled_update, tensor
-from tests.fuzz.mutations import mutated
+from tests.fuzz.compiling import IS_JAX, KEEPS_FLOAT64, RARELY, compiled_update, tensor
+from tests.fuzz.mutations import mutated, single
 from tests.fuzz.outcomes import Arguments, Outcome, call, extent, fault, told
 from uncertainty_metrics.ops import to_numpy
 
@@ -92,6 +92,8 @@ def check(name: str, seed: int) -> str | None:
     place = str(rng.choice([*given, "groups", "nothing"]))
     if place in given:
         given[place] = mutated(rng, given[place])
+        if not KEEPS_FLOAT64 and isinstance(given[place], np.ndarray):
+            given[place] = single(given[place])
     if given["sample_weight"] is None or rng.random() < 0.3:
         del given["sample_weight"]
     twin = call(row.find(um_np), {**given, **case, **common})

@@ -131,9 +131,13 @@ def _penalty_differs(rng, row, loss, options, arguments, ours):
         predictions = np.concatenate([other, predictions], axis=-1)
     if options.get("from_logits"):
         predictions = special.softmax(predictions, axis=-1)
+    if options.get("from_logits") and np.min(predictions, initial=1.0) < 1e-7:
+        return None  # The reference takes logarithms of no less.
     given = {k: v for k, v in options.items() if k != "from_logits"}
     scores = row.reference(labels, predictions, weights, **given)
     weights = 1.0 if weights is None else weights.astype(np.float64)
+    if np.size(weights) == np.size(scores):  # Of an axis more, perhaps.
+        weights = np.reshape(weights, np.shape(scores))
     expected = np.mean(scores * weights)
     for room, found in done.items():
         same = found.error is None and np.allclose(found.values, expected, 1e-3, 1e-3)
