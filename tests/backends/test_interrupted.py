@@ -10,3 +10,13 @@ from tests.keras.test_interrupted import (
 
 # JAX compiles what they call: half a minute.
 pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []
+
+
+@pytest.fixture(autouse=True)
+def gradients():
+    """Python leaves a `with` open where an interrupt comes right before its end."""
+    yield
+    if BACKEND == "torch":
+        import torch
+
+        torch.set_grad_enabled(True)
