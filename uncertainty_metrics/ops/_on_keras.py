@@ -469,9 +469,10 @@ def _segments(how: str) -> Callable[..., Any]:
         # `keras.ops` would do it in float32, of integers too.
         first = 0 if how == "sum" else _end(values.dtype, how == "max")
         found = values.new_full((count + 1, *values.shape[1:]), first)
+        if how == "sum":  # In a quarter of the time.
+            return found.index_add(0, segment, values)[:-1]
         rows = segment.long().reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
-        reduce = {"sum": "sum", "max": "amax", "min": "amin"}[how]
-        return found.scatter_reduce(0, rows, values, reduce)[:-1]
+        return found.scatter_reduce(0, rows, values, f"a{how}")[:-1]
 
     return reduced
 
