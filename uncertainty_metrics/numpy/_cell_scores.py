@@ -35,7 +35,7 @@ _NEGLIGIBLE = 1e-6
 # A root is sought to this.
 _ROOT = 1e-9
 # Points that are put on a mesh at a time, so that they stay in the cache.
-_BLOCK = 2**15
+_BLOCK = 2**14
 # Scores that are equal times this are equal but for rounding.
 _DISTINCT = 2.0**44
 # exp(-36) is nothing.
