@@ -365,6 +365,17 @@ def test_pairs_hold_many_additions(jit_compile, rng):
     assert np.all(np.abs((hi + lo)[:4] - exact) <= 1000 * 2.0**-48 * size[:4])
 
 
+def test_cells_added_together_keep_what_rounding_lost(rng):
+    hi = rng.uniform(1, 2, [3, 40]).astype(np.float32)
+    lo = (hi * rng.uniform(-(2.0**-25), 2.0**-25, hi.shape)).astype(np.float32)
+    of = rng.integers(0, 4, 40).astype(np.int32)
+    cells = _sums.Sums(tf.zeros([4, 40], tf.int64), tf.constant(hi), tf.constant(lo))
+    grouped = _sums.regroup(cells, tf.constant(of), 4)
+    exact = [np.bincount(of, row, 4) for row in hi.astype(np.float64) + lo]
+    pair = grouped.hi.numpy().astype(np.float64) + grouped.lo.numpy()
+    np.testing.assert_allclose(pair, exact, rtol=2.0**-44)
+
+
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_whole_weights_become_units(jit_compile, rng):
     hi = tf.constant([[3.0, 2.5, 2.0**40], [0.25, 1e-30, 5.0], [2.0**30, 0.0, np.inf]])
