@@ -260,6 +260,21 @@ def test_scores_add_without_rounding(rng):
     assert [units[0], units[1] * 2**shift + units[2], units[3]] == [1000, exact, 1000]
 
 
+def test_collections_take_states_of_no_examples():
+    """Which has no sums where the number of classes is not known yet."""
+    metric = um.MetricCollection([um.AdaptiveCalibrationError(), um.BrierScore()])
+    nothing, batch = metric.get_state(), ([0, 1], [[0.9, 0.1], [0.3, 0.7]])
+    metric.update_state(*batch)
+    before = [tuple(variable.shape) for variable in metric.variables]
+    metric.set_state(nothing)
+    assert [tuple(variable.shape) for variable in metric.variables] == before
+    assert all(float(value) == 0 for value in metric.result().values())
+    metric.update_state(*batch)
+    result = {name: float(value) for name, value in metric.result().items()}
+    expected = {"adaptive_calibration_error": 0.2, "brier_score": -0.9}
+    assert result == pytest.approx(expected, rel=1e-6)
+
+
 def test_statistics_of_more_examples_than_int32_holds(rng):
     data = METRICS[0].lattice(rng)
     metric = um.ExpectedCalibrationError()

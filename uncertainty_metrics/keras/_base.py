@@ -345,10 +345,12 @@ class SumsMetric(keras.metrics.Metric):
     def reset_state(self) -> None:
         """Sets the state back to no examples."""
         with self._alone():
-            self._set_all(self.variables, None)
+            self._set_all(self.variables, [None] * len(self.variables))
 
-    def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
-        """Assigns the values, or zeros: all or none where an interrupt may come."""
+    def _set_all(self, variables: list[Any], values: list[Any]) -> None:
+        """Assigns the values, and zeros where there is none: all or nothing where an
+        interrupt may come.
+        """
         raw = [_variables.raw(variable) for variable in variables]
         if (
             IS_TENSORFLOW
@@ -360,9 +362,10 @@ class SumsMetric(keras.metrics.Metric):
         elif not IS_TENSORFLOW:
             _variables.assign(variables, values)
         else:
-            _variables.assign(variables, None)
-            for variable, value in zip(variables, values or (), strict=bool(values)):
-                _variables.add(variable, value)  # On one of the replicas.
+            _variables.assign(variables, [None] * len(variables))
+            for variable, value in zip(variables, values, strict=True):
+                if value is not None:
+                    _variables.add(variable, value)  # On one of the replicas.
         self._told = 0
 
     def get_state(self) -> MetricState:
@@ -398,7 +401,7 @@ class SumsMetric(keras.metrics.Metric):
             values = [
                 self._kept(state.arrays[name], variable)
                 if name in state.arrays
-                else xp.zeros(variable.shape if IS_TENSORFLOW else [], variable.dtype)
+                else None
                 for name, variable in found.items()
             ]
             self._set_all(list(found.values()), values)

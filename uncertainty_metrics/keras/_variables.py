@@ -236,13 +236,15 @@ def given(valid: xp.Tensor, *sums: Any) -> tuple[_sums.Sums, xp.Tensor]:
     return _sums.Sums(*sums), valid
 
 
-def assign(variables: list[Any], values: list[Any] | None) -> None:
-    """Assigns the values, or zeros."""
-    zeros = [xp.zeros(variable.shape, variable.dtype) for variable in variables]
-    if values is not None and not IS_TENSORFLOW:
-        held = map(_sums.loaded, zeros)
-        values = [_sums.stored(x + y) for x, y in zip(held, values, strict=True)]
-    _assign_all(variables, zeros if values is None else values)
+def assign(variables: list[Any], values: list[Any]) -> None:
+    """Assigns the values, and zeros where there is none."""
+    stored = [
+        xp.zeros(variable.shape, variable.dtype)
+        if value is None
+        else _sums.stored(value)
+        for variable, value in zip(variables, values, strict=True)
+    ]
+    _assign_all(variables, stored)
 
 
 def _assign_all(variables: Iterable[Any], values: Iterable[Any]) -> None:

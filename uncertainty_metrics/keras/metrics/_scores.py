@@ -284,7 +284,7 @@ class RefinedMetric(ScoreMetric):
                 stacklevel=5,
             )
 
-    def _set_all(self, variables: list[Any], values: list[Any] | None) -> None:
+    def _set_all(self, variables: list[Any], values: list[Any]) -> None:
         super()._set_all(variables, values)
         self._told_beyond = ""
 

@@ -247,14 +247,12 @@ class MetricCollection(_base.SumsMetric):
 
         joined: dict[Any, list[_members.Reading]] = {}
         for i, reading in enumerate(readings):
-            key: Any = i
-            if reading.joins:
-                data = _mapped(place, reading.data)
-                key = reading.batch_sums, reading.options[1:], data
-            joined.setdefault(key, []).append(reading)
+            data = _mapped(place, reading.data)
+            key = (reading.batch_sums, reading.options[1:]) if reading.joins else i
+            joined.setdefault((key, data), []).append(reading)
         sets = list(joined.values())
         parts = tuple(
-            (of[0].batch_sums, _options(of), _mapped(place, of[0].data)) for of in sets
+            (of[0].batch_sums, _options(of), data) for (_, data), of in joined.items()
         )
         with self._alone(), wide():
             eager = xp.executing_eagerly()
@@ -341,9 +339,7 @@ class MetricCollection(_base.SumsMetric):
                         values[id(variable)] = metric._kept(array, variable)
             self._share()
             found = self.variables
-            zeros = [xp.zeros(variable.shape, variable.dtype) for variable in found]
-            given = zip(found, zeros, strict=True)
-            self._set_all(found, [values.get(id(v), zero) for v, zero in given])
+            self._set_all(found, [values.get(id(variable)) for variable in found])
 
     def _check_states(self, states: Any) -> None:
         """Raises ValueError unless they can be those of this collection."""
