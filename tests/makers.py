@@ -50,6 +50,16 @@ def lattice(rng, n=40, classes=3, dtype=np.float32) -> Data:
     return dataclasses.replace(made, predictions=probabilities.astype(dtype))
 
 
+def tied_classes(rng, n, classes=100):
+    """Makes float32 rows of five likely classes, and others that are equally unlikely,
+    in random places, and their labels: sums of them depend on their order.
+    """
+    row = np.repeat(np.float32([0.1, 0.5 / (classes - 5)]), [5, classes - 5])
+    p = rng.permuted(np.tile(row, (n, 1)), axis=1)
+    shares = np.cumsum(p, axis=1, dtype=np.float64)
+    return p, (shares <= rng.random((n, 1)) * shares[:, -1:]).sum(axis=1)
+
+
 def bad_data(name):
     """Returns arguments that must be refused, with a word of the message.
 

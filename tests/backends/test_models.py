@@ -13,7 +13,7 @@ import pytest
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import catalogue, references
+from tests import catalogue, makers, references
 from tests.backends.conftest import BACKEND
 from tests.backends.test_arguments import array, gradients, tensor
 from tests.keras import losses
@@ -224,6 +224,19 @@ def test_temperature_scaling_layer(rng, tmp_path):
     np.testing.assert_array_equal(again.predict(logits, verbose=0), scaled)
     with pytest.raises(ValueError, match="labels"):
         layer.fit(labels + 3, logits)
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
+    p, y = makers.tied_classes(rng, 400)
+    layer = um.conformal.ConformalSetLayer(score).fit(y, p)
+    known = um_np.conformal.ConformalClassifier(score).fit(y, p)
+    model = keras.Sequential([keras.Input([100]), layer])
+    model.compile(jit_compile=BACKEND == "jax")
+    for quantile in (layer.quantile, known.quantile):
+        layer._quantile.assign(quantile)
+        for sets in (layer(tensor(p)), model.predict(p, verbose=0)):
+            np.testing.assert_array_equal(array(sets) == 1, known.predict(p))
 
 
 @pytest.mark.parametrize("name", ["VectorScaling", "MatrixScaling"])

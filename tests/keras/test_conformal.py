@@ -6,6 +6,7 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
+from tests import makers
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
@@ -37,6 +38,27 @@ def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
         with pytest.raises(ValueError, match="Received"):
             layer.fit(labels, probabilities)
     assert layer.quantile == known.quantile
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
+    p, y = makers.tied_classes(rng, 400)
+    layer = um.conformal.ConformalSetLayer(score).fit(y, p)
+    known = um_np.conformal.ConformalClassifier(score).fit(y, p)
+    # Every label but those of lac has one of two scores, and the quantile is the larger.
+    expected = known.predict(p)
+    assert expected[np.arange(400), y].all()
+    rounded = np.float32(known.quantile)
+    assert rounded <= layer.quantile <= np.nextafter(rounded, np.float32(2))
+    graph, compiled = tf.function(layer), tf.function(layer, jit_compile=True)
+    of_layer = layer.quantile
+    for quantile in (of_layer, known.quantile):
+        layer._quantile.assign(quantile)
+        for call in (layer, graph, compiled):
+            for rows in (p, p.astype(np.float64)):
+                np.testing.assert_array_equal(call(tf.constant(rows)) == 1, expected)
+    known._quantiles = np.array([of_layer])
+    np.testing.assert_array_equal(known.predict(p), expected)
 
 
 def test_metrics_read_what_the_layer_makes(rng):

@@ -132,6 +132,49 @@ def test_intervals(score, rng):
     assert below > -5
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
+def test_intervals_hold_all_targets_with_a_score_up_to_the_quantile(score, dtype, rng):
+    for _ in range(200):
+        size = 10.0 ** rng.integers(-2, 4)
+        mean = (size * rng.random(19)).round(1).astype(dtype)
+        width = (size * rng.random(19)).round(1).astype(dtype) + dtype(0.1)
+        y = rng.choice(np.array([0.2, 0.4, size], dtype), 19, p=[0.9, 0.05, 0.05])
+        given = {
+            "absolute": (mean,),
+            "normalized": (mean, width),
+            "cqr": (mean - width, mean + width),
+        }[score]
+        y64, *wide = (array.astype(np.float64) for array in (y, *given))
+        scores = {
+            "absolute": lambda mean: np.abs(y64 - mean),
+            "normalized": lambda mean, width: np.abs(y64 - mean) / width,
+            "cqr": lambda low, high: np.maximum(low - y64, y64 - high),
+        }[score](*wide)
+        groups = rng.integers(0, 2, 19)
+        for names in (None, groups):
+            model = conformal.ConformalRegressor(score, 0.2)
+            model.fit(y, *given, groups=names)
+            lower, upper = model.predict(*given, groups=names)
+            q = model.quantile
+            limits = q if names is None else np.array([q[g] for g in groups.tolist()])
+            inside = (lower <= y64) & (y64 <= upper)
+            assert inside[scores <= limits].all()
+            assert not inside[scores > limits + 1e-12 * (size + np.abs(limits))].any()
+
+
+def test_an_interval_holds_the_target_that_its_width_is_made_of():
+    model = conformal.ConformalRegressor().fit([0.2] * 50, [100.0] * 50)
+    lower, upper = model.predict([100.0] * 50)
+    assert conformal.coverage([0.2] * 50, (lower, upper)) == 1
+    assert lower[0] == pytest.approx(0.2, abs=1e-13)
+
+
+def test_intervals_are_closed_where_coverage_is_counted():
+    sets = np.array([0.0, 0.0, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    assert conformal.coverage([0.0, 1.0, 2.0, -1.0], sets) == 0.5
+
+
 def test_groups_have_quantiles_of_their_own(rng):
     p, y = rng.dirichlet(np.ones(4), 90), rng.integers(0, 4, 90)
     groups = np.array(["a", "b", "c"])[rng.integers(0, 3, 90)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics.ops import _inputs, xp
+import numpy as np
+
+from uncertainty_metrics.ops import _inputs, numpy_dtype, xp
 
 
 def class_scores(
@@ -10,7 +12,8 @@ def class_scores(
 ) -> tuple[xp.Tensor, xp.Tensor]:
     """Returns the scores of probabilities [N, K], and which rows are right.
 
-    They are those of `ConformalClassifier`, without its draws.
+    They are those of `ConformalClassifier` without its draws, in float32, so that their
+    last digits depend on the order in which a compiler adds.
     """
     right = _inputs.rows_in_range(p)
     if score == "lac":
@@ -34,3 +37,17 @@ def class_scores(
         scores = scores + penalty * xp.cast(xp.maximum(last + 1 - k_reg, 0), p.dtype)
     back = xp.argsort(order, axis=-1)
     return xp.gather(scores, back, axis=1, batch_dims=1), right
+
+
+def sets(scores: xp.Tensor, quantile: xp.Tensor, num_classes: int) -> xp.Tensor:
+    """Returns which classes are in the sets, [N, K]: all whose exact score is at most
+    the quantile, whatever the rounding of their float32 scores.
+
+    A sum of K numbers >= 0, in any order, is within a factor of 1 +- K 2^-24 of the
+    exact one. Roundings of the probabilities, of the penalty and of the quantile add
+    less than 8 of these units.
+    """
+    limits = numpy_dtype(scores)
+    rounding = limits.type((num_classes + 8) * 2.0**-24)
+    smallest = np.finfo(limits).tiny  # Compilers may flush smaller numbers to 0.
+    return scores <= quantile + (rounding * quantile + smallest)

@@ -62,6 +62,20 @@ def _cumulated(
     return scores
 
 
+def class_scores(
+    p: np.ndarray,
+    score: ClassifierScore,
+    penalty: float,
+    k_reg: int,
+    shares: np.ndarray | float = 1.0,
+) -> np.ndarray:
+    """Returns the score of each class [n, K] of probabilities, in float64."""
+    p = p.astype(np.float64, copy=False)
+    if score == "lac":
+        return 1 - p
+    return _cumulated(p, shares, penalty if score == "raps" else 0.0, k_reg)
+
+
 class ConformalClassifier(quantile.Conformal):
     """Prediction sets of a classifier that hold the label with probability 1 - alpha.
 
@@ -213,10 +227,9 @@ class ConformalClassifier(quantile.Conformal):
         rng = _inputs.generator(seed)
         rows = max(1, _BLOCK // p.shape[1])
         for start in range(0, len(p), rows):
-            block = p[start : start + rows].astype(np.float64)
-            if self.score == "lac":
-                yield start, 1 - block
-                continue
+            block = p[start : start + rows]
             shares = rng.random((len(block), 1)) if self.randomized else 1.0
-            penalty = self.penalty if self.score == "raps" else 0.0
-            yield start, _cumulated(block, shares, penalty, self.k_reg)
+            yield (
+                start,
+                class_scores(block, self.score, self.penalty, self.k_reg, shares),
+            )

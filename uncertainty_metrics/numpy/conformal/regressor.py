@@ -25,6 +25,24 @@ _FORECASTS = {
 }
 
 
+def _upper_end(
+    forecasts: np.ndarray, scales: np.ndarray | float, limits: np.ndarray
+) -> np.ndarray:
+    """Returns a number that no y with `(y - forecast) / scale <= limit` exceeds.
+
+    These scores are rounded, so that one equal to the limit may be that of a y above
+    `forecast + limit * scale`. The score grows with y: where the next number above that
+    end is not in the interval any more, none is. Where it is, the end is made of the
+    next numbers above the limit and above its product with the scale, which no y of the
+    interval reaches before rounding, nor exceeds after it.
+    """
+    with np.errstate(over="ignore"):  # To infinity.
+        ends = forecasts + limits * scales
+        inside = (np.nextafter(ends, np.inf) - forecasts) / scales <= limits
+        reach = np.nextafter(np.nextafter(limits, np.inf) * scales, np.inf)
+        return np.where(inside, forecasts + reach, ends)
+
+
 class ConformalRegressor(quantile.Conformal):
     """Prediction intervals that hold the target with probability 1 - alpha.
 
@@ -38,6 +56,8 @@ class ConformalRegressor(quantile.Conformal):
     Intervals of "absolute" have one width, those of "normalized" widths that are
     multiples of the standard deviations; "cqr" moves the ends of predicted intervals by
     q, which may be negative: an interval whose `lower` is above its `upper` is empty.
+    Ends are rounded outwards where needed: a target whose score, as computed in
+    float64, is at most q always lies in the closed interval.
 
     Args:
       score: "absolute", "normalized" or "cqr".
@@ -142,8 +162,8 @@ class ConformalRegressor(quantile.Conformal):
         limits = self._limits(groups, first.shape)
         limits = limits.reshape(first.shape if limits.size > 1 else ())
         if self.score == "cqr":
-            return first - limits, last + limits
-        return first - limits * last, first + limits * last
+            return -_upper_end(-first, 1.0, limits), _upper_end(last, 1.0, limits)
+        return -_upper_end(-first, last, limits), _upper_end(first, last, limits)
 
     def _read(
         self, forecasts: tuple[ArrayLike, ...], named: dict[str, ArrayLike | None]
