@@ -45,7 +45,7 @@ def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
     p, y = makers.tied_classes(rng, 400)
     layer = um.conformal.ConformalSetLayer(score).fit(y, p)
     known = um_np.conformal.ConformalClassifier(score).fit(y, p)
-    # Every label but those of lac has one of two scores, and the quantile is the larger.
+    # A label has one of two scores, and the larger one is the quantile.
     expected = known.predict(p)
     assert expected[np.arange(400), y].all()
     rounded = np.float32(known.quantile)
