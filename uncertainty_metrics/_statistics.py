@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uncertainty_metrics import _checks
@@ -136,6 +137,18 @@ class ExactBrierParts(NamedTuple):
     reliability: Any
     within_bin_variance: Any
     within_bin_covariance: Any
+
+
+def pit_ends(pit: Any) -> dict[str, Any]:
+    """Returns PIT values by the name of their argument: `lower` and `upper` ends of a
+    `PITInterval` or of a tuple of two arrays, else `pit`.
+    """
+    if isinstance(pit, PITInterval):
+        return pit._asdict()
+    pair = isinstance(pit, tuple) and len(pit) == 2
+    if pair and not all(isinstance(end, numbers.Real) for end in pit):
+        return PITInterval(*pit)._asdict()
+    return {"pit": pit}
 
 
 class PITInterval(NamedTuple):

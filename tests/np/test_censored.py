@@ -461,3 +461,10 @@ def test_class_and_functions_have_the_same_defaults():
             assert parameters[name].default == field.default
         others = {"probs", "times", "event", "hyperparam_range", "alpha"}
         assert set(parameters) - set(fields) <= others
+
+
+def test_what_happens_at_the_end_time_counts():
+    times, event = np.array([1.0, 2.0, 2.0, 3.0]), np.array([True, True, False, True])
+    follow_up = _survival_curves.FollowUp.until(2.0, np.full(4, 0.5), times, event)
+    assert follow_up.happened.tolist() == [True, True, False, False]
+    assert follow_up.lost.tolist() == [False, False, True, False]

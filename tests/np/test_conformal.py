@@ -245,6 +245,33 @@ def test_threshold_is_that_of_the_largest_coverage(rng):
         assert found == min(kept, default=math.inf)
 
 
+def test_threshold_allows_for_the_rounding_of_the_risk():
+    correct = np.arange(10) > 0  # One of ten is wrong, the one that is most unsure.
+    for risk in (0.1, 1 - 0.9):  # The second is below a tenth by rounding.
+        given = {"correct": correct, "confidences": np.arange(1, 11) / 16}
+        assert um.threshold_at_risk(risk=risk, **given) == 1 / 16
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_threshold_with_a_promise_equals_a_loop(delta, rng):
+    for _ in range(20):
+        confidences = rng.permutation(200) / 200
+        correct = rng.random(200) < 0.8 + 0.2 * confidences
+        right = correct[np.argsort(-confidences)]
+        best = 0
+        for start in (1 / 8, 1 / 4, 1 / 2, 3 / 4):
+            for s in range(max(1, round(200 * start)), 200):
+                bound = scipy.stats.binom.cdf(np.sum(~right[:s]), s, 0.15)
+                if bound > delta / 4:
+                    break
+                best = max(best, s)
+        found = um.threshold_at_risk(
+            risk=0.15, delta=delta, confidences=confidences, correct=correct
+        )
+        decided = np.sum(confidences >= found)
+        assert decided == best or decided == 200
+
+
 @pytest.mark.parametrize("levels", [None, 5, 1])
 def test_threshold_keeps_its_promise(levels, rng):
     risk, delta, runs = 0.15, 0.2, 400

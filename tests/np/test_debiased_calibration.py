@@ -88,6 +88,18 @@ def test_calibrated_model_with_scores_that_vary(rng):
     assert abs(np.mean(squares) + 1 / 12 / 30) < SIGMAS * error
 
 
+def test_scores_at_both_ends_of_a_bin_have_the_largest_bias(rng):
+    scores = np.repeat([1e-9, 0.2], 20)  # The ends of the first of five bins.
+    options = {"binning_scheme": "even", "num_bins": 5, "positive_class": True}
+    squares = np.empty(2000)
+    for i in range(2000):
+        labels = rng.uniform(size=40) < scores
+        squares[i] = debiased_calibration_error(labels, scores, **options, squared=True)
+    error = np.std(squares) / np.sqrt(2000)
+    # The variance of the outcomes counts that of their means, over n_b - 1.
+    assert abs(np.mean(squares) + 1 / 4 / 25 / 39) < SIGMAS * error
+
+
 def test_weights_are_numbers_of_examples(rng):
     data = catalogue.data(rng)
 

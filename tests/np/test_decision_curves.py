@@ -101,3 +101,17 @@ def test_no_scores_have_no_benefit():
     points = np.array([0.1, 0.5])
     assert np.all(np.array(_cell_scores.net_benefit(nothing, points)) == 0)
     assert np.all(_cell_scores.murphy(nothing, points) == 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_thresholds_next_to_a_score_are_told_from_it(dtype, rng):
+    scores = rng.random(50).astype(dtype)
+    weights = rng.random(50)
+    for p in scores:
+        below, above = (np.nextafter(p, dtype(end)) for end in (0, 1))
+        near = np.array([below, p, above], np.float64)
+        data = [1, 1], [p, p]
+        benefit = um.net_benefit(*data, near, sample_weight=weights[:2]).net_benefit
+        np.testing.assert_allclose(benefit, [1, 1, 0])
+        loss = um.murphy_curve(*data, near, sample_weight=weights[:2])
+        np.testing.assert_allclose(loss, [0, 1 - near[1], 1 - near[2]])

@@ -263,6 +263,8 @@ def test_intervals_equal_the_loop(n_bins, dtype, rng):
     mask, weights = rng.uniform(size=60) < 0.8, rng.uniform(size=60)
     options = {"mask": mask, "sample_weight": weights}
     histogram = regression.pit_histogram(pit, n_bins, **options)
+    plain = regression.pit_histogram((pit.lower, pit.upper), n_bins, **options)
+    np.testing.assert_array_equal(plain["counts"], histogram["counts"])
     ends = [end.astype(np.float32 if dtype == np.float16 else dtype) for end in pit]
     edges = np.linspace(0, 1, n_bins + 1).astype(ends[0].dtype)
 

@@ -115,8 +115,7 @@ def flat(result):
 def raw(room, row, case, arguments):
     if "lower" in row.data:
         arguments = dict(arguments)
-        ends = arguments.pop("lower"), arguments.pop("upper")
-        arguments["pit"] = PITInterval(*ends)
+        arguments["pit"] = arguments.pop("lower"), arguments.pop("upper")
     return getattr(room, row.name)(**arguments, **case)
 
 

@@ -189,6 +189,31 @@ def test_neighbours_are_as_unbiased_as_all_pairs_but_noisier(rng):
     assert spreads["roll"] > 1.05 * spreads["fair"]
 
 
+@pytest.mark.parametrize(("alpha", "same"), [(1.0, "fair"), (0, "nrg")])
+def test_ends_of_almost_fair_are_other_estimators(alpha, same, rng):
+    labels, samples = rng.normal(size=[4, 2]), rng.normal(size=[4, 5, 2])
+    options = {"estimator": "almost_fair", "alpha": alpha}
+    for room in (um_np, um):
+        for name, y, x in (
+            ("crps_score", labels[:, 0], samples[..., 0]),
+            ("threshold_weighted_crps", labels[:, 0], samples[..., 0]),
+            ("energy_score", labels, samples),
+        ):
+            score = getattr(room, name)
+            expected = score(y, x, estimator=same)
+            np.testing.assert_allclose(score(y, x, **options), expected, rtol=1e-12)
+            if same == "nrg":
+                score(y, x[:, :1], **options)
+            else:
+                with pytest.raises(ValueError, match="at least two samples"):
+                    score(y, x[:, :1], **options)
+    metric = um.CRPSSamples(**options)
+    metric.update_state(labels[:, 0], samples[..., 0])
+    expected = um_np.crps_score(labels[:, 0], samples[..., 0], estimator=same).mean()
+    assert float(metric.result()) == pytest.approx(expected, rel=1e-6)
+    assert metric.get_config()["estimator"] == "almost_fair"
+
+
 def test_weighted_members_are_scored_without_bias(rng):
     """The mean over many forecasts is the CRPS of the distribution, within 5 sigma."""
     y, samples = rng.normal(size=20000), rng.normal(size=[20000, 5])

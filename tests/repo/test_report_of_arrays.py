@@ -316,11 +316,12 @@ def test_constant_forecasts():
     assert found["model"] == pytest.approx(model)
     assert found["constant"] == pytest.approx(constant)
     assert found["gain"] == pytest.approx(constant - model)
-    # Without weights, the p-value of the test of a mean but for n - 1.
+    # Without weights, that of the t-test of pairs, but of a Normal distribution.
     found = numbers(MANY, P_OF_MANY)["scoring_rules"]["constant"]
-    gains = np.sum((np.bincount(MANY) / 80 - one_hot) ** 2, axis=1)
-    gains = gains - np.sum((P_OF_MANY - one_hot) ** 2, axis=1)
-    z = gains.mean() / gains.std() * 80**0.5
+    z = stats.ttest_rel(
+        np.sum((np.bincount(MANY) / 80 - one_hot) ** 2, axis=1),
+        np.sum((P_OF_MANY - one_hot) ** 2, axis=1),
+    ).statistic
     assert found["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z)))
     mean, stddev, target = forecasts(np.random.default_rng(1)).values()
     found = numbers(target, means=mean, stddevs=stddev)["scoring_rules"]["constant"]
@@ -344,6 +345,11 @@ def test_few_are_too_few_to_say(n):
         assert [tile["value"] for tile in tiles] == ["Too few to say"] * 4
         assert {tile["level"] for tile in tiles} == {"unclear"}
         assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
+
+
+def test_fifty_are_enough_to_say():
+    tiles = um.report(np.arange(50) % 2, np.full(50, 0.9)).to_dict()["tiles"]
+    assert "Too few to say" not in [tile["value"] for tile in tiles[:3]]
 
 
 def test_grades():

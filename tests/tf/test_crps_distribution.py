@@ -322,7 +322,6 @@ each_without_a_score = pytest.mark.parametrize(
         tfd.LogNormal(0.0, -1.0),
         tfd.GeneralizedPareto(0.0, 1.0, np.nan),
         tfd.GeneralizedExtremeValue(0.0, 1.0, np.nan),
-        tfd.GeneralizedExtremeValue(0.0, 1.0, -20.0),
         tfd.TruncatedNormal(0.0, 1.0, 2.0, 2.0),
         tfd.TruncatedNormal(0.0, 1.0, np.nan, 2.0),
         tfd.TruncatedNormal(0.0, -1.0, 0.0, 2.0),
@@ -577,3 +576,12 @@ def test_subclasses():
         ("Gumbel", _extreme_value_crps.gumbel),
     ):
         assert _closed_form_crps.lookup(named(name, CLOSED[name][0])) is form
+
+
+def test_concentrations_out_of_reach_are_named():
+    forecast = tfd.GeneralizedExtremeValue(0.0, 1.0, [0.1, -20.0])
+    with pytest.raises(ValueError, match=r"concentration above -20.*Received: .*-20"):
+        crps_distribution([0.5, 0.5], forecast)
+    inside_graph = tf.function(lambda y: crps_distribution(y, forecast))
+    scores = inside_graph(tf.constant([0.5, 0.5]))
+    assert np.isnan(scores.numpy()).tolist() == [False, True]

@@ -63,7 +63,11 @@ def against_constant(
     shares = shares / shares.sum()
     gains = constant - model
     gain = float(shares @ gains)
-    error = float(shares**2 @ (gains - gain) ** 2) ** 0.5
+    # Of one example nothing is known of the spread; of n equal weights the second
+    # factor is n / (n - 1).
+    freedom = 1 - float(shares @ shares)
+    spread = float(shares**2 @ (gains - gain) ** 2)
+    error = (spread / freedom) ** 0.5 if freedom > 0 else math.inf
     z = abs(gain) / error if error > 0 else math.inf if abs(gain) > 1e-12 else 0.0
     return {
         "model": float(shares @ model),

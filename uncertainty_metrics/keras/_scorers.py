@@ -417,7 +417,8 @@ class SampleCRPS(RealScorer):
 
     def __post_init__(self):
         np_forecasts.check_estimator(self.estimator, None)
-        object.__setattr__(self, "alpha", _checks.open_unit("alpha", self.alpha))
+        _, alpha = np_forecasts.settled(self.estimator, self.alpha)
+        object.__setattr__(self, "alpha", alpha)
 
     @property
     def _size(self):
@@ -427,11 +428,13 @@ class SampleCRPS(RealScorer):
         return "samples"
 
     def _check_size(self, size):
-        np_forecasts.check_estimator(self.estimator, size, "y_pred")
+        estimator, _ = np_forecasts.settled(self.estimator, self.alpha)
+        np_forecasts.check_estimator(estimator, size, "y_pred")
 
     def _scores(self, labels, y_pred):
+        estimator, alpha = np_forecasts.settled(self.estimator, self.alpha)
         return _forecast_scores.sample_scores(
-            labels, y_pred, self.estimator, self.alpha, self.with_gradient
+            labels, y_pred, estimator, alpha, self.with_gradient
         )
 
 

@@ -154,7 +154,7 @@ class CRPSSampleLoss(ScoringLoss):
     Args:
       estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" (to
         train a few members with) or "roll".
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Example:
       >>> loss = um.CRPSSampleLoss(estimator="nrg")

@@ -218,7 +218,7 @@ class CRPSSampleLoss(ScoringLoss):
       reduction: "sum_over_batch_size", "sum" or "none".
       name: name of the loss.
       dtype: of the arithmetic; "float64" keeps float64 predictions under Keras 3.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Raises:
       ValueError: an argument is not as described; for labels and predictions in eager

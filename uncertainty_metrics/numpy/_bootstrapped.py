@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _spec
+from uncertainty_metrics import _checks, _spec, _statistics
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import (
@@ -173,10 +173,9 @@ def _function(
         signature = inspect.signature(metric.func)
         bound = signature.bind_partial(*metric.args, **metric.keywords)
         metric, data = metric.func, {**bound.arguments, **data}
-    if isinstance(data.get("pit"), PITInterval):
-        metric, data = _of_interval(metric), dict(data)
-        data |= data.pop("pit")._asdict()
-        return metric, data
+    if "pit" in data and len(ends := _statistics.pit_ends(data["pit"])) > 1:
+        rest = {name: value for name, value in data.items() if name != "pit"}
+        return _of_interval(metric), {**rest, **ends}
     if _is_ours(metric):
         try:
             module = metric.__module__.replace(".tensorflow.", ".numpy.")

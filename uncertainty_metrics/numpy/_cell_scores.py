@@ -44,7 +44,8 @@ _NOTHING = 36.0
 # (columns). The linear ones are of two nodes.
 CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 _LINEAR = np.array([[0, 0], [1, -1], [0, 1], [0, 0]])
-# Mass times score over mass is the score but for so much.
+# A mean of equal scores in a cell of a sketch, mass times score over mass, is the score
+# but for so much.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
@@ -344,8 +345,9 @@ def _below(
     A score that equals the threshold is below it if `side` is "right".
     """
     total = max(cells.weights.sum(), np.finfo(np.float64).tiny)
-    slack = 1 + _ROUNDING if side == "right" else 1 - _ROUNDING
-    split = np.searchsorted(cells.scores, thresholds * slack, side)
+    if cells.own_scores is None:
+        thresholds = thresholds * (1 + (_ROUNDING if side == "right" else -_ROUNDING))
+    split = np.searchsorted(cells.scores, thresholds, side)
 
     def shares(masses: np.ndarray) -> np.ndarray:
         sums = np.concatenate([[0.0], np.cumsum(masses)]) / total

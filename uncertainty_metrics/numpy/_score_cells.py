@@ -22,15 +22,20 @@ class Cells:
       weights: mass of each cell, > 0, float64 [J]; J is 0 for an empty group.
       score_sums: mass times score, float64 [J].
       outcome_sums: mass of the outcomes that are true, float64 [J].
+      own_scores: the one score of each cell, float64 [J]; None where a cell may hold
+        different scores.
     """
 
     weights: np.ndarray
     score_sums: np.ndarray
     outcome_sums: np.ndarray
+    own_scores: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:
         """Mean score of each cell, in [0, 1]."""
+        if self.own_scores is not None:
+            return self.own_scores
         return np.clip(self.score_sums / self.weights, 0.0, 1.0)
 
     @property
@@ -61,7 +66,8 @@ def pooled(
     else:
         masses = np.add.reduceat(weights, first)
         hits = np.add.reduceat(weights * outcomes, first)
-    return Cells(masses, masses * scores[first], hits)
+    own = scores[first].astype(np.float64)
+    return Cells(masses, masses * own, hits, own)
 
 
 def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:

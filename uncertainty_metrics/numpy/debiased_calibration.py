@@ -55,8 +55,9 @@ def debiased_calibration_error(
 
     The squared error is unbiased where the scores of a bin are equal, as those of
     histogram binning are. Where they vary, so does what is expected of the outcomes,
-    and the estimate is low by about the variance of the scores in a bin over n_b, at
-    most 1 / (12 n_b M^2) for scores that are spread over M even bins. What no
+    and the estimate of a bin is low by about the variance of its scores over n_b. Of M
+    even bins that is 1 / (12 n_b M^2) for scores spread evenly within a bin, and at
+    most 1 / (4 n_b M^2), which scores at both ends of a bin reach. What no
     estimate from bins can see are errors that cancel within one. The root of an
     unbiased estimate is not unbiased, though far less biased than `rmsce`.
 

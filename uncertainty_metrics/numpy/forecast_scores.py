@@ -109,6 +109,16 @@ def check_estimator(
         )
 
 
+def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
+    """Returns the estimator, at both ends of "almost_fair" the one that it is there,
+    and the checked share `alpha`.
+    """
+    alpha = _checks.share("alpha", alpha)
+    if estimator == "almost_fair" and alpha in (0.0, 1.0):
+        estimator = "fair" if alpha else "nrg"
+    return estimator, alpha
+
+
 def is_fair(estimator: str) -> bool:
     """Says if an estimator leaves out the pairs of a sample with itself."""
     return estimator in ("fair", "almost_fair")
@@ -192,7 +202,7 @@ def crps_score(
       predictive_samples: m samples of each forecast, shape [..., m].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
       member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
         for "roll". Gradients take them for constants.
 
@@ -214,8 +224,8 @@ def crps_score(
     """
     labels, samples = _samples(labels, predictive_samples)
     num_samples = samples.shape[-1]
+    estimator, alpha = settled(estimator, alpha)
     check_estimator(estimator, num_samples)
-    alpha = _checks.open_unit("alpha", alpha)
     if member_weights is not None:
         weights = _member_weights(member_weights, samples, estimator)
         spread, pairs = _pairwise.weighted_spread(samples, weights)
@@ -515,8 +525,8 @@ def energy_score(
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
     m = samples.shape[-2]
+    estimator, alpha = settled(estimator, alpha)
     check_estimator(estimator, m)
-    alpha = _checks.open_unit("alpha", alpha)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
     error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)

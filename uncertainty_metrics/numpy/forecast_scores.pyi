@@ -58,6 +58,11 @@ def check_estimator(
 ) -> None:
     """Raises ValueError for an unknown estimator, or too few samples for it."""
     ...
+def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
+    """Returns the estimator, at both ends of "almost_fair" the one that it is there,
+    and the checked share `alpha`.
+    """
+    ...
 def is_fair(estimator: str) -> bool:
     """Says if an estimator leaves out the pairs of a sample with itself."""
     ...
@@ -102,7 +107,7 @@ def crps_score(
       predictive_samples: m samples of each forecast, shape [..., m].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
       member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
         for "roll". Gradients take them for constants.
 
@@ -268,7 +273,7 @@ def threshold_weighted_crps(
       upper: real or inf, not below `lower`, a number, or the shape of the labels.
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -313,7 +318,7 @@ def energy_score(
       predictive_samples: m samples of each forecast, shape [..., m, d].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"

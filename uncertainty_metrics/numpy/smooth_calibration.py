@@ -50,9 +50,16 @@ def smooth_calibration_error(
       smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
 
     It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
-    small change of the forecasts changes it little; and it is within a constant factor
-    of the distance to the nearest calibrated forecasts, where the ECE of bins may be
-    far from it. A calibrated model has an error above 0, by the noise of the labels, of
+    small change of the forecasts changes it little; and it goes to 0 with the distance
+    d of the forecasts to the nearest calibrated ones, mean abs(p - q), which the ECE of
+    bins need not:
+
+      d / 2 <= smECE <= 2 sqrt(d)
+
+    for the lower distance of the paper, which is at most d and at least d^2 / 16. The
+    root is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
+    are e from the calibrated .5, and their smECE is about .63 sqrt(e) (second example).
+    A calibrated model has an error above 0, by the noise of the labels, of
     the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
     more.
 
@@ -69,9 +76,9 @@ def smooth_calibration_error(
       >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
       >>> round(float(um.smooth_calibration_error(labels, probabilities)), 6)
       0.2
-      >>> error = um.smece([0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9], positive_class=True)
-      >>> round(float(error), 4)
-      0.2153
+      >>> error = um.smece([1, 0], [0.4999, 0.5001], positive_class=True)  # e = 0.0001
+      >>> round(float(error), 6)
+      0.006317
 
     References:
       Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via

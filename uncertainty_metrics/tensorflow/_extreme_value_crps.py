@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics.ops import _special
 from uncertainty_metrics.tensorflow import _crps_parameters as _parameters
 from uncertainty_metrics.tensorflow._alone import tf
@@ -48,7 +49,15 @@ def _tail(x: tf.Tensor, c: tf.Tensor, rate: float) -> tf.Tensor:
 def generalized_extreme_value(y: tf.Tensor, distribution: Distribution) -> Score:
     centred, scale, right = _parameters.location_scale(y, distribution)
     c, valid = _parameters.finite(distribution.concentration, y)
-    valid &= c > _LEAST_CONCENTRATION
+    in_reach = c > _LEAST_CONCENTRATION
+    if tf.executing_eagerly() and tf.reduce_any(valid & ~in_reach):
+        raise _checks.error(
+            "distribution",
+            f"a GeneralizedExtremeValue of a concentration above "
+            f"{_LEAST_CONCENTRATION:g}: of a smaller one the score is not accurate",
+            f"a concentration of {float(tf.reduce_min(c)):g}",
+        )
+    valid &= in_reach
     proper = c < 2
     c = tf.where(proper & valid, c, tf.zeros_like(c))
     z = centred / scale

@@ -81,8 +81,8 @@ def _sample_scores(
 
 @twin(declared.crps_score)
 def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
+    estimator, alpha = declared.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
-    alpha = _checks.open_unit("alpha", alpha)
     if member_weights is not None:
         weights = _inputs.as_tensor("member_weights", member_weights)
         declared.check_member_weights(weights.shape, samples.shape, estimator)
@@ -96,8 +96,8 @@ def crps_score(labels, predictive_samples, *, estimator, alpha, member_weights):
 def threshold_weighted_crps(
     labels, predictive_samples, lower, upper, *, estimator, alpha
 ):
+    estimator, alpha = declared.settled(estimator, alpha)
     labels, samples = _samples(labels, predictive_samples, estimator)
-    alpha = _checks.open_unit("alpha", alpha)
     low, high = (
         _inputs.like_labels(name, _inputs.as_tensor(name, value), labels)
         for name, value in (("lower", lower), ("upper", upper))
@@ -206,8 +206,8 @@ def energy_score(labels, predictive_samples, *, estimator, alpha):
     labels = _inputs.as_tensor("labels", labels)
     samples = _inputs.as_tensor("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    estimator, alpha = declared.settled(estimator, alpha)
     declared.check_estimator(estimator, samples.shape[-2])
-    alpha = _checks.open_unit("alpha", alpha)
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     strays = samples - xp.cast(labels, samples.dtype)[..., None, :]
     right = xp.reduce_all(xp.math.is_finite(strays), axis=[-2, -1])

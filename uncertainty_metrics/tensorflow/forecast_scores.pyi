@@ -77,7 +77,7 @@ def crps_score(
       predictive_samples: m samples of each forecast, shape [..., m].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
       member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
         for "roll". Gradients take them for constants.
 
@@ -129,7 +129,7 @@ def energy_score(
       predictive_samples: m samples of each forecast, shape [..., m, d].
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
@@ -255,7 +255,7 @@ def threshold_weighted_crps(
       upper: real or inf, not below `lower`, a number, or the shape of the labels.
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;

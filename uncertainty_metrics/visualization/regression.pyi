@@ -243,8 +243,8 @@ def plot_pit_histogram(
 
     Args:
       pit: values in [0, 1] of any shape, such as those of
-        `probability_integral_transform` or `quantile_pit`; or a `PITInterval`, as those
-        of `sample_pit`.
+        `probability_integral_transform` or `quantile_pit`; or intervals, as those of
+        `sample_pit`: a `PITInterval` or a tuple `(lower, upper)` of two arrays.
       n_bins: number of bins of equal width, for "histogram".
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in. By default those of a new pyplot figure, which is

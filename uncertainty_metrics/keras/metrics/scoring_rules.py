@@ -135,7 +135,7 @@ class CRPSSamples(MeanScore):
     Args:
       estimator: "fair" (unbiased, at least two samples), "nrg", "almost_fair" or
         "roll": see `crps_score`.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Example:
       >>> metric = um.CRPSSamples(estimator="nrg")

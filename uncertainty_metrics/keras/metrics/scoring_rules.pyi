@@ -263,7 +263,7 @@ class CRPSSamples(MeanScore):
         "roll": see `crps_score`.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      alpha: the share of "fair" in "almost_fair", in (0, 1).
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch

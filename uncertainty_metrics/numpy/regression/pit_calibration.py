@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _statistics
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _arguments, _binning, _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
@@ -23,7 +23,7 @@ def _pit_values(
     """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
     upper ends of intervals; and weights.
     """
-    arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
+    arguments = _statistics.pit_ends(pit)
     ends, weights = _forecasts.included(arguments, mask, sample_weight)
     ends = [
         _inputs.check_probabilities(_inputs.native_floating(values), name)
@@ -81,7 +81,9 @@ def pit_histogram(
     interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
       n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uncertainty_metrics import _checks
+from uncertainty_metrics import _checks, _statistics
 from uncertainty_metrics._statistics import PITInterval
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy.regression import _levels as np_levels
@@ -37,7 +37,7 @@ def _pit_values(
     """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
     upper ends of intervals; weights, and whether all was right.
     """
-    arguments = pit._asdict() if isinstance(pit, PITInterval) else {"pit": pit}
+    arguments = _statistics.pit_ends(pit)
     tensors = {
         name: _inputs.as_tensor(name, value) for name, value in arguments.items()
     }

@@ -21,7 +21,9 @@ def pit_calibration_curve(
     The mass of an interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -60,7 +62,9 @@ def pit_calibration_error(
     over the levels of `pit_calibration_curve`.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
@@ -98,7 +102,9 @@ def pit_histogram(
     interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or a `PITInterval` of such.
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
       n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
       mask: True for the values to include.
       sample_weight: finite and >= 0, broadcastable to the values.
