@@ -202,7 +202,7 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
         found = numbers[:, : len(predictions)]
         if columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
-                f"the columns {listed(predictions)} are called as the labels, but their "
+                f"the columns {listed(predictions)} have names of labels, but their "
                 "rows do not sum to 1: name the columns of all classes with "
                 "--classes. "
                 f"Received: {listed(header)}"

@@ -124,8 +124,8 @@ def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
     for names in found:
         if len(names) > 1:
             raise ValueError(
-                "a regression needs one mean and one of `variance`, `std` and `stddev`. "
-                f"Received: {listed([*found[0], *found[1]])}"
+                "a regression needs one mean and one of `variance`, `std` and "
+                f"`stddev`. Received: {listed([*found[0], *found[1]])}"
             )
     return found[0][0], found[1][0]
 

@@ -427,8 +427,8 @@ def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
         if num_classes > MAX_PANELS:
             raise _checks.error(
                 "classes",
-                f"given to draw some of more than {MAX_PANELS} classes, as in "
-                "classes=[0, 1, 2]",
+                f"a list of the classes to draw, at most {MAX_PANELS} of them, such as "
+                "[0, 1, 2]",
                 f"None with {num_classes} classes",
             )
         return list(range(num_classes))
