@@ -231,9 +231,9 @@ def _chosen(
     if len(found) == 1:
         if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
             raise ValueError(
-                f"`{found[0]}` seems to be of class 0, but where one column of "
-                "predictions is chosen it is taken to be of class 1: choose that of "
-                "class 1, or say with --positive-class which label it belongs to"
+                f"`{found[0]}` seems to be of class 0, but a single column of "
+                "predictions must be of class 1: choose that column, or say with "
+                f"--positive-class which label `{found[0]}` is of"
             )
         return Columns(_kind(found), found, alone=True)
     if choice.classes:

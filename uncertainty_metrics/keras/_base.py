@@ -321,7 +321,7 @@ class SumsMetric(keras.metrics.Metric):
             reason = "more than 2^53 examples were added, which cannot be told apart"
         warnings.warn(
             f"The result of {type(self).__name__} {str(self.name)!r} is NaN until "
-            f"you call `reset_state`: {reason}.",
+            f"`reset_state`: {reason}.",
             RuntimeWarning,
             stacklevel=4,
         )

@@ -72,7 +72,7 @@ def read(
         lengths = (2, 3) if weighted else (2,)
         if not (isinstance(batch, tuple | list) and len(batch) in lengths):
             length = f" of {len(batch)}" if hasattr(batch, "__len__") else ""
-            received = type(batch).__name__ + length
+            received = f"{type(batch).__name__}{length} as a batch"
             raise _checks.error(
                 "labels", f"an iterable of batches {expected} with `model`", received
             )

@@ -151,7 +151,7 @@ def _member_weights(
     if np.any(positive < needed):
         expected = f'{needed} or more positive weights for estimator="{estimator}"'
         received = _inputs.first(positive < needed, np.asarray(positive))
-        raise _checks.error(name, expected, f"rows with {received}", verb="hold")
+        raise _checks.error(name, expected, received, verb="hold")
     # Their sum may be out of range.
     weights = weights / np.max(weights, axis=-1, keepdims=True)
     weights = weights / np.sum(weights, axis=-1, keepdims=True)

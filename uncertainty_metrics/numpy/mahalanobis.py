@@ -264,10 +264,8 @@ class Mahalanobis:
         known = self._sums is not None
         size = len(self._known().origin) if known else "D"
         if not array.shape or 0 in array.shape or (known and array.shape[-1] != size):
-            expected = f"at least one example, in the shape [..., {size}]"
-            raise _checks.error(
-                "features", expected, f"shape {list(array.shape)}", verb="hold"
-            )
+            expected = f"of shape [..., {size}], with at least one example"
+            raise _checks.error("features", expected, f"shape {list(array.shape)}")
         array = _inputs.finite("features", array)
         return array.reshape(-1, array.shape[-1]), array.shape[:-1]
 

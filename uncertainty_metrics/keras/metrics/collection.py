@@ -50,7 +50,7 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
     if not 0 < len(set(names)) == len(names) == len(set(map(id, given))):
         raise _checks.error(
             "metrics",
-            "one metric or more, each once and by its own name",
+            "at least one metric, each once and under a name of its own",
             names,
             verb="hold",
         )
