@@ -81,6 +81,7 @@ def bad_data(name):
 
     infinite = np.log(probabilities)
     infinite[1, 1] = np.inf
+    none = "`labels` must hold at least one example"
     either = "`probabilities` and `logits`"
     word, change = {
         "rank": ("probabilities", {"probabilities": probabilities[None, None]}),
@@ -88,7 +89,7 @@ def bad_data(name):
         "both": (either, {"logits": probabilities}),
         "neither": (either, {"probabilities": None}),
         "swapped": ("swapped", {"labels": probabilities, "probabilities": labels}),
-        "empty": ("labels", {"labels": labels[:0], "probabilities": probabilities[:0]}),
+        "empty": (none, {"labels": labels[:0], "probabilities": probabilities[:0]}),
         "weight shape": ("sample_weight", weights(1.0, 1.0, 1.0)),
         "predicted shape": ("labels_predicted", {"labels_predicted": labels[:2]}),
         "ragged": ("labels", {"labels": [[0], [1, 2], [1]]}),
@@ -116,7 +117,7 @@ def bad_data(name):
             "labels",
             {"labels": np.array([0, 1, 2, 2**64 - 1], np.uint64), "ignore_index": -1},
         ),
-        "zero weights": ("labels", weights(0.0, 0.0, 0.0, 0.0)),
+        "zero weights": (none, weights(0.0, 0.0, 0.0, 0.0)),
         "predicted too large": ("labels_predicted", {"labels_predicted": labels + 1}),
         "swapped binary": (
             "swapped",

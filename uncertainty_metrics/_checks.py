@@ -34,15 +34,28 @@ def other(name: str) -> str:
     return _OTHER.get(name, "")
 
 
-def error(name: str, expected: str, received: object) -> ValueError:
-    """Returns the ValueError for argument `name`, in the format of the package."""
-    return ValueError(f"`{name}` must be {expected}. Received: {received}")
+def error(name: str, expected: str, received: object, verb: str = "be") -> ValueError:
+    """Returns the ValueError for argument `name`, in the format of the package.
+
+    "`labels` must hold at least one example": `verb` is "hold" there.
+    """
+    return ValueError(f"`{name}` must {verb} {expected}. Received: {received}")
+
+
+def plain_error(message: str, received: object) -> ValueError:
+    """Returns the ValueError for what is not the value of one argument.
+
+    Args:
+      message: sentences that say what is wrong and what to do.
+      received: what the caller gave, or the state that an object is in.
+    """
+    return ValueError(f"{message} Received: {received}")
 
 
 def _not_empty(name: str, shape: Shape) -> None:
     """Raises ValueError if a shape is that of no example."""
     if 0 in shape:
-        raise error(name, "at least one example", f"shape {list(shape)}")
+        raise error(name, "at least one example", f"shape {list(shape)}", verb="hold")
 
 
 def one_of(name: str, value: object, options: Sequence[object]) -> None:
@@ -104,8 +117,8 @@ def number_of_groups(groups: object, num_groups: Any) -> int | None:
         return None
     if groups is None or num_groups is None:
         received = "num_groups" if groups is None else "groups"
-        raise ValueError(
-            f"`groups` and `num_groups` must be given together. Received: `{received}`"
+        raise plain_error(
+            "`groups` and `num_groups` must be given together.", f"`{received}`"
         )
     return bins("num_groups", num_groups)
 
@@ -144,7 +157,7 @@ def exactly_one(**arguments: Any) -> str:
     if len(given) != 1:
         names = " and ".join(f"`{name}`" for name in arguments)
         received = " and ".join(f"`{name}`" for name in given) or "none of them"
-        raise ValueError(f"Exactly one of {names} must be given. Received: {received}")
+        raise plain_error(f"Exactly one of {names} must be given.", received)
     return given[0]
 
 
@@ -199,14 +212,15 @@ def layout(
     if binary is None:
         known = None not in labels + predictions
         if known and _is_binary(predictions, labels) is not None:
-            raise ValueError(
-                f"{SWAPPED} Received: {labels_name} of shape {list(labels)}, {name} of "
-                f"shape {list(predictions)}"
+            raise plain_error(
+                SWAPPED,
+                f"{labels_name} of shape {list(labels)}, {name} of shape "
+                f"{list(predictions)}",
             )
         raise error(
             name,
-            f"of shape [..., K], or [...] or [..., 1] for two classes, with "
-            f"`{labels_name}` of shape [...] = {list(labels)}",
+            "of shape [..., K], or [...] or [..., 1] for two classes, where [...] is "
+            f"the shape of `{labels_name}`, {list(labels)}",
             f"shape {list(predictions)}",
         )
     _not_empty(labels_name, labels)
@@ -215,8 +229,9 @@ def layout(
     if predictions[-1] is None or predictions[-1] < 1:
         raise error(
             name,
-            "of a static shape with the number of classes on the last axis",
+            "a static number of classes, at least 1, on the last axis",
             f"shape {list(predictions)}",
+            verb="have",
         )
     return predictions[-1]
 
@@ -233,7 +248,8 @@ def number_of_labels(
     if size is None or labels[-1:] != predictions[-1:] or len(labels) < 2:
         raise error(
             name,
-            f"[..., L] like `{labels_name}`, of a static L, for `multilabel`",
+            f"of the shape of `{labels_name}`, [..., L] with a static L, for "
+            "`multilabel`",
             f"shape {list(predictions)} for {labels_name} of shape {list(labels)}",
         )
     return size
@@ -292,7 +308,7 @@ def levels(name: str, values: Any) -> float | tuple[float, ...]:
     if not isinstance(values, list | tuple):
         return open_unit(name, values)
     if not values:
-        raise error(name, "at least one number in (0, 1)", repr(values))
+        raise error(name, "at least one number in (0, 1)", repr(values), verb="hold")
     return tuple(open_unit(name, value) for value in values)
 
 
@@ -354,19 +370,22 @@ def last_axis(
     shape, labels = list(shape), list(labels)
     if not _extends(shape, labels):
         if _extends(labels, shape):
-            raise ValueError(
-                f"{SWAPPED} Received: {labels_name} of shape {labels}, {name} of shape "
-                f"{shape}"
+            raise plain_error(
+                SWAPPED, f"{labels_name} of shape {labels}, {name} of shape {shape}"
             )
         raise error(
             name,
-            f"of the shape of `{labels_name}`, {labels}, and a last axis of {axis}",
+            f"of the shape of `{labels_name}`, {labels}, and one more axis at the end, "
+            f"of {axis}",
             f"shape {shape}",
         )
     _not_empty(labels_name, labels)
     if shape[-1] == 0:
         raise error(
-            name, f"of a last axis ({axis}) that is not empty", f"shape {shape}"
+            name,
+            f"a last axis ({axis}) that is not empty",
+            f"shape {shape}",
+            verb="have",
         )
 
 
@@ -377,12 +396,12 @@ def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
         swapped = len(labels) == len(shape) + 1
         raise error(
             name,
-            f"[..., m, d] for labels [..., d] = {labels}",
+            f"of shape [..., m, d] for `labels` of shape [..., d] = {labels}",
             f"shape {shape}" + f". {SWAPPED}" * swapped,
         )
     _not_empty("labels", labels)
     if shape[-2] == 0:
-        raise error(name, "at least one sample", f"shape {shape}")
+        raise error(name, "at least one sample", f"shape {shape}", verb="hold")
 
 
 def quantile_shape(
@@ -404,6 +423,7 @@ def counted_axis(name: str, shape: Shape, labels: Shape, axis: str, count: int) 
     if shape[-1] not in (None, count):
         raise error(
             name,
-            f"of a last axis of {count}, the number of `{axis}`",
+            f"a last axis of {count}, the number of `{axis}`",
             f"shape {list(shape)}",
+            verb="have",
         )

@@ -56,9 +56,9 @@ class Scaling:
     def _require_fitted(self) -> float:
         """Returns the temperature; raises ValueError before the fit."""
         if not self.is_fitted:
-            raise ValueError(
-                f"There is no temperature yet: call `fit` first. Received: {self!r}, "
-                "not fitted"
+            raise _checks.plain_error(
+                "There is no temperature yet: call `fit` first.",
+                f"{self!r}, not fitted",
             )
         return self.temperature
 

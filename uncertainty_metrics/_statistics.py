@@ -67,15 +67,16 @@ class BinStatistics:
         if not isinstance(other, BinStatistics):
             return NotImplemented
         if not (self.additive and other.additive):
-            raise ValueError(
-                "Statistics of adaptive bins do not add: their edges depend on the "
-                "data. Compute them on all the data, or use even bins."
+            raise _checks.plain_error(
+                "Statistics of adaptive bins cannot be added, because their edges "
+                "depend on the data: compute them on all the data, or use even bins.",
+                "statistics of adaptive bins",
             )
         if tuple(self.counts.shape) != tuple(other.counts.shape):
-            raise ValueError(
-                "Statistics add only for the same groups and bins. Received: "
+            raise _checks.plain_error(
+                "Statistics can be added only if they have the same groups and bins.",
                 f"[groups, bins] = {list(self.counts.shape)} and "
-                f"{list(other.counts.shape)}"
+                f"{list(other.counts.shape)}",
             )
         return dataclasses.replace(
             self,

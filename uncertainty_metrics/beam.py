@@ -53,11 +53,15 @@ def _stacked(name: str, rows: Sequence[Any]) -> np.ndarray | None:
     if not any(given):
         return None
     if not all(given):
-        raise _checks.error(name, "in every row or in none", f"{sum(given)} of them")
+        raise _checks.error(
+            name, "given in every row or in none", f"{sum(given)} of them"
+        )
     rows = [as_array(name, row) for row in rows]
     shapes = sorted({row.shape for row in rows})
     if len(shapes) > 1:
-        raise _checks.error(name, "of one shape in all rows", f"shapes {shapes[:2]}")
+        raise _checks.error(
+            name, "the same shape in all rows", f"shapes {shapes[:2]}", verb="have"
+        )
     return np.stack(rows)
 
 
@@ -85,7 +89,9 @@ def _named(metrics: Any) -> dict[str, Any]:
     pairs = [(getattr(metric, "name", ""), metric) for metric in metrics]
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
-        raise _checks.error("metrics", "of different names, or a dict", names)
+        raise _checks.error(
+            "metrics", "different names, or be a dict", names, verb="have"
+        )
     return dict(pairs)
 
 
@@ -240,7 +246,10 @@ class MetricsCombineFn(_Batching):
         for name, (state, _) in self._templates.items():
             if not self._batched and state.config.get("ensemble_axis") == 0:
                 raise _checks.error(
-                    "metrics", "of another `ensemble_axis` than 0, or `batched`", name
+                    "metrics",
+                    "an `ensemble_axis` other than 0, unless `batched=True`",
+                    f"{name!r} with ensemble_axis=0",
+                    verb="have",
                 )
 
     def __getstate__(self) -> dict[str, Any]:

@@ -68,7 +68,10 @@ def call(function: Callable[..., Any], arguments: Arguments) -> Outcome:
 
 
 # Messages that need not name an argument.
-_WITHOUT_NAMES = ("The values must be of a size", "The arguments seem to be swapped")
+_WITHOUT_NAMES = (
+    "The values are too large or too small",
+    "The arguments seem to be swapped",
+)
 
 
 def fault(known: Collection[str], error: Exception) -> str | None:

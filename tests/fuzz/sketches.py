@@ -20,7 +20,7 @@ SKETCHES = {
     "classes": {"max_prob": False, "class_conditional": True},
 }
 # What a sketch refuses and a function takes: other classes than before, no examples.
-_OF_SKETCHES = ("classes. Received", "with an example before")
+_OF_SKETCHES = (" classes, as in the first batch", "There are no examples")
 BINS = {"num_bins": 5, "binning_scheme": "even", "norm": "l1"}
 _ARGUMENTS = ("labels", "probabilities", "sample_weight")
 

@@ -175,7 +175,7 @@ def test_classes_are_panels(module, rng):
 
     data = catalogue.lattice(rng)
     metric = module.GeneralCalibrationError("even", False, True, "l1", num_bins=5)
-    with pytest.raises(ValueError, match="before the first batch"):
+    with pytest.raises(ValueError, match="nothing to plot yet"):
         metric.plot()
     metric.update_state(data.labels, data.predictions)
     panels = metric.plot(classes=[2, 0])

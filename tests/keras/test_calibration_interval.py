@@ -61,7 +61,9 @@ def test_interval_before_and_without_examples():
     ],
 )
 def test_interval_is_of_decisions(options, name):
-    with pytest.raises(ValueError, match=f"`{name}` must be .* for an interval"):
+    with pytest.raises(
+        ValueError, match=f"`{name}` must be .* for a confidence interval"
+    ):
         Metric(**options).interval()
     with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):
         Metric().interval(95)

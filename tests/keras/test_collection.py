@@ -159,7 +159,7 @@ def test_a_wrong_batch_changes_no_metric(batch):
         "in \\[0, 1\\]": (labels, predictions + 1),
         "`sample_weight`": (labels, predictions, -weights - 1),
         "`y_true`": (labels + 7, predictions),
-        "of 3 classes": (labels, predictions[:, :2]),
+        "have 3 classes": (labels, predictions[:, :2]),
     }
     for word, wrong in told.items():
         for each in (collection, untouched):
@@ -238,8 +238,8 @@ def test_states_of_others_raise(batch):
         ({"ece": states["ece"]}, "a dict of the states of ece, mce"),
         ({**states, "ece": None}, "`ece` must be a `MetricState`"),
         ({**states, "ece": states["mce"]}, "same metric and options"),
-        ({**states, "mce": twice}, "ece and mce have the same sums"),
-        ({**states, "ace": refused}, "various `invalid`"),
+        ({**states, "mce": twice}, "the same sums for 'ece' and 'mce'"),
+        ({**states, "ace": refused}, "the same `invalid` for all metrics"),
     ):
         for change in (collection.set_state, lambda w: collection.merge_state([w])):
             with pytest.raises(ValueError, match=word):
@@ -261,7 +261,7 @@ def test_members_are_changed_by_their_collection_alone(batch):
         lambda: member.merge_state([member]),
         lambda: member.set_state(member.get_state()),
     ):
-        with pytest.raises(ValueError, match="changed by its `MetricCollection`"):
+        with pytest.raises(ValueError, match="cannot be changed alone"):
             change()
 
 
@@ -270,19 +270,19 @@ def test_what_is_no_collection_raises(batch):
     used.update_state(*batch)
     um.MetricCollection([taken])
     for metrics, word in (
-        (um.BrierScore(), "metrics of this package, a list or a dict"),
-        ("brier_score", "metrics of this package, a list or a dict"),
-        ([], "one or more"),
-        ({}, "one or more"),
+        (um.BrierScore(), "a list of metrics of this package"),
+        ("brier_score", "a list of metrics of this package"),
+        ([], "at least one metric"),
+        ({}, "at least one metric"),
         ([keras.metrics.MeanSquaredError()], "metrics of this package"),
         ([um.BrierScore, um.AURC()], "metrics of this package"),
-        ([um.MetricCollection([um.AURC()])], "neither collections nor in one"),
-        ([taken], "neither collections nor in one"),
+        ([um.MetricCollection([um.AURC()])], "metrics that are not collections"),
+        ([taken], "in no other collection"),
         ([used], "without examples"),
-        ([um.BrierScore(), um.BrierScore()], "of different names"),
+        ([um.BrierScore(), um.BrierScore()], "each once"),
         (
             [um.AURC(), um.BrierScore(name="a"), um.Accuracy(name="a")],
-            "different names",
+            "a name of its own",
         ),
         ({1: um.BrierScore()}, "names that are strings"),
     ):

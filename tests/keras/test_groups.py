@@ -207,7 +207,9 @@ def test_what_is_of_one_group_refuses_several():
     metric = um.AdaptiveCalibrationError(num_groups=2, num_classes=2)
     with pytest.raises(ValueError, match="num_groups=2"):
         _ = metric.sketch
-    with pytest.raises(ValueError, match="`num_groups` must be None for a diagram"):
+    with pytest.raises(
+        ValueError, match="`num_groups` must be None: a metric of groups"
+    ):
         metric.plot()
     with pytest.raises(ValueError, match="multilabel=True"):
         _ = um.AdaptiveCalibrationError(multilabel=True, num_classes=2).sketch

@@ -198,7 +198,7 @@ def test_each_of_the_logit_of_class_1(kind, rng):
         assert_maps(layer, calibrator, logits)
     if kind != "temperature":
         assert layer.biases.shape == (1,)
-        with pytest.raises(ValueError, match="`logits` must be of 1 on the last axis"):
+        with pytest.raises(ValueError, match="`logits` must have a last axis of 1"):
             layer.fit(*network(rng))
 
 
@@ -331,21 +331,25 @@ def test_fit_to_a_dataset(kind, rng, tmp_path):
     inputs = keras.Input([4])
     two = keras.Model(inputs, [model(inputs), inputs])
     for data, other, wrong in (
-        ([(x, labels)], mended, "`model` must be what makes the inputs of this layer"),
-        ([(x, labels)], layer, "without the layer. Received: .*which has it"),
+        ([(x, labels)], mended, "`model` must be the model that makes the inputs"),
+        ([(x, labels)], layer, "not hold the layer. Received: .*which holds it"),
         ([(x, labels)], np.exp, "`model` must be a model or a layer of"),
-        ([(x, labels)], two, "`model` must be of one output"),
+        ([(x, labels)], two, "`model` must have one output"),
         ([(x, labels)], softmax, "`logits` must be logits"),
         ([(x, one_hot)], model, "np.argmax"),
         ([(x, labels + 1)], model, r"`labels` must be integers in \[0, 3\)"),
-        ([x], model, r"`labels` must be batches \(x, labels\).*ndarray of 400"),
-        ([], model, "`labels` must be at least one batch"),
+        (
+            [x],
+            model,
+            r"`labels` must be an iterable of batches \(x, labels\).*ndarray of 400",
+        ),
+        ([], model, "`labels` must hold at least one batch"),
         (3, model, "`labels` must be an iterable of batches"),
         (dataset.repeat(), model, "`labels` must be a finite dataset"),
     ):
         with pytest.raises(ValueError, match=wrong):
             layer.fit(data, model=other)
-    with pytest.raises(ValueError, match="`sample_weight` must be in batches"):
+    with pytest.raises(ValueError, match="`sample_weight` must be None with `model`"):
         layer.fit(dataset, model=model, sample_weight=weights)
     with pytest.raises(ValueError, match="Exactly one of `logits` and `model`"):
         layer.fit(labels, z, model=model)
@@ -364,7 +368,9 @@ def test_conformal_sets_are_fitted_to_a_dataset(rng):
     layer.fit(labels[:50], p[:50])
     found = layer.fit(dataset, model=model).quantile
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    with pytest.raises(ValueError, match=r"`labels` must be batches \(x, labels\)\. "):
+    with pytest.raises(
+        ValueError, match=r"`labels` must be an iterable of batches \(x, labels\) with"
+    ):
         layer.fit([(x, labels, labels)], model=model)
     assert layer.quantile == found
     with pytest.raises(ValueError, match="`probabilities` must be"):

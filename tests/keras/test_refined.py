@@ -128,7 +128,9 @@ def test_an_impossible_label_is_infinite_at_every_temperature():
     metric.update_state([1], [[1.0, 0.0]], [0.0])  # Of weight 0 it is none.
     assert np.all(np.isfinite(read(metric)))
     metric.update_state([1, 0], [[1.0, 0.0], [0.0, 0.0]])
-    with pytest.warns(RuntimeWarning, match="is none: a label has probability 0"):
+    with pytest.warns(
+        RuntimeWarning, match="is not defined: a label has probability 0"
+    ):
         assert float(metric.result()) == np.inf
     assert np.isnan(metric.temperature)
     assert np.isnan(metric.calibration_part)

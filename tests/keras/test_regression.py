@@ -95,7 +95,7 @@ def check(metric, batches, value, rtol=1e-6):
 def test_one_example_and_other_axes(name, rng):
     y, y_pred = forecasts(rng)
     check(make(name), [(y[0], y_pred[0])], expected(name, y[0], y_pred[0]))
-    with pytest.raises(ValueError, match="`y_pred` must be of a last axis of 2"):
+    with pytest.raises(ValueError, match="`y_pred` must have a last axis of 2"):
         make(name).update_state(np.ones(3), np.ones([3, 3]))
 
 
@@ -140,7 +140,7 @@ def test_scale_transforms(name, transform, rng):
     if positive:
         word = {"identity": "scales", "variance": "variances"}[transform]
         for bad in (0.0, -1.0):
-            message = f"`y_pred` must be {word} > 0. Received: {bad} at"
+            message = f"`y_pred` must hold {word} > 0. Received: {bad} at"
             with pytest.raises(ValueError, match=message):
                 metric.update_state([0.5], [[0.5, bad]])
     else:

@@ -31,7 +31,7 @@ def test_decomposition_of_many_batches_in_float64(rng):
 
 def test_decomposition_of_other_classes_raises():
     metric = um.BrierDecomposition(num_classes=3)
-    with pytest.raises(ValueError, match=r"`y_pred` must be of 3 classes.*2 classes"):
+    with pytest.raises(ValueError, match=r"`y_pred` must have 3 classes.*2 classes"):
         metric.update_state([0], [[0.5, 0.5]])
     other = um.BrierDecomposition()
     other.update_state([0], [[0.5, 0.5]])

@@ -267,7 +267,7 @@ def test_separable_data_without_ridge(name, rng):
     cls = um.VectorScaling if name == "vector" else um.MatrixScaling
     _, logits = network(rng, n=60)
     worst = np.argmax(logits * [1.0, 2.0, 3.0, 0.5] + [1, 0, 0, -1], axis=1)
-    with pytest.raises(ValueError, match="no best one without a larger `ridge`"):
+    with pytest.raises(ValueError, match="There is no best map of these `logits`"):
         cls(ridge=0.0, **regularization).fit(worst, logits)
     mended = cls(ridge=1.0).fit(worst, logits).transform(logits)
     assert np.mean(np.argmax(mended, axis=1) == worst) > 0.75
@@ -359,7 +359,7 @@ def test_bad_calls(name, rng):
         scaling.transform(probabilities=np.zeros_like(p))
     with pytest.raises(ValueError, match="`probabilities` must be"):
         scaling.transform(probabilities=p[..., :3])
-    with pytest.raises(ValueError, match="`logits` must be at least one"):
+    with pytest.raises(ValueError, match="`logits` must hold at least one"):
         scaling.transform(logits[:0])
     np.testing.assert_array_equal(scaling.transform(logits), before)
 

@@ -416,6 +416,7 @@ def test_other_functions_of_predictions_refuse_bad_data(row, bad):
     arguments, word = catalogue.bad_data(bad)
     if row.takes("labels_true"):
         arguments = {"num_bins": 5, "labels_true": arguments.pop("labels"), **arguments}
+        word = word.replace("`labels`", "`labels_true`")
     with pytest.raises(ValueError, match=word) as raised:
         row.find(um)(**arguments)
     assert "Received" in str(raised.value)

@@ -91,9 +91,9 @@ def test_two_bins_are_truthful():
 
 def test_scores_that_tell_nothing_raise():
     for probabilities in ([0.5, 1.0], [[0.5, 0.5], [0.0, 1.0]]):
-        with pytest.raises(ValueError, match="`probabilities` must be such that"):
+        with pytest.raises(ValueError, match="`probabilities` must hold a score other"):
             um.spiegelhalter_test([0, 1], probabilities)
-        with pytest.raises(ValueError, match="`probabilities` must be such that"):
+        with pytest.raises(ValueError, match="`probabilities` must hold a score other"):
             um.calibration_test([0, 1], probabilities, statistic="spiegelhalter")
 
 

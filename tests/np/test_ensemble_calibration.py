@@ -209,7 +209,7 @@ def test_ignored_examples_and_those_of_weight_0_are_left_out(rng):
         ({}, "Exactly one of `probabilities` and `logits`"),
         ({"logits": np.zeros((4, 2, 3)), "probabilities": 1}, "Exactly one of"),
         ({"logits": np.zeros((4, 3))}, "`logits` must be of rank 3 or more"),
-        ({"probabilities": np.zeros((4, 0, 3))}, "`probabilities` must be"),
+        ({"probabilities": np.zeros((4, 0, 3))}, "`probabilities` must hold"),
         ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 2}, "`ensemble_axis` must"),
         ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 0.5}, "`ensemble_axis` must"),
         ({"logits": np.zeros((4, 2, 3)), "ensemble_axis": 0}, "`labels` must be"),
@@ -364,9 +364,9 @@ def test_corners_of_the_histogram(values, ax):
 @pytest.mark.parametrize(
     ("uncertainties", "options", "message"),
     [
-        ({}, {}, "`uncertainties` must be of at least one set"),
-        ([], {}, "`uncertainties` must be not empty"),
-        ({"a": [1.0], "b": []}, {}, r"`uncertainties\['b'\]` must be not empty"),
+        ({}, {}, "`uncertainties` must hold at least one set"),
+        ([], {}, "`uncertainties` must hold at least one num"),
+        ({"a": [1.0], "b": []}, {}, r"`uncertainties\['b'\]` must hold at least one"),
         ({"a": [np.nan]}, {}, r"`uncertainties\['a'\]` must be finite"),
     ],
 )

@@ -247,8 +247,18 @@ def test_one_label_of_several_may_be_all_that_there_is():
 @pytest.mark.parametrize(
     ("labels", "p", "more", "message"),
     [
-        ([0, 1], [[0.5, 0.5]] * 2, {}, r"`probabilities` must be \[\.\.\., L\] like"),
-        ([0, 1], [0.5, 0.5], {}, r"`probabilities` must be \[\.\.\., L\] like"),
+        (
+            [0, 1],
+            [[0.5, 0.5]] * 2,
+            {},
+            r"`probabilities` must be of the shape .* \[\.\.\., L\]",
+        ),
+        (
+            [0, 1],
+            [0.5, 0.5],
+            {},
+            r"`probabilities` must be of the shape .* \[\.\.\., L\]",
+        ),
         ([[0, 2]], [[0.5, 0.5]], {}, r"`labels` must be integers in \[0, 2\)"),
         ([[0, 1]], [[0.5, 0.5]], {"positive_class": True}, "`positive_class`.*False"),
         ([[0, 1]], [[0.5, 0.5]], {"multilabel": 1}, "`multilabel` must be True or"),

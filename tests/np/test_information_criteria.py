@@ -401,9 +401,9 @@ def test_bad_comparisons_raise():
     bad[2, 1] = np.nan
     of_one = r"`logps\['a'\]` must be "
     for logps, said in (
-        ({}, "`logps` must be at least one model"),
+        ({}, "`logps` must hold at least one model"),
         ({"a": bad}, of_one + r"finite. Received: nan at \[2, 1\]"),
-        ({"a": logp[:, :1]}, of_one + "of at least 2 members"),
+        ({"a": logp[:, :1]}, r"`logps\['a'\]` must have at least 2 members"),
         ({"a": logp[0]}, of_one + r"of shape \[n, m, ...\]"),
         ({"a": [[0.0, 1.0], [2.0]]}, of_one + "a rectangular array"),
         ({"a": logp, "b": logp[..., None]}, r"of shape \[n, m\] each.*\[3, 4, 1\]"),

@@ -120,9 +120,7 @@ def test_bad_options_raise(row, name, rng):
         arguments["consistency_band"] = 0.9  # Without it nothing is drawn.
     expected, values = BAD_OPTIONS[name]
     for bad in values:
-        with pytest.raises(
-            ValueError, match=f"`{name}`.* must be .*{expected}"
-        ) as told:
+        with pytest.raises(ValueError, match=f"`{name}`.* must .*{expected}") as told:
             value(row, {**arguments, name: bad})
         assert "Received" in str(told.value), bad
     assert plt.get_fignums() == []
@@ -235,7 +233,7 @@ def test_every_size_and_layout_renders(row, size, layout, rng):
         ({"labels": [0]}, "Exactly one of `probabilities` and `logits`"),
         ({"labels": [0], "logits": [[1.0, 2]], "ax": 3}, "`ax` must be matplotlib"),
         # Of several models.
-        ({"probabilities": {}}, "`probabilities` must be a mapping of at least one"),
+        ({"probabilities": {}}, "`probabilities` must hold at least one"),
         (
             {"labels": {"b": [1]}, "probabilities": {"a": [0.8]}},
             r"`probabilities` must be a mapping from the same names .*\['b'\]",

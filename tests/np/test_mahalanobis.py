@@ -116,7 +116,7 @@ def test_refused_batches_leave_the_sums(rng):
         ((features[:, :3], labels), r"`features` must be .* \[\.\.\., 5\]"),
         ((features, labels[:9]), "`labels` must be of shape"),
         ((labels, features), "`features` must be"),
-        ((features[:0], labels[:0]), "`features` must be at least one"),
+        ((features[:0], labels[:0]), "`features` must be .* with at least one"),
         (
             (np.where(features > 103, np.nan, features), labels),
             "`features` must be fin",
@@ -143,7 +143,7 @@ def test_refused_batches_leave_the_sums(rng):
         with pytest.raises(ValueError, match="call `update` first"):
             asked(features)
     same = fitted(np.ones((3, 2)), np.zeros(3, int))
-    with pytest.raises(ValueError, match="the same in each class"):
+    with pytest.raises(ValueError, match="the same features in each class"):
         same.score([[1.0, 1.0]])
 
 

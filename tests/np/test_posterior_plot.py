@@ -130,7 +130,7 @@ def test_same_draws_overlap_and_apart_ones_do_not(rng):
 
 def test_bad_arguments_raise(ax):
     for bad in ({}, [], [[0.1]], [np.nan], None):
-        with pytest.raises(ValueError, match="`samples` must be"):
+        with pytest.raises(ValueError, match=r"`samples` must (be|hold) "):
             posterior.posterior_diagram(bad, ax=ax)
     for bad in ([], [np.nan], [[0.1]], 0.1):
         with pytest.raises(ValueError, match=r"`samples\['b'\]` must be"):

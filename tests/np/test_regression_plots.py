@@ -176,12 +176,12 @@ TRIPLE = ([0.0, 1.0], [1.0, 1.0], [0.5, 0.5])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"results": {}}, "`results` must be a mapping of at least one model"),
+        ({"results": {}}, "`results` must hold at least one model"),
         ({"results": [TRIPLE]}, "`results` must be a dict .* Received: list"),
         ({"results": TRIPLE}, "`results` must be a dict"),
         ({"results": {"a": TRIPLE[:2]}}, "a: `results` must .* Received: 2 of them"),
-        ({"results": {"a": 4}}, "a: `results` must be .* Received: int"),
-        ({"results": {"a": "abc"}}, "a: `results` must be .* Received: str"),
+        ({"results": {"a": 4}}, "a: `results` must hold .* Received: int"),
+        ({"results": {"a": "abc"}}, "a: `results` must hold .* Received: str"),
         ({"results": {"a": (*TRIPLE[:2], [1.0])}}, "a: `.*` must be of the shape"),
         ({"results": {"a": (*TRIPLE[:2], [1.0, np.nan])}}, "a: `targets` must be fin"),
         ({"results": {"a": ([0.0], [-1.0], [0.0])}}, "a: `uncertainties` must be"),

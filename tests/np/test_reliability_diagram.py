@@ -216,7 +216,7 @@ def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
 def test_many_classes_ask_for_a_choice():
     labels, probabilities = multiclass(classes=21)
     options = {"class_conditional": True}
-    with pytest.raises(ValueError, match=r"`classes` must be given .* 20 classes"):
+    with pytest.raises(ValueError, match=r"`classes` must be a list .* at most 20"):
         um.reliability_diagram(labels, probabilities, **options)
     panels = um.reliability_diagram(labels, probabilities, classes=[20], **options)
     assert [panel.get_title()[:8] for panel in panels] == ["Class 20"]
@@ -239,10 +239,10 @@ def test_annotation_of_another_metric(ax):
         ({"class_names": ["a"]}, "`class_names` must be None unless"),
         (
             {"class_conditional": True, "classes": [4]},
-            r"`classes` must be 1 to 20 integers in \[0, 4\). Received: \[4\]",
+            r"`classes` must hold 1 to 20 integers in \[0, 4\). Received: \[4\]",
         ),
-        ({"class_conditional": True, "classes": []}, "`classes` must be"),
-        ({"class_conditional": True, "classes": [0.5]}, "`classes` must be"),
+        ({"class_conditional": True, "classes": []}, "`classes` must hold"),
+        ({"class_conditional": True, "classes": [0.5]}, "`classes` must hold"),
         ({"class_conditional": True, "class_names": ["a"]}, "4 names, one per class"),
         ({"class_conditional": True, "class_names": "abcd"}, "4 names, one per class"),
         ({"class_conditional": True, "ax": [1, 2]}, "array of 4 matplotlib Axes"),
@@ -485,7 +485,9 @@ def test_a_second_call_keeps_what_is_not_its_own(ax):
     assert text in ax.texts
     names = [label.partition(":")[0] for label in entries(ax)]
     assert {"Model 1", "Model 2", "Model 1 (2)"} <= set(names)
-    with pytest.raises(ValueError, match="`y_axis` must be 'accuracy', as what `ax`"):
+    with pytest.raises(
+        ValueError, match="`y_axis` must be 'accuracy', as in the diagram"
+    ):
         um.reliability_diagram(labels, p, y_axis="frequency", ax=ax)
     ax.clear()
     um.reliability_diagram(labels, p, ax=ax)
@@ -501,7 +503,7 @@ def test_classes_take_no_other_model():
     lines = len(axes[0, 0].lines)
     with pytest.raises(ValueError, match="`ax` must be Axes without a diagram"):
         um.reliability_diagram(labels, probabilities, **options)
-    with pytest.raises(ValueError, match="`ax` must be Axes without a diagram of a"):
+    with pytest.raises(ValueError, match="`ax` must be Axes without the diagram"):
         um.reliability_diagram(labels, probabilities, ax=axes[0, 0])
     assert len(axes[0, 0].lines) == lines
 

@@ -56,11 +56,11 @@ def test_functions_for_tensors_have_their_numpy_twin(rng):
 
 GOOD = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
 BAD_OF_ECE = [
-    ({"labels": [0, 1, 1, 1]}, "`probabilities` must be of as many examples as"),
-    ({"labels": 1}, "`labels` must be at least two examples"),  # Of three classes.
+    ({"labels": [0, 1, 1, 1]}, "`probabilities` must hold as many examples as"),
+    ({"labels": 1}, "`labels` must hold at least two examples"),  # Of three classes.
     ({"labels": [[0], [1, 1]]}, "`labels` must be a rectangular array"),
     ({"labels": [0, 1, 2]}, "`labels` must be integers in"),
-    ({"labels": [0], "probabilities": [0.5]}, "`labels` must be at least two"),
+    ({"labels": [0], "probabilities": [0.5]}, "`labels` must hold at least two"),
     ({"num_bins": 0}, "`num_bins` must be"),
     ({"labels": object()}, "`labels` must be a rectangular array of numbers"),
     ({"labels": ["a", "b", "c"]}, "`labels` must be numbers"),
@@ -73,8 +73,8 @@ BAD = [
     (lambda x: None, EIGHT, "one that returns NoneType"),
     (lambda x: np.unique(x)[1:], EIGHT, "one shape for all resamples"),
     (um.bin_statistics, GOOD, "BinStatistics"),
-    (lambda: 1.0, {}, r"`data` must be arrays.*Received: nothing"),
-    (lambda x: 1.0, {"x": 1.0}, r"`data` must be arrays.*Received: \['x'\]"),
+    (lambda: 1.0, {}, r"Pass the data.*Received: nothing"),
+    (lambda x: 1.0, {"x": 1.0}, r"Pass the data.*Received: \['x'\]"),
 ]
 
 
@@ -95,7 +95,7 @@ def test_bad_types():
         with pytest.raises(TypeError, match="`metric` must take these arguments: "):
             um.bootstrap(um.ece, *arguments, **options)
     for metric in (lambda *x: 1.0, lambda x, /: 1.0):
-        with pytest.raises(TypeError, match="Pass data by name"):
+        with pytest.raises(TypeError, match="Pass the data by name"):
             um.bootstrap(metric, [0.2, 0.4])
     with pytest.raises(TypeError, match="`first` must be a mapping"):
         um.bootstrap_difference(um.ece, [0.2, 0.4], [0.2, 0.4], labels=[0, 1])
@@ -109,7 +109,7 @@ def test_scores_of_examples_are_refused(rng):
 
 def test_models_must_have_the_same_examples(rng):
     first, second = classifier(rng), classifier(rng, N + 1)
-    with pytest.raises(ValueError, match="`second` must be of as many examples"):
+    with pytest.raises(ValueError, match="`second` must have as many examples"):
         um.bootstrap_difference(um.ece, first, second)
     columns = {"x": np.ones((8, 3))}, {"x": np.ones((8, 2))}
     with pytest.raises(ValueError, match="and results as `first`, 8 and 3"):

@@ -501,7 +501,7 @@ def _with_option(sketch):
     [
         (([0, 3], [[0.5, 0.2, 0.3]] * 2), "`labels` must be integers in"),
         (([0], [[0.5, 0.2, np.nan]]), "`probabilities` must be in"),
-        (([0], [[0.5, 0.5]]), "`probabilities` must be of 3 classes. Received: 2"),
+        (([0], [[0.5, 0.5]]), "`probabilities` must have 3 classes"),
         (([0], [[2.0, 0.5, 0.5]]), "for logits use `logits`"),
         (([0, 1], [[0.5, 0.2, 0.3]]), "`probabilities` must be of shape"),
     ],
@@ -517,9 +517,9 @@ def test_a_refused_batch_leaves_the_sketch_as_it_was(batch, message):
 def test_weights_have_a_finite_sum():
     heavy = sketch_of([0], [[0.5, 0.2, 0.3]], sample_weight=[0.9e300])
     assert heavy.aurc() == 0.0
-    with pytest.raises(ValueError, match="of a sum up to"):
+    with pytest.raises(ValueError, match="have a sum up to"):
         heavy.update([1], [[0.5, 0.2, 0.3]], sample_weight=[0.9e300])
-    with pytest.raises(ValueError, match="of a sum up to"):
+    with pytest.raises(ValueError, match="have a sum up to"):
         heavy + heavy
     assert heavy.accuracy() == 1.0
 
@@ -536,7 +536,7 @@ def test_wrong_options_and_empty_sketches():
             um.ScoreSketch(**options)
     sketch = um.ScoreSketch()
     for question in ("ece", "auroc", "smece", "isotonic", "accuracy"):
-        with pytest.raises(ValueError, match="updated with an example"):
+        with pytest.raises(ValueError, match="There are no examples"):
             getattr(sketch, question)()
     with pytest.raises(ValueError, match="`positive_class` must be False"):
         sketch_of([0], [[0.1, 0.2, 0.7]], POSITIVE)
@@ -549,7 +549,7 @@ def test_wrong_options_and_empty_sketches():
         two + 1
     with pytest.raises(ValueError, match="false outcomes for `auroc`"):
         two.auroc()
-    with pytest.raises(ValueError, match="a score is not 0, 1/2 or 1"):
+    with pytest.raises(ValueError, match="a score other than 0, 1/2 and 1"):
         two.spiegelhalter_test()
     positive = sketch_of([0, 1], [0.2, 0.7], POSITIVE)
     with pytest.raises(ValueError, match=r"`thresholds` must be numbers in \[0, 1\)"):

@@ -225,7 +225,7 @@ BAD = [
     ({"at": [-1.0, 1.0]}, "`at` must be a time >= 0, or ascending"),
     ({"at": [1.0, np.inf]}, "`at` must be finite"),
     ({"at": [1.0, 3.0]}, "`at` must be below 3.0, when the last"),
-    ({"sample_weight": [0, 0, 0]}, "`sample_weight` must be positive for some"),
+    ({"sample_weight": [0, 0, 0]}, "`sample_weight` must be positive for at"),
     ({"sample_weight": [1, -1, 0]}, "`sample_weight` must be finite and >= 0"),
 ]
 

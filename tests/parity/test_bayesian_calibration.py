@@ -225,7 +225,7 @@ def test_weights_and_ignored_labels(room, rng):
 def renamed(bad):
     options, word = catalogue.bad_data(bad)
     options["labels_true"] = options.pop("labels")
-    return options, word
+    return options, word.replace("`labels`", "`labels_true`")
 
 
 @BOTH

@@ -96,7 +96,7 @@ def bad_values():
         yield [labels, bad], {}, rf"`scores` must be finite. Received: {wrong} at"
     for wrong in np.array([[1.0, -1.0, 1.0, 1.0], [1.0, np.nan, 1.0, 1.0]]):
         yield [labels, scores], {"sample_weight": wrong}, "`sample_weight` must be fin"
-    no_example = "`labels` must be at least one example of"
+    no_example = "`labels` must hold at least one example of"
     yield [labels, scores], {"sample_weight": 0 * scores}, no_example
     yield [0 * labels, scores], {"ignore_index": 0}, no_example
     yield [0 * labels, scores], {}, absent
@@ -108,7 +108,7 @@ BAD_SHAPES = (
     (([0, 1, 1], 0.1), "`scores` must be of the shape"),
     (([0, 1, 1], [[0.1, 0.2, 0.3]]), "`scores` must be of the shape"),
     (([0, 1], [[0.1, 0.9], [0.2, 0.8]]), "`scores` must be of the shape"),
-    (([], []), "`labels` must be at least one example"),
+    (([], []), "`labels` must hold at least one example"),
     (([[0], [1, 1]], [0.1, 0.2]), "`labels` must be a rectangular"),
     ((["a", "b"], [0.1, 0.2]), r"`labels` must be .*np\.unique"),
 )

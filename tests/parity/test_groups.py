@@ -115,7 +115,7 @@ def test_wrong_groups_are_told_as_numpy_does(change):
 
 
 def test_cells_of_too_many_groups_are_refused():
-    with pytest.raises(ValueError, match="`num_groups` must be such that"):
+    with pytest.raises(ValueError, match="`num_groups` must be so small that"):
         um.ece([0, 1], [0.2, 0.7], groups=[0, 1], num_groups=10**6, num_bins=10**4)
 
 
@@ -124,7 +124,7 @@ def test_number_of_labels_must_be_static():
     def run(labels, p):
         return um.ece(labels, p, multilabel=True)
 
-    with pytest.raises(ValueError, match="of a static L, for `multilabel`"):
+    with pytest.raises(ValueError, match="with a static L, for `multilabel`"):
         run(tf.zeros([2, 3]), tf.zeros([2, 3]))
 
 

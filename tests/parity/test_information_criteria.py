@@ -224,14 +224,14 @@ def bad_logps():
         logp[2, 1, 0] = value
         yield logp, rf"`logp` must be finite. Received: {value} at \[2, 1, 0\]"
     for shape, said in (
-        ([], "of shape"),
-        ([3], "of shape"),
-        ([3, 1], "of at least 2 members"),
-        ([0, 3], "at least one instance"),
-        ([3, 0], "at least one instance"),
-        ([3, 4, 0], "at least one instance"),
+        ([], "be of shape"),
+        ([3], "be of shape"),
+        ([3, 1], "have at least 2 members"),
+        ([0, 3], "hold at least one instance"),
+        ([3, 0], "hold at least one instance"),
+        ([3, 4, 0], "hold at least one instance"),
     ):
-        yield np.zeros(shape), f"`logp` must be {said}"
+        yield np.zeros(shape), f"`logp` must {said}"
     yield [[0.0, 1.0], [2.0]], "`logp` must be a rectangular array"
 
 

@@ -28,9 +28,7 @@ def test_bad_logits(name):
     for logits, word in BAD_SHAPES + BAD_VALUES:
         messages = []
         for room in (um, um_np):
-            with pytest.raises(
-                ValueError, match=f"`logits` must be .*{word}"
-            ) as raised:
+            with pytest.raises(ValueError, match=f"`logits` must .*{word}") as raised:
                 getattr(room, name)(logits)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
@@ -50,7 +48,7 @@ def test_bad_temperatures():
             ):
                 room.energy(GOOD, temperature=wrong)
     # Beyond float32 there is no silent NaN.
-    with pytest.raises(ValueError, match="of a size"):
+    with pytest.raises(ValueError, match="too large or too small"):
         um.energy(tf.constant(GOOD), temperature=1e-300)
 
 

@@ -555,7 +555,7 @@ TWO = tfd.Normal([0.0, 1.0], [1.0, 1.0])
         (TWO, [0.0, np.nan], ValueError, "`targets` must be finite"),
         (TWO, ["a", "b"], TypeError, "`targets`"),
         (tfd.Normal(0.0, 1.0), [], ValueError, "`targets`"),
-        (tfd.Normal(0.0, -1.0), [0.0], ValueError, "`distribution` must be of param"),
+        (tfd.Normal(0.0, -1.0), [0.0], ValueError, "`distribution` must have param"),
         (tfd.Normal(np.nan, 1.0), [0.0], ValueError, "`distribution`"),
         (tfd.MultivariateNormalDiag([0.0]), [0.0], ValueError, "event_shape"),
         ([0.0], [0.0], TypeError, "`distribution`"),

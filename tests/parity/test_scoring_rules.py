@@ -261,8 +261,8 @@ def test_wrong_member_weights_raise_in_both_halves():
         (1.0, {}, r"of shape \[m\]"),
         ([1.0, -1.0, 1.0], {}, r">= 0. Received: -1.0 at \[1\]"),
         ([1.0, np.nan, 1.0], {}, "finite"),
-        ([1.0, 0.0, 0.0], {}, 'at least 2 positive for estimator="fair"'),
-        ([[1.0] * 3, [0.0] * 3], {"estimator": "nrg"}, r"at least 1 .* 0 at \[1\]"),
+        ([1.0, 0.0, 0.0], {}, '2 or more positive weights for estimator="fair"'),
+        ([[1.0] * 3, [0.0] * 3], {"estimator": "nrg"}, r"1 or more .* 0 at \[1\]"),
         ([1.0] * 3, {"estimator": "roll"}, "None for estimator"),
     ):
         messages = []
@@ -270,7 +270,7 @@ def test_wrong_member_weights_raise_in_both_halves():
             with pytest.raises(ValueError, match=word) as raised:
                 room.crps_score(y, samples, member_weights=weights, **options)
             messages.append(str(raised.value))
-        assert messages[0].startswith("`member_weights` must be")
+        assert messages[0].startswith("`member_weights` must ")
         assert messages[0] == messages[1]
     weights = tf.constant([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     score = tf.function(lambda w: um.crps_score(y, samples, member_weights=w))(weights)
@@ -299,7 +299,7 @@ def test_weights_of_the_weighted_interval_score_by_hand(room):
         room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0]], [0.1])
     with pytest.raises(ValueError, match="`alphas` must be a sequence"):
         room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0]], 0.1)
-    with pytest.raises(ValueError, match="`upper` must be of a last axis of 1"):
+    with pytest.raises(ValueError, match="`upper` must have a last axis of 1"):
         room.weighted_interval_score([4.0], 1.0, [[3.0]], [[1.0, 2.0]], [0.1])
 
 

@@ -176,7 +176,7 @@ BAD = (
     ({**GOOD, "correct": [1, 0]}, "`confidences` must be of the shape of `correct"),
     ({**GOOD, "confidences": 0.5}, "`confidences` must be of the shape"),
     ({**GOOD, "correct": [[1, 0, 1]]}, "`confidences` must be of the shape"),
-    ({"confidences": [], "correct": []}, "`correct` must be at least one"),
+    ({"confidences": [], "correct": []}, "`correct` must hold at least one"),
     ({**GOOD, "confidences": [[1], [2, 3], [1]]}, "`confidences` must be a rect"),
     ({**GOOD, "sample_weight": [1, 1]}, "`sample_weight` must be broadcastable"),
 )
@@ -187,7 +187,7 @@ BAD_VALUES = (
     ({**GOOD, "confidences": [1, np.nan, 2]}, "`confidences` must be finite"),
     ({**GOOD, "confidences": [1, np.inf, 2]}, "`confidences` must be finite"),
     ({**GOOD, "sample_weight": [1.0, -1, 1]}, "`sample_weight` must be finite"),
-    ({**GOOD, "sample_weight": 0}, "`correct` must be at least one example of"),
+    ({**GOOD, "sample_weight": 0}, "`correct` must hold at least one example of"),
     ({**LABELS, "labels": [0, 1, 2]}, "labels"),
     ({**LABELS, "probabilities": [0.5, 0.5, 1.5]}, "probabilities"),
 )
@@ -291,7 +291,7 @@ BAD_LOSS_VALUES = (
     ({**LOSSES, "losses": [1, np.nan, 2]}, "`losses` must be finite"),
     ({**LOSSES, "losses": [1, np.inf, 2]}, "`losses` must be finite"),
     ({**LOSSES, "confidences": [1, np.nan, 2]}, "`confidences` must be finite"),
-    ({**LOSSES, "sample_weight": 0}, "`losses` must be at least one example of"),
+    ({**LOSSES, "sample_weight": 0}, "`losses` must hold at least one example of"),
 )
 EQUAL = (
     ({**LOSSES, "losses": [0.1, 0.1, 0.1]}, "`losses` must be such that some"),

@@ -144,7 +144,7 @@ def changed(arrays, name, index, value):
 LOGITS = of_kind(members(), "logits")
 BAD_NPZ = {
     "no labels": ({"probabilities": np.ones([2, 2])}, "one array must hold the labels"),
-    "no predictions": ({"labels": np.zeros(2)}, "must be there. Received: labels"),
+    "no predictions": ({"labels": np.zeros(2)}, "and `stddev`. Received: labels"),
     "two predictions": ({**GOOD, "logits": np.ones(60)}, "probabilities, logits"),
     "lengths": ({**GOOD, "labels": np.zeros(59)}, "of shape"),
     "rank": ({"labels": np.zeros(4), "logits": np.zeros([4, 3, 2, 2])}, "[4, M, K]"),
@@ -152,13 +152,13 @@ BAD_NPZ = {
     "NaN label": (changed(GOOD, "labels", 3, np.nan), "Received: nan at [3]"),
     "above 1": (changed(GOOD, "probabilities", (3, 1), 1.5), "in [0, 1]"),
     "label too large": (changed(GOOD, "labels", 5, 3), "integers in [0, 3)"),
-    "text": ({**GOOD, "labels": np.array(["a"] * 60)}, "labels are text, a: say"),
+    "text": ({**GOOD, "labels": np.array(["a"] * 60)}, "labels are text: name"),
     "no examples": ({"labels": np.ones(0), "logits": np.ones([0, 2])}, "at least one"),
     "weights": ({**GOOD, "sample_weight": -np.ones(60)}, "finite and >= 0"),
     "no weight": ({**GOOD, "sample_weight": np.zeros(60)}, "positive weight"),
     "sum of weights": (
         {**GOOD, "sample_weight": np.full(60, 1e308)},
-        "must be of a sum up to 1e+300",
+        "must have a sum up to 1e+300",
     ),
     "weights' shape": ({**GOOD, "sample_weight": np.ones(3)}, "broadcastable"),
     "swapped": (dict(zip(["probs", "labels"], GOOD.values(), strict=True)), "swapped"),
@@ -176,8 +176,8 @@ BAD_NPZ = {
     ),
     "members last": (
         {"labels": LABELS, "probs": np.moveaxis(P, 1, 2)},
-        "must be [N, M, K], with the classes on the last axis. Received: shape "
-        "[120, 3, 4], which sums to 1 over axis 1",
+        "must be of shape [N, M, K], with the classes on the last axis. Received: "
+        "shape [120, 3, 4], which sums to 1 over axis 1",
     ),
     "swapped members": (
         {"labels": P, "probs": LABELS.astype(float)},
@@ -213,12 +213,12 @@ BAD_NPZ = {
     ),
     "their sum": (
         {"labels": LABELS, "probs": P, "sample_weight": np.full(120, 1e308)},
-        "must be of a sum up to 1e+300",
+        "must have a sum up to 1e+300",
     ),
 }
 FORECASTS = {"mean": np.arange(6.0), "stddev": np.ones(6), "target": np.arange(6.0)}
 BAD_FORECASTS = {
-    "no target": ({"mean": 0, "stddev": 0}, "must hold the labels: its name one of"),
+    "no target": ({"mean": 0, "stddev": 0}, "must hold the labels: call it one of"),
     "no spread": ({"mean": 0, "target": 0}, "one of `variance`, `std` and"),
     "both": ({**FORECASTS, "variance": np.ones(6)}, "Received: mean, stddev, variance"),
     "targets": (
@@ -235,8 +235,8 @@ BAD_FORECASTS = {
     "their weights": ({**FORECASTS, "sample_weight": -np.ones(6)}, "finite and >= 0"),
 }
 BAD_CSV = {
-    "empty": ("", "a header line and an example"),
-    "no examples": ("label,p0,p1\n", "a header line and an example"),
+    "empty": ("", "a header line and at least one example"),
+    "no examples": ("label,p0,p1\n", "a header line and at least one example"),
     "no label": ("p0,p1\n1,0\n", "one column must hold the labels"),
     "two labels": (
         "label,labels,p0,p1\n1,1,0,1\n",
@@ -269,11 +269,11 @@ BAD_PARQUET = {
     "no label": ({"p0": [0.5], "p1": [0.5]}, "one column must hold the labels"),
     "text": (
         {"label": ["x"], "probability": [0.5]},
-        "labels are text, x: say with --positive-class",
+        "labels are text: say which",
     ),
     "lists": ({"label": [1], "p0": [[1.0]], "p1": [[0.0]]}, "`p0` must hold numbers"),
     "missing": ({"label": [1, 0], "probability": [None, 0.5]}, "Received: nan at [0"),
-    "empty": ({"label": NOTHING, "probability": NOTHING}, "at least one example must"),
+    "empty": ({"label": NOTHING, "probability": NOTHING}, "at least one example"),
     "no spread": ({"mean": [1.0], "target": [1.0]}, "one of `variance`, `std` and"),
 }
 

@@ -282,7 +282,7 @@ BAD = {
         [],
         "each of y, Label may hold the labels: choose the column with --label",
     ),
-    "no label": (table("truth", "p"), [], "its name one of label, labels, y, y_true"),
+    "no label": (table("truth", "p"), [], "call it one of label, labels, y, y_true"),
     "no such label": (TWO, ["--label", "truth"], "no column `truth`. Received: label"),
     "no such column": (
         TWO,
@@ -322,28 +322,28 @@ BAD = {
     "text and numbers": (
         table("label", "p0", "p1", labels=CATS),
         [],
-        "labels are text, ant, cat: say with --classes",
+        "labels are text: name the class of each column",
     ),
     "text and class 1": (
         table("label", "p", labels=CATS),
         [],
-        "labels are text, ant, cat: say with --positive-class",
+        "labels are text: say which of them the predictions are of, with --positive",
     ),
     "no such class": (
         table("label", "p", labels=CATS),
         ["--positive-class", "owl"],
-        "the positive class `owl` must be a label. Received: ant, cat",
+        "the positive class `owl` must be one of the labels. Received: ant, cat",
     ),
     "other classes": (
         table("label", "p0", "p1", labels=CATS),
         ["--classes", "ant,owl"],
-        "labels must be of the classes ant, owl. Received: cat",
+        "each label must be one of the classes ant, owl. Received: cat",
     ),
     "too many classes": (
         TWO,
         ["--classes", "a,b,c"],
-        "each of the 2 columns of predictions must be of one class. Received: the "
-        "classes a, b, c",
+        "the names of the classes must be 2, one for each column of "
+        "predictions. Received: a, b, c",
     ),
     "labels from 1": (
         table("label", "p0", "p1", labels=ONE_BASED),
@@ -358,17 +358,17 @@ BAD = {
     "a class that no label is of": (
         rows(CATS, P0, [p / 2 for p in P1], P1, header=("label", "ant", "cat", "owl")),
         [],
-        "ant, cat are called as the labels, but their rows do not sum to 1: name",
+        "ant, cat have names of labels, but their rows do not sum to 1: name",
     ),
     "a label missing": (
         table("label", "p", labels=[1, 0, "", 1]),
         [],
-        "label is missing",
+        "the label of an example is missing",
     ),
     "a label of text": (
         table("label", "p", labels=[1, 0, "?", 1]),
         [],
-        "labels are text, 0, 1, ?: say",
+        "Received: 0, 1, ?",
     ),
     "a cell missing": (
         TWO.replace("0.5,0.5", "0.5,"),
@@ -388,17 +388,17 @@ BAD = {
     "fields": (
         TWO + "1,0.5\n",
         [],
-        "line 6 must have 3 fields, as the header. Received: 2",
+        "line 6 must have 3 fields, as the header has. Received: 2",
     ),
     "no header": (
         TWO.partition("\n")[2],
         [],
-        "Received: 1, 0.25, 0.75, where the names of the columns must be",
+        "Received: 1, 0.25, 0.75; the first line must hold the names of the",
     ),
     "class 0 alone": (
         TWO,
         ["--probabilities", "p0"],
-        "`p0` alone seems to be of class 0, but one column of predictions is of class",
+        "`p0` seems to be of class 0, but a single column of predictions must be",
     ),
     "members as classes": (
         rows(LABELS, P1, P1, P1, header=("label", "p0", "p1", "p2")),
@@ -414,7 +414,7 @@ BAD = {
     "other numbers": (
         rows(LABELS, P0, P1, header=("label", "p2", "p3")),
         [],
-        "labels must be of the classes 2, 3. Received: 0, 1",
+        "each label must be one of the classes 2, 3. Received: 0, 1",
     ),
     "UTF-16": (TWO.encode("utf-16"), [], "not a CSV file in UTF-8"),
     "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), [], "UTF-8"),
@@ -427,7 +427,7 @@ BAD = {
     "a regression of text": (
         rows(P1, P1, CATS, header=("mean", "std", "y")),
         [],
-        "`y` of a regression must be numbers. Received: text",
+        "`y` of a regression must hold numbers. Received: text",
     ),
 }
 

@@ -134,11 +134,13 @@ def test_text_without_names_is_in_sorted_order():
     assert told["notes"] == []
     assert of_classes(told) == NAMES.tolist()
     few = np.where(LABELS == 2, "cat", NAMES[LABELS])
-    with pytest.raises(ValueError, match="predictions are of 3 classes: name these by"):
+    with pytest.raises(
+        ValueError, match="predictions are of 3 classes: pass `classes`"
+    ):
         um.report(few, P)
     binary = np.where(LABELS > 0, "yes", "no")
     assert um.report(binary, P[:, 1], classes=["no", "yes"]).to_dict()["data"]
-    with pytest.raises(ValueError, match="say with --positive-class"):
+    with pytest.raises(ValueError, match="--positive-class"):
         um.report(binary, P[:, 1])
 
 
@@ -190,11 +192,17 @@ BAD = {
     ),
     "lengths": ({"probabilities": P[1:]}, "predictions: "),
     "percent": ({"probabilities": 100 * P}, "seem to be percent"),
-    "classes": ({"probabilities": P, "classes": ["a", "b"]}, "of the 3 columns"),
-    "one name": ({"probabilities": P, "classes": ["a", "a", "b"]}, "have one name"),
+    "classes": (
+        {"probabilities": P, "classes": ["a", "b"]},
+        "must be 3, one for each column",
+    ),
+    "one name": (
+        {"probabilities": P, "classes": ["a", "a", "b"]},
+        "have the same name",
+    ),
     "not among": (
         {"labels": NAMES[LABELS], "probabilities": P, "classes": ["ant", "cat", "elk"]},
-        "of the classes ant, cat, elk. Received: owl",
+        "one of the classes ant, cat, elk. Received: owl",
     ),
     "missing": (
         {"labels": Series(["cat", None, *NAMES[LABELS][2:]]), "probabilities": P},

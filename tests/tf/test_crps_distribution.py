@@ -347,7 +347,7 @@ each_without_a_score = pytest.mark.parametrize(
 @each_without_a_score
 def test_without_a_score(distribution):
     name = type(distribution).__name__
-    with pytest.raises(ValueError, match=rf"`distribution` must be .*Received: {name}"):
+    with pytest.raises(ValueError, match=rf"`distribution` must .*Received: {name}"):
         crps_distribution([0.5, 2.0], distribution)
 
 

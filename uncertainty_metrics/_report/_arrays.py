@@ -68,8 +68,9 @@ def model_of(
         found = tuple(np.unique(labels).tolist())
         if len(found) != values.shape[-1]:
             raise ValueError(
-                f"labels are text, {listed(found)}, and predictions are of "
-                f"{values.shape[-1]} classes: name these by `classes`, in their order"
+                f"labels are text, {len(found)} different ones, and predictions are of "
+                f"{values.shape[-1]} classes: pass `classes`, the names of all classes "
+                f"in the order of the columns. Received: {listed(found)}"
             )
         notes.append(
             "Classes are taken in the sorted order of their names, as scikit-learn "
@@ -101,8 +102,9 @@ def of_other(predictions: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(predictions, tuple | list) or len(predictions) != 2:
         raise _checks.error(
             "compare",
-            "a pair `(means, stddevs)` of each model",
+            "a pair `(means, stddevs)` for each model",
             type(predictions).__name__,
+            verb="hold",
         )
     spread = "stddevs" if "stddevs" in given else "variances"
     return dict(zip(("means", spread), predictions, strict=True))

@@ -58,7 +58,8 @@ def classified(
     if choice.positive_class is not None and not names:
         if size != 2:
             raise ValueError(
-                f"--positive-class is for two classes. Received: {size} columns"
+                "--positive-class needs predictions of two classes: leave it out. "
+                f"Received: {size} columns"
             )
         two = _names.of_two(labels, choice)
         return Predictions(
@@ -66,14 +67,14 @@ def classified(
         )
     if names and len(names) != size:
         raise ValueError(
-            f"each of the {size} columns of predictions must be of one class. "
-            f"Received: the classes {listed(names)}"
+            f"the names of the classes must be {size}, one for each column of "
+            f"predictions. Received: {listed(names)}"
         )
     if not names and _names.is_text(labels):
         found = [str(label) for label in np.unique(labels).tolist()]
         raise ValueError(
-            f"labels are text, {listed(found)}: say with --classes, commas between, "
-            "which of them each column of predictions is of, in their order"
+            "labels are text: name the class of each column of predictions, in the "
+            f"order of the columns, with --classes A,B,... Received: {listed(found)}"
         )
     if names:
         labels = _names.encoded(labels, names)

@@ -186,9 +186,10 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
         predictions = list(regression)
     else:
         raise ValueError(
-            "columns of probabilities (p0, p1, ...; or called as the classes) or "
-            "logits (logit_0, ...), or `mean` and one of `variance`, `std` and "
-            f"`stddev`, must be there. Received: {listed(header)}"
+            "the file must have columns of probabilities (p0, p1, ..., or the names of "
+            "the classes), of logits (logit_0, ...), or `mean` with one of `variance`, "
+            "`std` and `stddev`; or choose columns with --probabilities. Received: "
+            f"{listed(header)}"
         )
     weights = _weights(header)
     names = [*predictions, *weights]
@@ -201,8 +202,9 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
         found = numbers[:, : len(predictions)]
         if columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
             raise ValueError(
-                f"{listed(predictions)} are called as the labels, but their rows do "
-                "not sum to 1: name the columns of all classes with --classes. "
+                f"the columns {listed(predictions)} have names of labels, but their "
+                "rows do not sum to 1: name the columns of all classes with "
+                "--classes. "
                 f"Received: {listed(header)}"
             )
         return classified(
@@ -223,7 +225,7 @@ def _of_table(source: str, table: _tables.Table, choice: Choice) -> Model:
 
 def _reals(name: str, labels: np.ndarray) -> np.ndarray:
     if _names.is_text(labels):
-        raise ValueError(f"`{name}` of a regression must be numbers. Received: text")
+        raise ValueError(f"`{name}` of a regression must hold numbers. Received: text")
     return labels
 
 
@@ -280,8 +282,8 @@ def _prediction_arrays(
     found = among(names, _ARRAYS)
     if len(found) != 1 and not (is_regression and not found):
         raise ValueError(
-            "exactly one of the arrays `probabilities`, `probs` and `logits`, or "
-            "`mean` and one of `variance`, `std` and `stddev`, must be there. "
+            "the file must hold exactly one of the arrays `probabilities`, `probs` "
+            "and `logits`, or `mean` with one of `variance`, `std` and `stddev`. "
             f"Received: {listed(found or names)}"
         )
     return found

@@ -95,9 +95,9 @@ def label_of(header: Sequence[str], choice: Choice, kind: str = "column") -> str
         )
     nameless = header and all(map(_is_number, header))
     raise ValueError(
-        f"one {kind} must hold the labels: its name one of {', '.join(LABELS)}, or "
-        f"given by --label. Received: {listed(header)}"
-        + (", where the names of the columns must be" if nameless else "")
+        f"one {kind} must hold the labels: call it one of {', '.join(LABELS)}, or name "
+        f"it with --label. Received: {listed(header)}"
+        + ("; the first line must hold the names of the columns" if nameless else "")
     )
 
 
@@ -124,8 +124,8 @@ def regression_of(header: Sequence[str]) -> tuple[str, str] | None:
     for names in found:
         if len(names) > 1:
             raise ValueError(
-                "a regression has one mean and one of `variance`, `std` and `stddev`. "
-                f"Received: {listed([*found[0], *found[1]])}"
+                "a regression needs one mean and one of `variance`, `std` and "
+                f"`stddev`. Received: {listed([*found[0], *found[1]])}"
             )
     return found[0][0], found[1][0]
 
@@ -195,7 +195,8 @@ def _numbered(
             raise ValueError(f"the column `{name}` is there twice")
         if int(key) in by_number:
             raise ValueError(
-                f"`{by_number[int(key)]}` and `{name}` are the same column"
+                f"`{by_number[int(key)]}` and `{name}` are both the column of class "
+                f"{int(key)}: rename one of them"
             )
         by_number[int(key)] = name
     numbers = sorted(by_number)
@@ -230,9 +231,9 @@ def _chosen(
     if len(found) == 1:
         if keys_of(found) == ["0"] and not (choice.positive_class or choice.classes):
             raise ValueError(
-                f"`{found[0]}` alone seems to be of class 0, but one column of "
-                "predictions is of class 1: choose that one, or say with "
-                "--positive-class which label it is of"
+                f"`{found[0]}` seems to be of class 0, but a single column of "
+                "predictions must be of class 1: choose that column, or say with "
+                f"--positive-class which label `{found[0]}` is of"
             )
         return Columns(_kind(found), found, alone=True)
     if choice.classes:
@@ -348,7 +349,7 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
       ValueError: a label is none of the classes.
     """
     if len(set(classes)) < len(classes):
-        raise ValueError(f"two classes have one name. Received: {listed(classes)}")
+        raise ValueError(f"two classes have the same name. Received: {listed(classes)}")
     values, inverse = np.unique(labels, return_inverse=True)
     keys = texts(values)
     if labels.dtype.kind == "b":
@@ -363,7 +364,7 @@ def encoded(labels: np.ndarray, classes: Sequence[str]) -> np.ndarray:
             return labels.astype(np.int64)
     if unknown:
         raise ValueError(
-            f"labels must be of the classes {listed(classes)}. Received: "
+            f"each label must be one of the classes {listed(classes)}. Received: "
             f"{listed(unknown)}"
         )
     return np.array([numbers[key] for key in keys])[inverse].reshape(labels.shape)
@@ -385,7 +386,7 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     if choice.classes:
         if len(choice.classes) != 2:
             raise ValueError(
-                "predictions of class 1 alone are of two classes. Received: "
+                "predictions of class 1 alone need the names of two classes. Received: "
                 f"{listed(choice.classes)}"
             )
         return Two(encoded(labels, choice.classes), choice.classes)
@@ -398,12 +399,13 @@ def of_two(labels: np.ndarray, choice: Choice) -> Two:
     values = texts(found)
     if positive is None:
         raise ValueError(
-            f"labels are text, {listed(values)}: say with --positive-class, or in "
-            "Python by `classes`, class 1 second, which of them the predictions are of"
+            "labels are text: say which of them the predictions are of, with "
+            "--positive-class, or in Python with `classes`, class 1 second. Received: "
+            f"{listed(values)}"
         )
     if positive not in values:
         raise ValueError(
-            f"the positive class `{positive}` must be a label. Received: "
+            f"the positive class `{positive}` must be one of the labels. Received: "
             f"{listed(values)}"
         )
     others = [value for value in values if value != positive]

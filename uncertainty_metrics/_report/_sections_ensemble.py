@@ -31,7 +31,7 @@ def averaged(predictions: Predictions) -> np.ndarray:
     if kind == "probabilities" and _sums_to_one(values, 1) > _sums_to_one(values, -1):
         raise _checks.error(
             kind,
-            "[N, M, K], with the classes on the last axis",
+            "of shape [N, M, K], with the classes on the last axis",
             f"shape {list(values.shape)}, which sums to 1 over axis 1",
         )
     with np.errstate(all="ignore"):  # Examples of weight 0 may hold anything.

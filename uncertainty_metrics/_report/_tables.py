@@ -26,6 +26,8 @@ from uncertainty_metrics.numpy import _archive
 _CELLS = 200_000
 # Bytes from which on another reader is worth its import.
 _LARGE = 2**23
+_EMPTY = "the file must hold a header line and at least one example"
+_NO_LABEL = "the label of an example is missing: fill it in, or remove the example"
 _DELIMITERS = ",;\t"
 GZIP = b"\x1f\x8b"
 
@@ -80,7 +82,7 @@ class CsvTable:
             self.header = [name.strip() for name in next(rows, [])]
         self._plain = reader.line_num == 1  # A header in the first line.
         if not self.header:
-            raise ValueError("a header line and an example must be there")
+            raise ValueError(_EMPTY)
 
     def _lines(self) -> Iterator[str]:
         """Yields the lines of the file from its start."""
@@ -119,7 +121,7 @@ class CsvTable:
                 _archive.check_growth(self._unzipped.tell(), self._packed)
             self._tell(f"read {line:,} lines")
         if not blocks:
-            raise ValueError("a header line and an example must be there")
+            raise ValueError(_EMPTY)
         labels = _values(list(cells))[np.array(codes)]
         return labels, np.concatenate(blocks)
 
@@ -212,7 +214,7 @@ class CsvTable:
                 here = line + reader.line_num
                 if len(row) != width:
                     raise ValueError(
-                        f"line {here} must have {width} fields, as the header. "
+                        f"line {here} must have {width} fields, as the header has. "
                         f"Received: {len(row)}"
                     )
                 cells.append(row[label])
@@ -265,7 +267,7 @@ def _values(cells: list[str]) -> np.ndarray:
     except ValueError:
         pass
     if "" in cells:
-        raise ValueError("a label is missing")
+        raise ValueError(_NO_LABEL)
     return np.array(cells)
 
 
@@ -297,7 +299,7 @@ class ParquetTable:
                 )
         wanted = [label, *names]
         if not self._size:
-            raise ValueError("at least one example must be there")
+            raise ValueError("the file must hold at least one example")
         _archive.check_size(8 * self._size * len(wanted), self._file)
         self._tell(f"reads {self._size:,} examples")
         with _damaged():
@@ -322,7 +324,7 @@ class ParquetTable:
                 f"{kind}"
             )
         if column.null_count:
-            raise ValueError("a label is missing")
+            raise ValueError(_NO_LABEL)
         with _damaged():
             return column.cast("string").to_numpy().astype(str)
 

@@ -421,9 +421,10 @@ class SumsMetric(keras.metrics.Metric):
         total = self._empty_state()
         for metric in metrics:
             if not isinstance(metric, SumsMetric | MetricState):
-                raise ValueError(
-                    "Only states of the same metric and options add. Received: "
-                    f"{metric!r}"
+                raise _checks.plain_error(
+                    "States can be added only if they are of the same metric and "
+                    "options.",
+                    repr(metric),
                 )
             state = metric.get_state() if isinstance(metric, SumsMetric) else metric
             total = total + self._renewed(state)
@@ -461,7 +462,9 @@ class SumsMetric(keras.metrics.Metric):
                 self._build(state.classes)
             self._check_state(state)
         elif "hi" in state.arrays:
-            raise _checks.error("classes", "known where there are sums", None)
+            raise _checks.error(
+                "classes", "the number of classes in a state that holds sums", None
+            )
 
     def _empty_state(self) -> MetricState:
         config = self.get_config()

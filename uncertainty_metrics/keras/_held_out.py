@@ -63,7 +63,7 @@ def read(
     if _checks.exactly_one(**{name: predictions, "model": model}) == name:
         return _rows(name, labels, predictions, mask_of(predictions), sample_weight)
     if sample_weight is not None:
-        expected = f"in batches {_WEIGHTED} with `model`"
+        expected = f"None with `model`: pass weights in the batches {_WEIGHTED}"
         raise _checks.error("sample_weight", expected, type(sample_weight).__name__)
     _check_model(model, layer)
     expected = _WEIGHTED if weighted else _BATCH
@@ -72,12 +72,14 @@ def read(
         lengths = (2, 3) if weighted else (2,)
         if not (isinstance(batch, tuple | list) and len(batch) in lengths):
             length = f" of {len(batch)}" if hasattr(batch, "__len__") else ""
-            received = type(batch).__name__ + length
-            raise _checks.error("labels", f"batches {expected}", received)
+            received = f"{type(batch).__name__}{length} as a batch"
+            raise _checks.error(
+                "labels", f"an iterable of batches {expected} with `model`", received
+            )
         x, y, *weights = batch
         parts.append(_rows(name, y, *predict(x), *weights))
     if not parts:
-        raise _checks.error("labels", "at least one batch", "none")
+        raise _checks.error("labels", "at least one batch", "none", verb="hold")
     return _joined(name, parts)
 
 
@@ -107,8 +109,10 @@ def _check_model(model: Any, layer: Any) -> None:
         expected = f"a model or a layer of `{keras.__name__.split('.')[0]}`"
         raise _checks.error("model", expected, type(model).__name__)
     if _holds(model, layer):
-        expected = "what makes the inputs of this layer, without the layer"
-        raise _checks.error("model", expected, f"{model.name!r}, which has it")
+        expected = (
+            "the model that makes the inputs of this layer, and not hold the layer"
+        )
+        raise _checks.error("model", expected, f"{model.name!r}, which holds it")
 
 
 def _holds(model: Any, layer: Any) -> bool:
@@ -139,7 +143,7 @@ def _predictor(model: Any) -> Callable[[Any], tuple[Any, Any]]:
         outputs = model(x, training=False)
         if not xp.is_tensor(outputs):
             received = f"{model.name!r}, of {type(outputs).__name__}"
-            raise _checks.error("model", "of one output", received)
+            raise _checks.error("model", "one output", received, verb="have")
         return outputs, mask_of(outputs)
 
     if IS_TENSORFLOW:
@@ -184,7 +188,9 @@ def _joined(name: str, parts: list[HeldOut]) -> HeldOut:
     shapes = {(part.classes, part.predictions.shape[1]) for part in parts}
     if len(shapes) > 1:
         widths = sorted({width for _, width in shapes})
-        raise _checks.error(name, "of one number of classes", f"batches of {widths}")
+        raise _checks.error(
+            name, "the same number of classes in all batches", f"{widths}", verb="have"
+        )
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate(

@@ -68,10 +68,10 @@ def _is_one_hot(labels: xp.TensorShape, predictions: xp.TensorShape) -> bool:
     if not len(labels) == len(predictions) > 1 or labels[-1] == 1:
         return False
     if labels[-1] is None and predictions[-1] != 1:
-        raise ValueError(
+        raise _checks.plain_error(
             "The static shapes do not tell one-hot labels from integers: pass "
-            f"`sparse_labels`. Received: y_true of shape {labels}, y_pred of shape "
-            f"{predictions}"
+            "`sparse_labels`.",
+            f"y_true of shape {labels}, y_pred of shape {predictions}",
         )
     return True
 
@@ -240,7 +240,9 @@ def flat_weights(
 def check_classes(name: str, classes: int | None, expected: int | None) -> None:
     """Raises ValueError where two numbers of classes are known and differ."""
     if None not in (classes, expected) and classes != expected:
-        raise _checks.error(name, f"of {expected} classes", f"{classes} classes")
+        raise _checks.error(
+            name, f"{expected} classes", f"{classes} classes", verb="have"
+        )
 
 
 def check_weights(weights: xp.Tensor | None) -> None:

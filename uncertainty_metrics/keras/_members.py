@@ -80,8 +80,8 @@ def is_member(metric: SumsMetric) -> bool:
 
 def _refuse_member(metric: SumsMetric) -> None:
     if is_member(metric):
-        raise _checks.error(
-            "metric",
-            "changed by its `MetricCollection`, whose members may share a state",
+        raise _checks.plain_error(
+            "A metric in a `MetricCollection` cannot be changed alone, because the "
+            "members may share a state: call the method of the collection.",
             repr(metric),
         )

@@ -248,8 +248,9 @@ class RealScorer:
         self._explain(predictions)
         raise _checks.error(
             "y_pred",
-            f"such that its scores are in the range of {numpy_dtype(dtype).name}",
+            f"numbers whose scores are in the range of {numpy_dtype(dtype).name}",
             f"numbers up to {np.max(np.abs(predictions))}",
+            verb="hold",
         )
 
     def _explain(self, predictions: np.ndarray) -> None:
@@ -274,7 +275,10 @@ class RealScorer:
 def check_last(size: int | None, expected: int, axis: str) -> None:
     if size not in (None, expected):
         raise _checks.error(
-            "y_pred", f"of a last axis of {expected} ({axis})", f"a last axis of {size}"
+            "y_pred",
+            f"a last axis of {expected} ({axis})",
+            f"a last axis of {size}",
+            verb="have",
         )
 
 
@@ -341,7 +345,8 @@ class NormalScorer(RealScorer):
         bad = parameter < 0 if self.zero else parameter <= 0
         if self._raw_name is not None and np.any(bad):
             expected = f"{self._raw_name} {'>=' if self.zero else '>'} 0"
-            raise _checks.error("y_pred", expected, np_inputs.first(bad, parameter))
+            received = np_inputs.first(bad, parameter)
+            raise _checks.error("y_pred", expected, received, verb="hold")
 
     def _scale(self, parameter: xp.Tensor) -> xp.Tensor:
         """Returns the standard deviation."""

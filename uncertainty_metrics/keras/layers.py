@@ -230,8 +230,8 @@ class _LinearScalingLayer(_ScalingLayer):
     def _assign(self, fitted: Any, units: int) -> None:
         built = self._biases.shape[0] if self.built else units
         if units != built:
-            expected = f"of {built} on the last axis, as the layer was built"
-            raise _checks.error("logits", expected, units)
+            expected = f"a last axis of {built}, with which the layer was built"
+            raise _checks.error("logits", expected, units, verb="have")
         factors, biases = getattr(fitted, self._factors_name), fitted.biases
         if units == 1:  # The logit of class 1, less that of class 0, whose input is 0.
             if factors.ndim == 2:
@@ -486,8 +486,8 @@ class ConformalSetLayer(_FittedLayer):
         name = "probabilities"
         held = _held_out.read(self, name, labels, probabilities, model, weighted=False)
         if (held.classes or 1) < 2:
-            expected = "of shape [..., K], that of the labels and the classes"
-            raise _checks.error(name, expected, "those of class 1")
+            expected = "of shape [..., K], with a probability for each class"
+            raise _checks.error(name, expected, "those of class 1 alone")
         examples = np_inputs.examples(
             held.labels, held.predictions, sample_weight=held.weights
         )

@@ -150,7 +150,7 @@ def by_name(
     kinds = {signature.parameters[name].kind for name in names}
     if kinds != {inspect.Parameter.POSITIONAL_OR_KEYWORD}:
         raise TypeError(
-            "Pass data by name: the arguments of `metric` that have a position have no "
+            "Pass the data by name, for the positional arguments of `metric` have no "
             f"names. Received: {signature}"
         )
     return {**data, **{name: bound[name] for name in names}}
@@ -222,12 +222,14 @@ def _checked(
     labels = data.get("labels")
     if _is_ours(metric) and labels is not None and np.ndim(labels) == 0:
         # An axis of other arguments would be that of the classes.
-        raise _checks.error("labels", "at least two examples", labels)
+        raise _checks.error("labels", "at least two examples", labels, verb="hold")
     found = {name: _axis(metric, data, name) for name in data}
     axes = {name: axis for name, axis in found.items() if axis is not None}
     if not axes:
-        raise _checks.error(
-            "data", "arrays by the names of the arguments", list(data) or "nothing"
+        raise _checks.plain_error(
+            "Pass the data of the metric, at least one array, by the names of its "
+            "arguments.",
+            list(data) or "nothing",
         )
     sizes = {name: data[name].shape[axis] for name, axis in axes.items()}
     first, n = next(iter(sizes.items()))
@@ -235,11 +237,12 @@ def _checked(
         if size != n:
             raise _checks.error(
                 name,
-                f"of as many examples as `{first}`, {n} on axis {axes[first]}",
+                f"as many examples as `{first}`, {n} on axis {axes[first]}",
                 f"{size} on axis {axes[name]}",
+                verb="hold",
             )
     if n < 2:
-        raise _checks.error(first, "at least two examples", n)
+        raise _checks.error(first, "at least two examples", n, verb="hold")
     return data, axes, n
 
 

@@ -57,9 +57,9 @@ class Layout(NamedTuple):
         _checks.one_of("layout", name, ("logits", "probabilities"))
         whole = type(classes) is int and (rank is None or type(rank) is int)
         if not (whole and 1 <= classes <= _MAX_CLASSES):
-            raise _checks.error("layout", "of a number of classes", value)
+            raise _checks.error("layout", "a number of classes", value, verb="have")
         if rank is not None and not (classes == 2 and 0 <= rank <= 64):
-            raise _checks.error("layout", "of two classes", value)
+            raise _checks.error("layout", "two classes", value, verb="have")
         return cls(name, classes, rank)
 
     def check(self, name: str, shape: _checks.Shape) -> None:
@@ -67,13 +67,15 @@ class Layout(NamedTuple):
         fit, or of none.
         """
         if 0 in shape:
-            raise _checks.error(name, "at least one example", f"shape {list(shape)}")
+            raise _checks.error(
+                name, "at least one example", f"shape {list(shape)}", verb="hold"
+            )
         if self.rank is None:
             if not shape or shape[-1] != self.classes:
-                expected = f"of shape [..., {self.classes}], as those of the fit"
+                expected = f"of shape [..., {self.classes}], as in `fit`"
                 raise _checks.error(name, expected, f"shape {list(shape)}")
         elif len(shape) > 1 and len(_without_last(shape)) not in (1, self.rank):
-            expected = "those of class 1, [...] or [..., 1], as in the fit"
+            expected = "those of class 1, of shape [...] or [..., 1], as in `fit`"
             raise _checks.error(name, expected, f"shape {list(shape)}")
 
     def rows(self, name: str, array: np.ndarray) -> np.ndarray:
@@ -113,7 +115,7 @@ def check_some(name: str, p: np.ndarray) -> None:
     """Raises ValueError for a row of probabilities that are all 0."""
     nothing = ~np.any(p > 0, axis=-1)
     if np.any(nothing):
-        expected = "above 0 for one class of each row"
+        expected = "above 0 for at least one class of each row"
         raise _checks.error(name, expected, _inputs.first(nothing, p))
 
 
@@ -251,8 +253,8 @@ class Calibrator(abc.ABC):
 
     def _fitted_layout(self) -> Layout:
         if self._layout is None:
-            raise ValueError(
-                f"There is no map yet: call `fit` first. Received: {self!r}, not fitted"
+            raise _checks.plain_error(
+                "There is no map yet: call `fit` first.", f"{self!r}, not fitted"
             )
         return self._layout
 
@@ -345,7 +347,9 @@ def _opened(path: Any, mode: str) -> contextlib.AbstractContextManager[IO[bytes]
 def check_two(labels: np.ndarray) -> None:
     """Raises ValueError for labels of one class."""
     if np.all(labels == labels[0]):
-        raise _checks.error("labels", "of two classes or more", f"{labels[0]} alone")
+        raise _checks.error(
+            "labels", "two classes or more", f"{labels[0]} alone", verb="hold"
+        )
 
 
 def check_array(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -353,4 +357,4 @@ def check_array(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise _checks.error(name, f"of shape {list(shape)}", list(array.shape))
     if not np.all(np.isfinite(array)):
-        raise _checks.error(name, "finite", "another number")
+        raise _checks.error(name, "finite", "NaN or infinite numbers")

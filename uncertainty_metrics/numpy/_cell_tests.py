@@ -78,8 +78,9 @@ def asymptotic(cells: Cells, statistic: str, value: float) -> float:
         of = "p (1 - p)" if statistic in _WALKS else "(1 - 2 p)^2 p (1 - p)"
         raise _checks.error(
             "method",
-            f"'resampling' where the scores p have a sum of {of} below {least:g}",
-            f"'asymptotic' with {variance:.3g}",
+            f"'resampling' for scores p this certain: 'asymptotic' needs a sum of "
+            f"{of} of at least {least:g}",
+            f"'asymptotic' with a sum of {variance:.3g}",
         )
     if statistic in _WALKS:
         return _WALKS[statistic](value * cells.weights.sum() / math.sqrt(variance))

@@ -43,7 +43,7 @@ def check_probs(name: str, value: Any) -> np.ndarray:
     if len(shape) != 1 and not (len(shape) == 2 and shape[1] == 1):
         raise _checks.error(name, "of shape [n]", f"shape {shape}")
     if 0 in shape:
-        raise _checks.error(name, "at least one example", f"shape {shape}")
+        raise _checks.error(name, "at least one example", f"shape {shape}", verb="hold")
     array = np.ascontiguousarray(_inputs.native_floating(array)).reshape(-1)
     return _inputs.check_probabilities(array, name).astype(np.float64)
 
@@ -66,7 +66,9 @@ def check_candidates(name: str, value: Any) -> np.ndarray:
     """
     candidates = _inputs.finite(name, value).reshape(-1)
     if candidates.size == 0 or np.any(candidates <= 0):
-        raise _checks.error(name, "at least one number, and all of them > 0", value)
+        raise _checks.error(
+            name, "at least one number, and only numbers > 0", value, verb="hold"
+        )
     return candidates
 
 

@@ -138,5 +138,5 @@ def checked(name: str, digits: np.ndarray, lowest: Any, num_cells: int) -> Exact
         expected = f"from {least} to {most}"
         raise _checks.error(f"lowest of {name}", expected, reprlib.repr(lowest))
     if len(digits) and not (np.any(digits[0]) and np.any(digits[-1])):
-        raise _checks.error(name, "without zeros at either end", "some")
+        raise _checks.error(name, "without rows of zeros at either end", "such rows")
     return ExactSums(digits, lowest)

@@ -132,7 +132,7 @@ def as_array(name: str, value: Any) -> np.ndarray:
       TypeError: the type is another, or does not convert.
     """
     if np.ma.is_masked(value):  # NumPy would drop the mask.
-        raise _checks.error(name, "an array without masked entries", "some")
+        raise _checks.error(name, "an array without masked entries", "masked entries")
     try:
         array = np.asarray(value)
     except ValueError as ragged:
@@ -269,9 +269,8 @@ def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -
         fractional = np.any((labels > 0) & (labels < 1))
         whole = np.all(predictions == np.floor(predictions))
     if fractional and whole:
-        raise ValueError(
-            f"{_checks.SWAPPED} Received: fractions as `labels`, whole numbers as "
-            f"`{name}`"
+        raise _checks.plain_error(
+            _checks.SWAPPED, f"fractions as `labels`, whole numbers as `{name}`"
         )
 
 
@@ -310,7 +309,9 @@ def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
     with np.errstate(over="ignore"):
         total = np.sum(weights)
     if total > MAX_WEIGHT:
-        raise _checks.error("sample_weight", f"of a sum up to {MAX_WEIGHT:g}", total)
+        raise _checks.error(
+            "sample_weight", f"a sum up to {MAX_WEIGHT:g}", total, verb="have"
+        )
     return weights
 
 
@@ -509,6 +510,7 @@ def examples(
                 "labels",
                 "at least one example of positive weight that is not ignored",
                 "none",
+                verb="hold",
             )
         left = kept.reshape(-1)
         labels, predictions = labels[left], predictions[left]

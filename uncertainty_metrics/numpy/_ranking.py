@@ -227,6 +227,7 @@ def _counted(
                 outcomes_name,
                 "at least one example of positive weight that is not ignored",
                 "none",
+                verb="hold",
             )
         outcomes, scores = outcomes[kept], scores[kept]
         weights = None if weights is None else weights[kept]
@@ -273,9 +274,9 @@ def examples(
             outcomes != np.floor(outcomes)
         )
         if fractional and np.all((scores == 0) | (scores == 1)):
-            raise ValueError(
-                f"{_checks.SWAPPED} Received: fractions as `{outcomes_name}`, zeros "
-                f"and ones as `{scores_name}`"
+            raise _checks.plain_error(
+                _checks.SWAPPED,
+                f"fractions as `{outcomes_name}`, zeros and ones as `{scores_name}`",
             )
         raise _checks.error(outcomes_name, "0 or 1", _inputs.first(bad, outcomes))
     return _finite(scores_name, scores), positive, weights

@@ -81,8 +81,8 @@ class Format(NamedTuple):
             archive, header = self._header(file)
             names = [name for name in archive.names if name != "header"]
             if names != header["arrays"]:
-                expected = f"of {reprlib.repr(header['arrays'])}"
-                raise _checks.error("path", expected, reprlib.repr(names))
+                expected = f"the arrays {reprlib.repr(header['arrays'])}"
+                raise _checks.error("path", expected, reprlib.repr(names), verb="hold")
             check_names(names)
             try:
                 return header, archive.read(names)
@@ -111,6 +111,9 @@ class Format(NamedTuple):
         expected = (*self.entries, "arrays")
         if not set(expected) <= set(header):
             raise _checks.error(
-                "header", f"of {', '.join(expected)}", reprlib.repr(sorted(header))
+                "header",
+                f"{', '.join(expected)}",
+                reprlib.repr(sorted(header)),
+                verb="hold",
             )
         return archive, header

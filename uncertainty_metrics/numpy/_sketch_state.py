@@ -130,7 +130,10 @@ class SketchState:
         classes, sums = self._held
         if classes not in (None, examples.num_classes):
             raise _checks.error(
-                examples.name, f"of {classes} classes", f"{examples.num_classes}"
+                examples.name,
+                f"{classes} classes, as in the first batch",
+                f"{examples.num_classes} classes",
+                verb="have",
             )
         classes = examples.num_classes
         self._spec.check_classes(classes)
@@ -151,8 +154,9 @@ class SketchState:
         """
         held = self._held
         if held.sums is None:
-            raise _checks.error(
-                "ScoreSketch", "updated with an example before it is asked", "none"
+            raise _checks.plain_error(
+                "There are no examples in this `ScoreSketch` yet: call `update` first.",
+                "none",
             )
         if self._read is None or self._read[0] is not held:
             classes = held.classes or 2  # One group, whatever the number.
@@ -173,9 +177,9 @@ class SketchState:
         if count is None:
             raise _checks.error(
                 "metric_state",
-                "of unit weights, or of a metric that counts examples, for this "
-                "question",
-                "sums of weights",
+                "unit weights, or the number of its examples, for this question",
+                "sums of weights alone",
+                verb="hold",
             )
         return max(1.0, count / total)
 
@@ -184,8 +188,8 @@ class SketchState:
             return NotImplemented
         differences = self._differences(other)
         if differences:
-            raise ValueError(
-                f"Only sketches of the same options add. Received: {differences}"
+            raise _checks.plain_error(
+                "Sketches can be added only if they have the same options.", differences
             )
         (classes, ours), (others, theirs) = self._held, other._held
         num_classes = self.num_classes or other.num_classes
@@ -270,7 +274,9 @@ class SketchState:
             loaded = cls(**header["config"])
         except TypeError:
             received = reprlib.repr(header["config"])
-            raise _checks.error("config", "of arguments", received) from None
+            raise _checks.error(
+                "config", f"the arguments of `{cls.__name__}`", received, verb="hold"
+            ) from None
         classes = header["classes"]
         if classes is not None:
             classes = _checks.positive_integer("classes", classes)
@@ -291,7 +297,9 @@ def _loads(cls: type[SketchState], data: bytes) -> SketchState:
 
 def _check_names(names: Collection[str]) -> None:
     if list(names) not in ([], list(ROWS)):
-        raise _checks.error("arrays", ", ".join(ROWS), reprlib.repr(list(names)))
+        raise _checks.error(
+            "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
+        )
 
 
 def _loaded_sums(
@@ -304,14 +312,16 @@ def _loaded_sums(
         if count > _MAX_COUNT:
             raise _checks.error("count", "at most 2^62", reprlib.repr(count))
     if not isinstance(places, dict) or set(places) != set(ROWS):
-        raise _checks.error("lowest", f"of {', '.join(ROWS)}", reprlib.repr(places))
+        raise _checks.error(
+            "lowest", ", ".join(ROWS), reprlib.repr(places), verb="hold"
+        )
     rows = {}
     for name, digits in arrays.items():
         rows[name] = _exact_sums.checked(name, digits, places[name], num_cells)
     sums = SketchSums(**rows, count=count)
     weights = sums.weights.values
     if not np.any(weights):
-        raise _checks.error("weights", "of at least one example", "none")
+        raise _checks.error("weights", "at least one example", "none", verb="hold")
     for name in ROWS[1:]:
         if np.any(rows[name].values > weights * (1 + _ROUNDING)):
             raise _checks.error(name, "at most the weights", "larger ones")

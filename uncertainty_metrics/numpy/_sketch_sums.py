@@ -38,8 +38,8 @@ class SketchSums:
     def __post_init__(self) -> None:
         total = self.weights.values.sum()
         if not total <= _inputs.MAX_WEIGHT:
-            limit = f"of a sum up to {_inputs.MAX_WEIGHT:g}"
-            raise _checks.error("sample_weight", limit, total)
+            limit = f"a sum up to {_inputs.MAX_WEIGHT:g}"
+            raise _checks.error("sample_weight", limit, total, verb="have")
 
     @property
     def rows(self) -> dict[str, ExactSums]:

@@ -73,7 +73,9 @@ def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return json.loads(json.dumps(renewed_config(config)))
     except (TypeError, ValueError, RecursionError):
-        raise _checks.error("config", "of values that JSON has", config) from None
+        raise _checks.error(
+            "config", "only values that JSON has", config, verb="hold"
+        ) from None
 
 
 def _checked_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -98,8 +100,9 @@ def _check_names(names: Collection[str]) -> None:
     if set(names) not in ({"invalid"}, set(DTYPES)):
         raise _checks.error(
             "arrays",
-            "invalid alone, or invalid, units, hi and lo",
+            "`invalid` alone, or `invalid`, `units`, `hi` and `lo`",
             reprlib.repr(list(names)),
+            verb="hold",
         )
 
 
@@ -112,14 +115,14 @@ def _check_shapes(
     if invalid != ():
         raise _checks.error("invalid", "a scalar", f"shape {list(invalid)}")
     if len(hi) not in (1, 2):
-        raise _checks.error("hi", "of one or two axes", f"shape {list(hi)}")
+        raise _checks.error("hi", "one or two axes", f"shape {list(hi)}", verb="have")
     if lo != hi:
         raise _checks.error(
             "lo", f"of the shape of `hi`, {list(hi)}", f"shape {list(lo)}"
         )
     if len(units) != len(hi) or units[1:] != hi[1:]:
-        expected = f"of as many axes and cells as `hi` of shape {list(hi)}"
-        raise _checks.error("units", expected, f"shape {list(units)}")
+        expected = f"as many axes and cells as `hi` of shape {list(hi)}"
+        raise _checks.error("units", expected, f"shape {list(units)}", verb="have")
 
 
 def _check_counts(
@@ -139,7 +142,7 @@ def _check_counts(
         raise _checks.error("units", ">= 0 where they count", counts.min())
     total = counts.astype(np.float64).reshape(len(counts), -1).sum(axis=1).max()
     if total >= _MAX_COUNT:
-        raise _checks.error("units", "of sums below 2^62", f"{total:.4g}")
+        raise _checks.error("units", "sums below 2^62", f"{total:.4g}", verb="have")
     # Scores of so many examples, in multiples of 2^-9; of more the result is NaN.
     largest = np.abs(units.astype(np.float64)).max()
     if counts.max() <= 2**53 and largest > _MAX_COUNT:
@@ -297,9 +300,9 @@ class MetricState:
             return NotImplemented
         differences = self._differences(other)
         if differences:
-            raise ValueError(
-                "Only states of the same metric and options add. Received: "
-                f"{differences}"
+            raise _checks.plain_error(
+                "States can be added only if they are of the same metric and options.",
+                differences,
             )
         pair = (self.arrays, other.arrays)
         filled = [arrays for arrays in pair if "hi" in arrays]

@@ -57,7 +57,10 @@ def _check_rows(examples: _inputs.Examples) -> None:
     bad = np.abs(sums - 1) > max(_inputs.ROW_SUM_TOLERANCE, rounding)
     if np.any(bad):
         raise _checks.error(
-            examples.name, "rows that sum to 1", f"sum {_inputs.first(bad, sums)}"
+            examples.name,
+            "rows that sum to 1",
+            f"sum {_inputs.first(bad, sums)}",
+            verb="hold",
         )
 
 
@@ -200,8 +203,8 @@ def calibration_test(
         cells = _one_group(examples, spec)
         value = _cell_tests.STATISTICS[statistic](cells)
         if math.isnan(value):
-            expected = "such that a score is not 0, 1/2 or 1, for this statistic"
-            raise _checks.error(examples.name, expected, "none")
+            expected = "a score other than 0, 1/2 and 1 for this statistic"
+            raise _checks.error(examples.name, expected, "none", verb="hold")
         if method == "asymptotic":
             return CalibrationTest(
                 value, _cell_tests.asymptotic(cells, statistic, value)

@@ -206,7 +206,7 @@ def spiegelhalter_test(
     if z != z:
         name, _ = _checks.predictions(probabilities, logits, probs)
         raise _checks.error(
-            name, "such that a score is not 0, 1/2 or 1, for a test", "none"
+            name, "a score other than 0, 1/2 and 1 for this test", "none", verb="hold"
         )
     return SpiegelhalterTest(z, p_value)
 

@@ -48,7 +48,9 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
     """
     given = None if thresholds is REQUIRED else thresholds
     array = _inputs.as_array("thresholds", () if given is None else given)
-    expected = "numbers in " + ("[0, 1]" if one else "[0, 1)") + ", shape [T]"
+    expected = (
+        "numbers in " + ("[0, 1]" if one else "[0, 1)") + ", at least one, of shape [T]"
+    )
     if array.ndim != 1 or array.size == 0:
         raise _checks.error("thresholds", expected, repr(given))
     array = array.astype(np.float64)
@@ -62,7 +64,7 @@ def cells_of(arguments: Mapping[str, Any]) -> tuple[_score_cells.Cells, np.dtype
     """Returns the cells of P(class 1), and the type of the forecasts."""
     examples, spec = _binning.read(_PRESET, arguments)
     if examples.num_classes != 2:
-        expected = "of one event, of shape [...], [..., 1] or [..., 2]"
+        expected = "those of one event, of shape [...], [..., 1] or [..., 2]"
         received = f"{examples.num_classes} classes"
         raise _checks.error(examples.name, expected, received)
     (cells,) = _score_cells.of_examples(examples, spec)

@@ -59,8 +59,8 @@ class _Members:
         possible = self._by_example(self.rows.at_label > -np.inf)
         if not np.all(np.any(possible, axis=1)):
             least = "-inf" if examples.name == "logits" else "0"
-            expected = f"above {least} at every label for one member"
-            raise _checks.error(examples.name, expected, f"{least} for all")
+            expected = f"above {least} at every label for at least one member"
+            raise _checks.error(examples.name, expected, f"{least} for all members")
 
     def _by_example(self, values: np.ndarray) -> np.ndarray:
         return values.reshape(-1, self.count)
@@ -253,8 +253,10 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
     ) -> tuple[np.ndarray, tuple[int, ...]]:
         moved = self._moved(name, array)
         if moved.shape[-2] != len(self.weights):
-            expected = f"of {len(self.weights)} members, as those of the fit"
-            raise _checks.error(name, expected, f"shape {list(array.shape)}")
+            expected = f"{len(self.weights)} members, as in `fit`"
+            raise _checks.error(
+                name, expected, f"shape {list(array.shape)}", verb="have"
+            )
         return moved, moved.shape[:-2] + moved.shape[-1:]
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
@@ -275,5 +277,5 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
         weights = arrays["weights"]
         _calibrator.check_array("weights", weights, (weights.size,))
         if weights.size == 0 or np.any(weights < 0) or abs(weights.sum() - 1) > 1e-9:
-            raise _checks.error("weights", ">= 0, of sum 1", weights[:9])
+            raise _checks.error("weights", ">= 0, with a sum of 1", weights[:9])
         _calibrator.check_array("optimality_gap", arrays["optimality_gap"], ())

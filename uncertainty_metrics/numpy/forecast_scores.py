@@ -104,8 +104,9 @@ def check_estimator(
     if is_fair(estimator) and num_samples == 1:
         raise _checks.error(
             name,
-            f'of at least two samples for estimator="{estimator}"',
+            f'at least two samples for estimator="{estimator}"',
             "one sample",
+            verb="hold",
         )
 
 
@@ -158,9 +159,9 @@ def _member_weights(
     positive = np.sum(weights > 0, axis=-1)
     needed = 2 if is_fair(estimator) else 1
     if np.any(positive < needed):
-        expected = f'at least {needed} positive for estimator="{estimator}"'
+        expected = f'{needed} or more positive weights for estimator="{estimator}"'
         received = _inputs.first(positive < needed, np.asarray(positive))
-        raise _checks.error(name, expected, received)
+        raise _checks.error(name, expected, received, verb="hold")
     # Their sum may be out of range.
     weights = weights / np.max(weights, axis=-1, keepdims=True)
     weights = weights / np.sum(weights, axis=-1, keepdims=True)
@@ -304,9 +305,9 @@ def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
         low, high = (
             _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
         )
-        raise ValueError(
-            "`lower` and `upper` seem to be swapped: every interval is reversed. "
-            f"Received: {low} as `lower`, {high} as `upper`"
+        raise _checks.plain_error(
+            "`lower` and `upper` seem to be swapped: every interval is reversed.",
+            f"{low} as `lower`, {high} as `upper`",
         )
 
 

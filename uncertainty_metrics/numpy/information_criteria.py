@@ -45,9 +45,13 @@ def check_logp(name: str, shape: _checks.Shape) -> None:
             name, "of shape [n, m, ...], instances by members", f"shape {shape}"
         )
     if 0 in shape:
-        raise _checks.error(name, "at least one instance", f"shape {shape}")
+        raise _checks.error(
+            name, "at least one instance", f"shape {shape}", verb="hold"
+        )
     if shape[1] == 1:
-        raise _checks.error(name, "of at least 2 members on axis 1", f"shape {shape}")
+        raise _checks.error(
+            name, "at least 2 members on axis 1", f"shape {shape}", verb="have"
+        )
 
 
 def finite_logp(name: str, value: ArrayLike) -> np.ndarray:
@@ -282,7 +286,7 @@ def _models(logps: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
             f"{type(logps).__name__}"
         )
     if not logps:
-        raise _checks.error("logps", "at least one model", "none")
+        raise _checks.error("logps", "at least one model", "none", verb="hold")
     models = {
         name: finite_logp(f"logps[{name!r}]", logp) for name, logp in logps.items()
     }
@@ -291,7 +295,7 @@ def _models(logps: Mapping[str, ArrayLike]) -> dict[str, np.ndarray]:
         raise _checks.error("logps", "of shape [n, m] each", f"shapes {shapes}")
     if len({shape[0] for shape in shapes.values()}) > 1:
         raise _checks.error(
-            "logps", "of the same n instances on axis 0", f"shapes {shapes}"
+            "logps", "the same n instances on axis 0", f"shapes {shapes}", verb="have"
         )
     return models
 

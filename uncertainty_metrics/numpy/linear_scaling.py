@@ -64,8 +64,9 @@ class _LinearScaling(_calibrator.Calibrator):
         z /= unit  # Whose squares are finite.
         within = z - z.mean(axis=1, keepdims=True)
         if not np.any(np.abs(within) > _EQUAL) or np.all(z == z[0]):
+            expected = "between the classes of a row, and between rows"
             received = "the same in all classes, or in all rows"
-            raise _checks.error(name, "different", received)
+            raise _checks.error(name, expected, received, verb="differ")
         variances = np.einsum("nk,nk->n", within, within) / z.shape[1]
         deviation = math.sqrt(np.average(variances, weights=examples.weights))
         z /= deviation
@@ -74,8 +75,8 @@ class _LinearScaling(_calibrator.Calibrator):
         if tied and regression.is_separable(z, labels):
             raise _checks.error(
                 name,
-                "wrong about some label, and right about another: else the likelihood "
-                "grows without bound as the temperature goes to 0",
+                "wrong about at least one label, and right about another: else the "
+                "likelihood grows without bound as the temperature goes to 0",
                 "labels that all have the largest, or the least, of their row",
             )
         try:
@@ -83,11 +84,11 @@ class _LinearScaling(_calibrator.Calibrator):
         except _newton.NotConverged:
             if tied:
                 raise _newton.error() from None
-            raise _checks.error(
-                name,
-                "of labels that no such map makes certain, and different enough: else "
-                'there is no best one without a larger `ridge`, and not "odir"',
-                f"examples with which {_newton.MAX_STEPS} steps find none",
+            raise _checks.plain_error(
+                f"There is no best map of these `{name}`: either one predicts every "
+                "label with certainty, or they hardly differ. Pass more examples, or "
+                '`ridge` > 0 (and regularization="ridge" where that is an option).',
+                f"examples for which {_newton.MAX_STEPS} steps did not converge",
             ) from None
         factors, biases, gap = found
         return {
@@ -99,7 +100,7 @@ class _LinearScaling(_calibrator.Calibrator):
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         fitted = self._fitted_layout().name
         if name != fitted:  # Logits are known but for a constant, which counts here.
-            expected = f"left out: the fit had `{fitted}`, whose map is another"
+            expected = f"left out: the map was fitted to `{fitted}`, so pass these"
             raise _checks.error(name, expected, f"`{name}`")
         mapped = self._scaled(self._logits(name, rows))
         return mapped if name == "logits" else _inputs.softmax(mapped)

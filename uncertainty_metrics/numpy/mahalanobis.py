@@ -111,8 +111,9 @@ class _Sums:
         stddevs = np.sqrt(np.diag(covariance))
         varies = stddevs > _CONSTANT * np.max(np.abs(self.means), axis=0)
         if not np.any(varies):
-            expected = "different among the examples of some class"
-            raise _checks.error("features", expected, "the same in each class")
+            expected = "among the examples of at least one class"
+            received = "the same features in each class"
+            raise _checks.error("features", expected, received, verb="differ")
         # Of correlations, so that the unit of a feature does not matter.
         stddevs = stddevs[varies]
         correlations = covariance[np.ix_(varies, varies)] / stddevs / stddevs[:, None]
@@ -252,8 +253,8 @@ class Mahalanobis:
 
     def _known(self) -> _Sums:
         if self._sums is None:
-            raise ValueError(
-                "There are no examples yet: call `update` first. Received: none"
+            raise _checks.plain_error(
+                "There are no examples yet: call `update` first.", "none"
             )
         return self._sums
 
@@ -263,7 +264,7 @@ class Mahalanobis:
         known = self._sums is not None
         size = len(self._known().origin) if known else "D"
         if not array.shape or 0 in array.shape or (known and array.shape[-1] != size):
-            expected = f"at least one example, of shape [..., {size}]"
+            expected = f"of shape [..., {size}], with at least one example"
             raise _checks.error("features", expected, f"shape {list(array.shape)}")
         array = _inputs.finite("features", array)
         return array.reshape(-1, array.shape[-1]), array.shape[:-1]

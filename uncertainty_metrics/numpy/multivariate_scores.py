@@ -120,6 +120,7 @@ def check_count(m: int | None, d: int | None) -> None:
             "predictive_samples",
             f"at least d + 1 = {d + 1} samples, for a covariance that has an inverse",
             f"{m} of them",
+            verb="hold",
         )
 
 
@@ -183,9 +184,10 @@ def dawid_sebastiani_score(
         place = ", ".join(str(int(i)) for i in np.argwhere(singular)[0])
         raise _checks.error(
             "predictive_samples",
-            "of a covariance that has an inverse: no coordinate constant, or a linear "
-            "function of others",
+            "a covariance that has an inverse: no coordinate may be constant, or a "
+            "linear function of others",
             f"a singular covariance at [{place}]",
+            verb="have",
         )
     error = ((samples[..., 0, :] - labels) / unit + mean) / stddev
     factor = np.linalg.cholesky(correlations)

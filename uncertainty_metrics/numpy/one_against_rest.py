@@ -78,17 +78,21 @@ class _OneAgainstRest(_calibrator.Calibrator):
         for k in _columns(examples.num_classes):  # Each is a problem of its own.
             scores, outcomes = np.ascontiguousarray(p[:, k]), labels == k
             if not np.any(outcomes):
-                expected = "of each class at least once"
-                raise _checks.error("labels", expected, f"none of class {k}")
+                expected = "each class at least once"
+                raise _checks.error(
+                    "labels", expected, f"none of class {k}", verb="hold"
+                )
             try:
                 if _has_fewer(scores, self._least):
-                    expected = f"of at least {self._least} values of each class"
+                    expected = f"at least {self._least} different values for each class"
                     raise ValueError(expected, "fewer")
                 maps.append(self._one(scores, outcomes, examples.weights))
             except ValueError as wrong:
                 expected, received = wrong.args
-                received = f"{received}, of class {k}"
-                raise _checks.error(examples.name, expected, received) from None
+                received = f"{received}, for class {k}"
+                raise _checks.error(
+                    examples.name, expected, received, verb="hold"
+                ) from None
         return self._joined(maps)
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
@@ -147,15 +151,15 @@ class _Logistic(_OneAgainstRest):
     ) -> dict[str, np.ndarray]:
         features = self._of(scores)
         if _has_fewer(features[0], self._least):
-            expected = f"of at least {self._least} values that differ once clipped"
+            expected = f"at least {self._least} values that differ once clipped"
             raise ValueError(expected, "fewer")
         first = features[0]
         hits, misses = first[outcomes], first[~outcomes]
         falls = hits.max() <= misses.min()
         if misses.max() <= hits.min() or (falls and not self._nonnegative):
             raise ValueError(
-                "such that no threshold tells the labels: else the likelihood grows "
-                "without bound as the map becomes a step",
+                "scores that overlap between the labels: else the "
+                "likelihood grows without bound as the map becomes a step",
                 "scores that a threshold separates",
             )
         shares = np.ones(len(scores)) if weights is None else weights
@@ -371,11 +375,11 @@ class IsotonicCalibration(_OneAgainstRest):
             raise _checks.error("counts", "integers of at least 1", counts.min())
         _calibrator.check_array("knots", knots, (2, int(counts.sum())))
         if np.any(knots < 0) or np.any(knots > 1):
-            raise _checks.error("knots", "in [0, 1]", "others")
+            raise _checks.error("knots", "in [0, 1]", "numbers outside")
         inside = np.ones(knots.shape[1] - 1, bool)
         inside[np.cumsum(counts).astype(int)[:-1] - 1] = False
         if np.any(np.diff(knots)[:, inside] < 0):
-            raise _checks.error("knots", "ascending", "others")
+            raise _checks.error("knots", "ascending", "numbers that fall")
 
 
 class HistogramBinning(_OneAgainstRest):
@@ -448,4 +452,4 @@ class HistogramBinning(_OneAgainstRest):
         held = np.where(np.isnan(frequencies), 0.0, frequencies)
         _calibrator.check_array("frequencies", held, shape)
         if np.any(held < 0) or np.any(held > 1):
-            raise _checks.error("frequencies", "in [0, 1] or NaN", "others")
+            raise _checks.error("frequencies", "in [0, 1] or NaN", "numbers outside")

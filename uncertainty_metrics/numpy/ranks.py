@@ -56,7 +56,7 @@ def rank_histogram(
         weights = _inputs.sample_weights(sample_weight, labels.shape)
         if not np.any(weights > 0):
             raise _checks.error(
-                "labels", "at least one example of positive weight", "none"
+                "labels", "at least one example of positive weight", "none", verb="hold"
             )
     first, last = (
         np.sum(ranked, axis=-1).reshape(-1) for ranked in (samples < y, samples <= y)

@@ -159,7 +159,7 @@ def _optimal_temperature(examples: _inputs.Examples) -> float:
         least = "-inf" if name == "logits" else "0"
         raise _checks.error(
             name,
-            f"above {least} at every label, which no temperature makes possible else",
+            f"above {least} at every label, because no temperature changes a {least}",
             f"{least} at a label",
         )
     beta = inverse_temperature(rows)
@@ -273,7 +273,12 @@ class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
             return super().transform(probabilities=probabilities)
         logits = _inputs.as_array("logits", logits)
         if logits.size == 0:
-            raise _checks.error("logits", "at least one", f"shape {list(logits.shape)}")
+            raise _checks.error(
+                "logits",
+                "at least one example",
+                f"shape {list(logits.shape)}",
+                verb="hold",
+            )
         dtype = logits.dtype if _inputs.is_floating(logits) else np.float64
         wide = logits.astype(np.float64)
         bad = ~(wide < np.inf)

@@ -138,7 +138,7 @@ def prediction_rejection_ratio(
         given = {"losses": losses, "correct": correct, "labels": labels}
         name = next(name for name, value in given.items() if value is not None)
         expected = "such that some examples have a larger loss than others"
-        raise _checks.error(name, expected, "the same loss of all")
+        raise _checks.error(name, expected, "the same loss for all examples")
     return min(1.0, (areas.mean - areas.area) / (areas.mean - areas.least))
 
 

@@ -179,8 +179,9 @@ def _interval(
     slack = _TIE * np.abs(np.where(finite, estimate, 0.0))
     if np.any((lower > estimate + slack) | (upper < estimate - slack)):
         warnings.warn(
-            "The estimate is not in its interval: it is off by more than it varies, as "
-            "the calibration error of a calibrated model is. No bootstrap mends that.",
+            "The estimate is not in its interval: its bias is larger than its spread, "
+            "as for the calibration error of a well calibrated model. No bootstrap "
+            "mends that: use an estimate with less bias, such as a debiased one.",
             stacklevel=3,
         )
     return ConfidenceInterval(
@@ -197,8 +198,9 @@ def _difference(
     if sizes[0] != sizes[1]:
         raise _checks.error(
             "second",
-            "of as many examples and results as `first`, {} and {}".format(*sizes[0]),
+            "as many examples and results as `first`, {} and {}".format(*sizes[0]),
             "{} and {}".format(*sizes[1]),
+            verb="have",
         )
     with np.errstate(invalid="ignore"):  # Infinite less infinite.
         difference = estimates[0] - estimates[1]

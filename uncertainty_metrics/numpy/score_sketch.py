@@ -180,8 +180,8 @@ class ScoreSketch(_sketch_state.SketchState):
             names = "max_prob={}, class_conditional={}"
             raise _checks.error(
                 "ScoreSketch",
-                f"of {names.format(*theirs)} for `{question}`; "
-                "`general_calibration_error` asks any",
+                f"made with {names.format(*theirs)} for `{question}`; "
+                "`general_calibration_error` works with any",
                 names.format(*ours),
             )
         scheme, norm = preset.binning_scheme, preset.norm
@@ -331,7 +331,7 @@ class ScoreSketch(_sketch_state.SketchState):
         level = _checks.open_unit("level", level)
         num_bins = _checks.bins("num_bins", num_bins)
         if not (self._spec.max_prob or self._spec.positive_class):
-            raise _checks.error("max_prob", "True for an interval", False)
+            raise _checks.error("max_prob", "True for a confidence interval", False)
         cells = self._one_group("calibration_error_interval")
         sums = _error_interval.grouped(_error_interval.of_cells(cells), num_bins)
         return _error_interval.interval(sums, self._unit(), level)
@@ -365,7 +365,7 @@ class ScoreSketch(_sketch_state.SketchState):
         if not self._spec.uses_decision:
             raise _checks.error(
                 "ScoreSketch",
-                f"of max_prob=True without `positive_class` for `{question}`",
+                f"made with max_prob=True, without `positive_class`, for `{question}`",
                 repr(self),
             )
 
@@ -395,7 +395,10 @@ class ScoreSketch(_sketch_state.SketchState):
         hits, misses = groups.hits, groups.misses
         if hits[-1] == 0 or misses[-1] == 0:
             raise _checks.error(
-                "ScoreSketch", "of true and of false outcomes for `auroc`", "one kind"
+                "ScoreSketch",
+                "both true and false outcomes for `auroc`",
+                "one kind",
+                verb="hold",
             )
         return _ranking.trapezoids(misses, hits) / float(hits[-1] * misses[-1])
 
@@ -452,8 +455,8 @@ class ScoreSketch(_sketch_state.SketchState):
         """
         z, p_value = _cell_scores.spiegelhalter(self._one_group("spiegelhalter_test"))
         if math.isnan(z):
-            expected = "such that a score is not 0, 1/2 or 1, for a test"
-            raise _checks.error("ScoreSketch", expected, "none")
+            expected = "a score other than 0, 1/2 and 1 for this test"
+            raise _checks.error("ScoreSketch", expected, "none", verb="hold")
         return SpiegelhalterTest(z, p_value)
 
     @_arguments.as_in(corp.corp_decomposition)
@@ -469,7 +472,9 @@ class ScoreSketch(_sketch_state.SketchState):
         """Returns the cells of P(class 1), their scores in float32."""
         if not self._spec.positive_class:
             raise _checks.error(
-                "ScoreSketch", f"of positive_class=True for `{question}`", repr(self)
+                "ScoreSketch",
+                f"made with positive_class=True for `{question}`",
+                repr(self),
             )
         return _sketch_answers.single(self._groups()[0])
 
@@ -525,7 +530,10 @@ class ScoreSketch(_sketch_state.SketchState):
         """
         alpha = _checks.open_unit("alpha", alpha)
         if self._spec.uses_decision:
-            expected = "of max_prob=False or positive_class=True for conformal_quantile"
+            expected = (
+                "made with max_prob=False or positive_class=True for "
+                "`conformal_quantile`"
+            )
             raise _checks.error("ScoreSketch", expected, repr(self))
         groups = self._groups()
         ends = _sketch_grid.rounded_limits(*self._bits(self._held.classes or 2))

@@ -58,11 +58,11 @@ def is_classifier(arguments: Mapping[str, Any]) -> bool:
     if "labels" in names and not {"confidences", "correct", "losses"} & {*names}:
         return True
     if names not in (["confidences", "correct"], ["confidences", "losses"]):
-        raise ValueError(
+        raise _checks.plain_error(
             "Either `labels` with one of `probabilities` and `logits`, or "
             f"`confidences` with `correct`{' or `losses`' * ('losses' in arguments)} "
-            "must be given. Received: "
-            + (" and ".join(f"`{name}`" for name in names) or "none of them")
+            "must be given.",
+            " and ".join(f"`{name}`" for name in names) or "none of them",
         )
     if arguments.get("ignore_index") is not None:
         raise _checks.error(

@@ -187,9 +187,10 @@ def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:
     if np.any(bad):
         within = np.all((labels >= 0) & (labels <= 1))
         if within and np.all((probs == 0) | (probs == 1)):
-            raise ValueError(
+            raise _checks.plain_error(
                 "The arguments seem to be swapped: the order here is `(probs, "
-                "labels)`. Received: fractions as `labels`, whole numbers as `probs`"
+                "labels)`.",
+                "fractions as `labels`, whole numbers as `probs`",
             )
         raise _checks.error("labels", "0 or 1", _inputs.first(bad, labels))
     return labels.astype(np.float64)

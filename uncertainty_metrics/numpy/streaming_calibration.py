@@ -106,8 +106,9 @@ class GeneralCalibrationError:
         ):
             raise _checks.error(
                 name,
-                f"of {self._num_classes} classes, as in the first batch",
+                f"{self._num_classes} classes, as in the first batch",
                 f"{num_classes} classes",
+                verb="have",
             )
 
     def __add__(self, other: GeneralCalibrationError) -> GeneralCalibrationError:
@@ -115,9 +116,9 @@ class GeneralCalibrationError:
             return NotImplemented
         options, others = ((m.spec, m.ignore_index) for m in (self, other))
         if options != others:
-            raise ValueError(
-                "Only states of the same metric and options add. Received: "
-                f"{options} and {others}"
+            raise _checks.plain_error(
+                "States can be added only if they are of the same metric and options.",
+                f"{options} and {others}",
             )
         self._check_classes("metrics", other._num_classes)
         total = copy.copy(self)

@@ -63,7 +63,9 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndar
         return np.ones(shape)
     weights = _inputs.sample_weights(sample_weight, shape)
     if not np.any(weights > 0):
-        raise _checks.error("sample_weight", "positive for some example", "zeros")
+        raise _checks.error(
+            "sample_weight", "positive for at least one example", "zeros"
+        )
     return weights
 
 
@@ -73,7 +75,7 @@ def _at(at: ArrayLike) -> np.ndarray:
     ascending = array.ndim == 0 or bool(np.all(np.diff(array.reshape(-1)) > 0))
     if array.ndim > 1 or array.size == 0 or np.any(array < 0) or not ascending:
         raise _checks.error(
-            "at", "a time >= 0, or ascending ones of shape [T]", repr(at)
+            "at", "a time >= 0, or ascending times of shape [T]", repr(at)
         )
     return array
 
@@ -230,7 +232,7 @@ def integrated_brier_score(
     """
     points = _at(at)
     if points.size < 2:
-        raise _checks.error("at", "at least two ascending times", repr(at))
+        raise _checks.error("at", "at least two ascending times", repr(at), verb="hold")
     scores = _scores(times, event, survival, points, sample_weight)
     steps = np.diff(points / points[-1])  # Differences of large times may overflow.
     return float(np.sum(steps * (scores[1:] + scores[:-1])) / (2 * steps.sum()))
@@ -287,7 +289,9 @@ def d_calibration(
     scores = _probabilities("survival", survival)
     if scores.ndim != 1 and scores.shape[1:] != (1,):
         shape = list(scores.shape)
-        raise _checks.error("survival", "of shape [n], one for each", f"shape {shape}")
+        raise _checks.error(
+            "survival", "of shape [n], one for each example", f"shape {shape}"
+        )
     seen = check_event(column("event", event, "survival", scores.shape))
     scores = scores.reshape(-1)
     weights = _weights(sample_weight, seen.shape)

@@ -151,7 +151,9 @@ def num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
         return of_classes
     number = examples.groups.number
     if of_classes * number * spec.num_bins >= 2**31:  # A cell is an int32.
-        expected = "such that there are fewer than 2^31 bins of all groups and classes"
+        expected = (
+            "so small that there are fewer than 2^31 bins of all groups and classes"
+        )
         raise _checks.error("num_groups", expected, number)
     return of_classes * number
 

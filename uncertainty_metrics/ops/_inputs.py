@@ -37,8 +37,9 @@ SHORTCUT = True
 
 # Of values that NumPy, which computes in float64, can use.
 OUT_OF_RANGE = (
-    "The values must be of a size that the arithmetic of TensorFlow, in the type of "
-    "the predictions, can hold. Received: numbers that it makes 0 or infinite"
+    "The values are too large or too small to compute with in the type of the "
+    "predictions: pass float64, or scale them. Received: numbers that become 0 or "
+    "infinite"
 )
 # The signed and unsigned integers of each size in bytes.
 _INTEGERS = {
@@ -182,7 +183,9 @@ def _as_tensor(name: str, value: Any) -> xp.Tensor:
     if not _is_numeric(tensor.dtype):
         raise TypeError(f"`{name}` must hold numbers. Received: {tensor.dtype.name}")
     if tensor.shape.rank is None:
-        raise _checks.error(name, "of a static rank", "a tensor of unknown rank")
+        raise _checks.error(
+            name, "a static rank", "a tensor of unknown rank", verb="have"
+        )
     return tensor
 
 

@@ -252,7 +252,9 @@ def beyond(total: np.ndarray) -> str:
     sums [SIZE] in NumPy.
     """
     if total[1] == np.inf:
-        return "none: a label has probability 0 at every one, so the result is infinite"
+        return (
+            "not defined: a label has probability 0 at each, so the result is infinite"
+        )
     below, above = _beyond(total[_SLOPES])
     if below:
         return (

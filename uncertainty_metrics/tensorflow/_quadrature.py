@@ -468,7 +468,7 @@ def discrete(y: tf.Tensor, distribution: Distribution) -> tuple[tf.Tensor, tf.Te
     ):
         raise _checks.error(
             "distribution",
-            "no function but a shift of a distribution of integers",
+            "a distribution of integers that is not transformed, or only shifted",
             f"{type(distribution).__name__} by {distribution.bijector.name}",
         )
     score, wrong = _sum(y, distribution, NUM_INTEGERS)

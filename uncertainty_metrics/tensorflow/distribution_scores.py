@@ -49,7 +49,9 @@ def _check_shapes(labels: Sequence[int | None], batch: Sequence[int | None]) -> 
     """
     for name, shape in (("labels", labels), ("distribution", batch)):
         if 0 in shape:
-            raise _checks.error(name, "at least one example", f"shape {shape}")
+            raise _checks.error(
+                name, "at least one example", f"shape {shape}", verb="hold"
+            )
     fits = not labels or len(labels) >= len(batch)
     if labels and fits:
         for size, other in zip(reversed(labels), reversed(batch), strict=False):
@@ -155,7 +157,9 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
     labels = _inputs.as_tensor("labels", labels)
     batch = distribution.batch_shape
     if batch.rank is None:
-        raise _checks.error("distribution", "of a static rank", "an unknown rank")
+        raise _checks.error(
+            "distribution", "a static rank", "an unknown rank", verb="have"
+        )
     _check_shapes(list(labels.shape), list(batch))
 
     precise = dtype if dtype == tf.float64 else tf.float32
@@ -177,9 +181,10 @@ def crps_distribution(labels: TensorLike, distribution: Distribution) -> tf.Tens
         index = _first(~tf.broadcast_to(valid, tf.shape(y)))
         raise _checks.error(
             "distribution",
-            "of parameters in their range, with a CDF that rises from 0 to 1 and can "
-            "be integrated",
+            "parameters in their range, and a CDF that rises from 0 to 1 and can be "
+            "integrated",
             f"{name} with no score for the label at {list(index)}",
+            verb="have",
         )
     score = tf.where(valid & finite, score, tf.constant(np.nan, score.dtype))
     return tf.cast(score, dtype)
@@ -214,8 +219,9 @@ def check_parameters(distribution: Distribution) -> None:
     except (tf.errors.InvalidArgumentError, ValueError) as wrong:
         raise _checks.error(
             "distribution",
-            "of parameters in their range",
+            "parameters in their range",
             f"{type(distribution).__name__}: {wrong}",
+            verb="have",
         ) from wrong
     except (TypeError, NotImplementedError):  # It cannot be copied.
         return

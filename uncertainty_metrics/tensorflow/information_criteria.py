@@ -224,8 +224,9 @@ def psis_loo(logp, reff):
     if m is None:
         raise _checks.error(
             "logp",
-            "of a static number of members on axis 1",
+            "a static number of members on axis 1",
             f"shape {list(values.shape)}",
+            verb="have",
         )
     rows = xp.transpose(values, [0, *range(2, len(values.shape)), 1])
     estimates, k = (

@@ -33,8 +33,9 @@ def _vectors(
     if samples.shape[-1] is None:
         raise _checks.error(
             "predictive_samples",
-            "of a static number of coordinates on the last axis",
+            "a static number of coordinates on the last axis",
             f"shape {list(samples.shape)}",
+            verb="have",
         )
     samples = xp.cast(samples, _inputs.predictions_dtype(samples))
     labels = xp.cast(labels, samples.dtype)

@@ -105,7 +105,9 @@ class TemperatureScaling(declared.TemperatureScaling):
         if name == "logits":
             if 0 in values.shape:
                 received = f"shape {list(values.shape)}"
-                raise _checks.error("logits", "at least one", received)
+                raise _checks.error(
+                    "logits", "at least one example", received, verb="hold"
+                )
             scaled, right = wide / divisor, wide < np.inf
             if len(values.shape) > 1 and values.shape[-1] > 1:
                 right = right & ~_inputs.are_probabilities(values)

@@ -122,7 +122,7 @@ def each_model(function: Callable[..., Any], **arguments: Any) -> dict[str, Any]
     first, *others = mappings
     names = list(mappings[first])
     if not names:
-        raise _checks.error(first, "a mapping of at least one model", "{}")
+        raise _checks.error(first, "at least one model", "{}", verb="hold")
     for other in others:
         if set(mappings[other]) != set(names):
             raise _checks.error(

@@ -182,13 +182,20 @@ def _checked(
     if not isinstance(uncertainties, Mapping):
         uncertainties = {"": uncertainties}
     if not uncertainties:
-        raise _checks.error("uncertainties", "of at least one set of data", "{}")
+        raise _checks.error(
+            "uncertainties", "at least one set of data", "{}", verb="hold"
+        )
     checked = {}
     for name, values in uncertainties.items():
         argument = f"uncertainties[{name!r}]" if name else "uncertainties"
         array = _inputs.finite(argument, values)
         if array.size == 0:
-            raise _checks.error(argument, "not empty", f"shape {list(array.shape)}")
+            raise _checks.error(
+                argument,
+                "at least one number",
+                f"shape {list(array.shape)}",
+                verb="hold",
+            )
         checked[str(name)] = array.reshape(-1)
     return checked
 

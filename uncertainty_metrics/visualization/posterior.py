@@ -26,7 +26,7 @@ def _checked(samples: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, np.ndarr
     if not isinstance(samples, Mapping):
         return {"": bayesian_calibration.checked_samples("samples", samples)}
     if not samples:
-        raise _checks.error("samples", "of at least one model", "{}")
+        raise _checks.error("samples", "at least one model", "{}", verb="hold")
     return {
         str(name): bayesian_calibration.checked_samples(f"samples[{name!r}]", draws)
         for name, draws in samples.items()

@@ -226,8 +226,9 @@ def _result(results: Any, n_bins: int) -> tuple[dict[str, np.ndarray], float]:
     if length != 3:
         raise _checks.error(
             "results",
-            "(predictions, uncertainties, targets) of each model",
+            "a tuple (predictions, uncertainties, targets) for each model",
             type(results).__name__ if length is None else f"{length} of them",
+            verb="hold",
         )
     return _curve_and_error(results, n_bins)
 

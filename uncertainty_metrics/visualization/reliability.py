@@ -254,9 +254,15 @@ def plot_metric(
       ax: where to draw.
     """
     if sums is None:
-        raise ValueError("There is nothing to plot before the first batch.")
+        raise _checks.plain_error(
+            "There is nothing to plot yet: call `update_state` first.", "no batch"
+        )
     if np.isnan(value):
-        raise ValueError("There is nothing to plot: a batch was not valid.")
+        raise _checks.plain_error(
+            "There is nothing to plot, because a batch was not valid: call "
+            "`reset_state`, and update with valid batches.",
+            "a result of NaN",
+        )
     method, name = _DIAGRAMS.get(function or "", ("bins", _short_name(spec)))
     text = f"{name} = {value:.3f}"
     y_axis: YAxis = "accuracy" if spec.uses_decision else "frequency"
@@ -296,7 +302,9 @@ def _draw(
         isinstance(curve, ReliabilityCurve) and curve.num_groups > 1
     ):
         if annotation is not None:
-            raise _checks.error("annotation", "None for several groups", annotation)
+            raise _checks.error(
+                "annotation", "None for a diagram of several classes", annotation
+            )
         return _draw_grid(curve, classes, class_names, title, ax)
     _check_no_grid(classes, class_names)
     return _draw_models({"": curve}, title, annotation, ax)
@@ -310,10 +318,14 @@ def _draw_models(
     drawn = _panel.earlier(ax)
     if drawn is not None:
         if not drawn.curves:
-            raise _checks.error("ax", "Axes without a diagram of a class", "one of it")
+            raise _checks.error(
+                "ax", "Axes without the diagram of a class", "Axes with one"
+            )
         shown, given = (next(iter(c.values())).y_axis for c in (drawn.curves, curves))
         if shown != given:
-            raise _checks.error("y_axis", f"{shown!r}, as what `ax` shows", given)
+            raise _checks.error(
+                "y_axis", f"{shown!r}, as in the diagram that `ax` shows", given
+            )
         curves, own = _panel.joined(drawn.curves, curves), drawn.own
         _panel.erase(ax, drawn)
     single = curves[""] if list(curves) == [""] else None
@@ -370,7 +382,7 @@ def _draw_grid(
             )
         if title is not None:
             raise _checks.error(
-                "title", "None for a grid in Axes of your own", repr(title)
+                "title", "None for Axes of your own: give these titles", repr(title)
             )
         for panel in panels.flat:
             _axes.check(panel)
@@ -415,8 +427,8 @@ def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
         if num_classes > MAX_PANELS:
             raise _checks.error(
                 "classes",
-                f"given to draw some of more than {MAX_PANELS} classes, as in "
-                "classes=[0, 1, 2]",
+                f"a list of the classes to draw, at most {MAX_PANELS} of them, such as "
+                "[0, 1, 2]",
                 f"None with {num_classes} classes",
             )
         return list(range(num_classes))
@@ -431,6 +443,7 @@ def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
             "classes",
             f"1 to {MAX_PANELS} integers in [0, {num_classes})",
             repr(classes),
+            verb="hold",
         )
     return selected
 

@@ -88,7 +88,11 @@ class PosteriorMetric(CalibrationMetric):
         from uncertainty_metrics.visualization import posterior
 
         if classes is not None:
-            raise _checks.error("classes", "None for one group", repr(classes))
+            raise _checks.error(
+                "classes",
+                "None: this metric has one group for all classes",
+                repr(classes),
+            )
         draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
         return posterior.posterior_diagram(draws, ax=ax)
 

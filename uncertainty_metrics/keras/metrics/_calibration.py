@@ -276,7 +276,8 @@ class CalibrationMetric(Sketched, ClassMetric):
         from uncertainty_metrics.visualization import reliability
 
         if self.num_groups is not None:
-            raise _checks.error("num_groups", "None for a diagram", self.num_groups)
+            expected = "None: a metric of groups has no diagram"
+            raise _checks.error("num_groups", expected, self.num_groups)
         method = reliability.method_of(self._function)
         shown = self._on_host(method == "bins") if self._has_sums else None
         value = float(self.result())
@@ -386,9 +387,11 @@ class DebiasedMetric(CalibrationMetric):
         level = _checks.open_unit("level", level)
         spec = self.spec
         if spec.class_conditional and not spec.positive_class:
-            raise _checks.error("class_conditional", "False for an interval", True)
+            raise _checks.error(
+                "class_conditional", "False for a confidence interval", True
+            )
         if not (spec.max_prob or spec.positive_class):
-            raise _checks.error("max_prob", "True for an interval", False)
+            raise _checks.error("max_prob", "True for a confidence interval", False)
         if not self._has_sums:
             return ConfidenceInterval(0.0, 0.0, 1.0)
         sums, valid = self._read_sums()

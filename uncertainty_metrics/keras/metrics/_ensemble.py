@@ -45,8 +45,9 @@ class UncertaintyScorer:
         if len(given) == 1 and given != expected and None not in given + expected:
             raise _checks.error(
                 "y_true",
-                f"of as many examples as y_pred, {[*expected, 1][0]}",
+                f"as many examples as `y_pred`, {[*expected, 1][0]}",
                 f"shape {list(y_true.shape)}",
+                verb="hold",
             )
         return _scorers.Batch(xp.reshape(labels, [-1]), rows), labels
 

@@ -28,7 +28,7 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
     """Returns the metrics by their names; raises ValueError unless they can be members
     of a collection.
     """
-    expected = "metrics of this package, a list or a dict of them by names"
+    expected = "a list of metrics of this package, or a dict from names to them"
     if not isinstance(metrics, Mapping | Sequence) or isinstance(metrics, str):
         raise _checks.error("metrics", expected, repr(metrics))
     given = list(metrics.values() if isinstance(metrics, Mapping) else metrics)
@@ -37,18 +37,23 @@ def _named(metrics: Any) -> dict[str, _base.SumsMetric]:
         if not isinstance(metric, _base.SumsMetric):
             wrong = expected
         elif isinstance(metric, MetricCollection) or _members.is_member(metric):
-            wrong = "neither collections nor in one"
+            wrong = "metrics that are not collections and in no other collection"
         elif xp.executing_eagerly() and any(
             map(np.any, metric.get_state().arrays.values())
         ):
-            wrong = "without examples"
+            wrong = "metrics without examples: call `reset_state` on them first"
         if wrong:
             raise _checks.error("metrics", wrong, repr(metric))
     names = list(metrics) if isinstance(metrics, Mapping) else [m.name for m in given]
     if not all(isinstance(name, str) for name in names):
-        raise _checks.error("metrics", "of names that are strings", names)
+        raise _checks.error("metrics", "names that are strings", names, verb="have")
     if not 0 < len(set(names)) == len(names) == len(set(map(id, given))):
-        raise _checks.error("metrics", "one or more, of different names", names)
+        raise _checks.error(
+            "metrics",
+            "at least one metric, each once and under a name of its own",
+            names,
+            verb="hold",
+        )
     return dict(zip(map(str, names), given, strict=True))
 
 
@@ -358,11 +363,17 @@ class MetricCollection(_base.SumsMetric):
                 ):
                     raise _checks.error(
                         "state",
-                        f"of a collection, where {owner} and {name} have the same sums",
-                        "others",
+                        f"the same sums for {owner!r} and {name!r}, which share them",
+                        "different sums",
+                        verb="hold",
                     )
         if len({int(state.arrays["invalid"]) for state in states.values()}) > 1:
-            raise _checks.error("state", "of a collection", "various `invalid`")
+            raise _checks.error(
+                "state",
+                "the same `invalid` for all metrics",
+                "different ones",
+                verb="hold",
+            )
 
     def merge_state(  # type: ignore[override]
         self, metrics: Iterable[MetricCollection | Mapping[str, MetricState]]

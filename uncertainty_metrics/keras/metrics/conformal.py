@@ -32,7 +32,9 @@ class _SetScorer(_scorers.ClassScorer):
         flat = super().flatten(y_true, y_pred)
         if len(y_pred.shape) < 2 or y_pred.shape[-1] == 1:
             received = f"shape {list(y_pred.shape)}"
-            raise _checks.error("y_pred", "sets of shape [..., K]", received)
+            raise _checks.error(
+                "y_pred", "sets, of shape [..., K] with K >= 2", received
+            )
         return flat
 
     def _scores(self, examples, targets):

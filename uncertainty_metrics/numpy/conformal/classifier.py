@@ -211,8 +211,9 @@ class ConformalClassifier(quantile.Conformal):
         if examples.num_classes != self._classes:
             raise _checks.error(
                 "probabilities",
-                f"of {self._classes} classes, as in `fit`",
+                f"{self._classes} classes, as in `fit`",
                 f"{examples.num_classes} classes",
+                verb="have",
             )
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
         limits = np.broadcast_to(self._limits(groups, shape), len(p))

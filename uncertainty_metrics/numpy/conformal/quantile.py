@@ -62,11 +62,11 @@ def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
     alpha = _level(alpha)
     scores = _inputs.as_array("scores", scores)
     if scores.ndim != 1 or scores.size == 0:
-        expected = "at least one number, of shape [n]"
+        expected = "of shape [n], with at least one number"
         raise _checks.error("scores", expected, f"shape {list(scores.shape)}")
     bad = np.isnan(scores)
     if np.any(bad):
-        raise _checks.error("scores", "numbers", _inputs.first(bad, scores))
+        raise _checks.error("scores", "numbers, not NaN", _inputs.first(bad, scores))
     return of_scores(scores, alpha)
 
 

@@ -182,7 +182,12 @@ class ConformalRegressor(quantile.Conformal):
         values = dict(zip(names, [*forecasts, *given.values()], strict=True))
         first, *rest = (_inputs.finite(name, values[name]) for name in needed)
         if first.size == 0:
-            raise _checks.error(needed[0], "not empty", f"shape {list(first.shape)}")
+            raise _checks.error(
+                needed[0],
+                "at least one example",
+                f"shape {list(first.shape)}",
+                verb="hold",
+            )
         if not rest:
             return first, np.ones_like(first)
         _checks.paired(needed[1], rest[0].shape, needed[0], first.shape)

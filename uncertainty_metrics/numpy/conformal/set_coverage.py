@@ -56,7 +56,9 @@ def _weights(
         return np.ones(int(np.prod(shape)))
     weights = _inputs.sample_weights(sample_weight, shape)
     if not np.any(weights > 0):
-        raise _checks.error(name, "at least one example of positive weight", "none")
+        raise _checks.error(
+            name, "at least one example of positive weight", "none", verb="hold"
+        )
     return weights
 
 
@@ -229,5 +231,5 @@ def _ends(sets: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
     for end in (lower, upper):
         bad = np.isnan(end)
         if np.any(bad):
-            raise _checks.error("sets", "numbers", _inputs.first(bad, end))
+            raise _checks.error("sets", "numbers, not NaN", _inputs.first(bad, end))
     return lower, upper

@@ -51,7 +51,7 @@ def check_shape(name: str, shape: _checks.Shape, rank: int = 1, size: int = 1) -
     """
     shape = list(shape)
     if 0 in shape:
-        raise _checks.error(name, "at least one example", f"shape {shape}")
+        raise _checks.error(name, "at least one example", f"shape {shape}", verb="hold")
     if len(shape) < rank or shape[-1] is None or shape[-1] < size:
         axes = "[N, ..., K]" if rank == 2 else "[..., K]"
         least = f" >= {size}" if size > 1 else ""
@@ -97,9 +97,9 @@ def check_not_swapped(
 ) -> None:
     """Raises ValueError where the labels have the rank of an ensemble's predictions."""
     if len(labels) > 2 and len(predictions) < 3:
-        raise ValueError(
-            f"{_checks.SWAPPED} Received: labels of shape {list(labels)}, {name} of "
-            f"shape {list(predictions)}"
+        raise _checks.plain_error(
+            _checks.SWAPPED,
+            f"labels of shape {list(labels)}, {name} of shape {list(predictions)}",
         )
 
 
@@ -124,7 +124,7 @@ def check_members_first(
         )
     if members is not None and members < least:
         raise _checks.error(
-            "probs", f"at least {least} members", f"shape {list(shape)}"
+            "probs", f"at least {least} members", f"shape {list(shape)}", verb="hold"
         )
     return members
 

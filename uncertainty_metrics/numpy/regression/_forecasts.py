@@ -65,6 +65,7 @@ def included(
             reference,
             "at least one example of positive weight that is not masked out",
             "none",
+            verb="hold",
         )
     return [array[kept] for array in flat], None if weights is None else weights[kept]
 

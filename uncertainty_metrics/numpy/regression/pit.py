@@ -27,7 +27,10 @@ def check_quantiles(quantiles: object) -> tuple[float, ...]:
     levels = _checks.levels("quantiles", quantiles)
     if not isinstance(levels, tuple) or len(levels) < 2 or np.any(np.diff(levels) <= 0):
         raise _checks.error(
-            "quantiles", "at least two, strictly increasing", repr(quantiles)
+            "quantiles",
+            "at least two levels, strictly increasing",
+            repr(quantiles),
+            verb="hold",
         )
     return levels
 
@@ -39,9 +42,9 @@ def check_last_axis(
     shape, targets = list(shape), list(targets)
     lone = shape[-1:] == [1] and targets[-1:] != [1]
     if len(targets) > len(shape) or (lone and len(targets) == len(shape)):
-        raise ValueError(
-            f"The arguments seem to be swapped: `{name}` come first, then `targets`. "
-            f"Received: `{name}` of shape {shape}, `targets` of shape {targets}"
+        raise _checks.plain_error(
+            f"The arguments seem to be swapped: `{name}` come first, then `targets`.",
+            f"`{name}` of shape {shape}, `targets` of shape {targets}",
         )
     _checks.last_axis(name, shape, targets, axis, "targets")
 

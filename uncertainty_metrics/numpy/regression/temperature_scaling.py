@@ -80,8 +80,9 @@ class TemperatureScaling(_scaling.Scaling):
         if temperature == 0:
             raise _checks.error(
                 "targets",
-                "other than the predictions, or the best temperature is 0",
+                "from the predictions, or the best temperature is 0",
                 "predictions without an error",
+                verb="differ",
             )
         return self._set(temperature)
 

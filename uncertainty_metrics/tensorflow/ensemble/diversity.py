@@ -64,7 +64,10 @@ def average_pairwise_diversity(probs, num_models, error):
     m = _predictions.check_members_first(tensor.shape, num_models, least=2)
     if m is None:
         raise _checks.error(
-            "probs", "of a static number of members", f"shape {list(tensor.shape)}"
+            "probs",
+            "a static number of members",
+            f"shape {list(tensor.shape)}",
+            verb="have",
         )
     rows = xp.reshape(tensor, [m, -1, tensor.shape[-1]])
     right = xp.reduce_all(_inputs.rows_in_range(rows))

@@ -63,7 +63,9 @@ def distribution_pit(
     targets = _inputs.as_tensor("targets", targets)
     batch = distribution.batch_shape
     if batch.rank is None:
-        raise _checks.error("distribution", "of a static rank", "an unknown rank")
+        raise _checks.error(
+            "distribution", "a static rank", "an unknown rank", verb="have"
+        )
     shape = batch if batch.rank else targets.shape
     _checks.paired("distribution", shape, "targets", targets.shape)
     y = tf.cast(targets, tf.float64 if distribution.dtype == tf.float64 else tf.float32)
@@ -79,8 +81,9 @@ def distribution_pit(
     def explain() -> NoReturn:
         raise _checks.error(
             "distribution",
-            "of parameters in their range, with a CDF that rises from 0 to 1",
+            "parameters in their range, and a CDF that rises from 0 to 1",
             type(distribution).__name__,
+            verb="have",
         )
 
     ends = [
