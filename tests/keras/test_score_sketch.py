@@ -74,7 +74,7 @@ def test_metrics_of_adaptive_bins_hand_out_their_sketch(name, weighted, rng):
     elif name == "DebiasedCalibrationError":
         assert sketch._held.sums.count == 700
     else:
-        with pytest.raises(ValueError, match="of unit weights"):
+        with pytest.raises(ValueError, match="must hold unit weights"):
             sketch.debiased_calibration_error()
     assert metric.sketch + metric.sketch == sketch + sketch
 

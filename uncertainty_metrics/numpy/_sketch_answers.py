@@ -49,8 +49,8 @@ def _above(cells: Cells, threshold: float) -> Cells:
     if threshold == 0:
         return cells
     kept = _single(cells) > np.float32(threshold)
-    rows = (getattr(cells, row.name)[kept] for row in dataclasses.fields(cells))
-    return Cells(*rows)
+    rows = cells.weights, cells.score_sums, cells.outcome_sums
+    return Cells(*(row[kept] for row in rows))
 
 
 def bin_statistics(
