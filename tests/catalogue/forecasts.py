@@ -44,7 +44,7 @@ REAL_ROWS = (
         metric_cases=tuple((case, case) for case in _ESTIMATORS),
         units=5,
         split=lambda p: {"predictive_samples": p},
-        bad_metric_options=({"estimator": "pwm"}, {"alpha": 1.0}),
+        bad_metric_options=({"estimator": "pwm"}, {"alpha": 1.5}),
         numbers={
             "member_weights": (
                 *((1,) * 7, (0,) * 6 + (1,), (0,) * 7, (1, -1, 1, 1, 1, 1, 1)),

@@ -110,6 +110,12 @@ class Function(Public):
         of_arrays = {"weights"} if self._default("weights") is None else set()
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
+    def wrong_values(self, name: str) -> tuple:
+        """Values of an option that raise; an estimator's share may be 0 or 1."""
+        values = BAD_OPTIONS[name][1]
+        is_share = name == "alpha" and self.takes("estimator")
+        return tuple(v for v in values if not (is_share and v in (0, 1)))
+
     def _default(self, option):
         return getattr(self.parameters.get(option), "default", None)
 

@@ -259,7 +259,7 @@ BAD_OPTIONS = {
     "RankedProbabilityLoss": {"from_logits": (1,), "sparse_labels": ("no",)},
     "CRPSNormalLoss": {"scale_transform": ("log",)},
     "GaussianNLLLoss": {"scale_transform": (None,)},
-    "CRPSSampleLoss": {"estimator": ("pwm",), "alpha": (0, 1.0, None)},
+    "CRPSSampleLoss": {"estimator": ("pwm",), "alpha": (-0.5, 1.5, None)},
     "PinballLoss": {"quantiles": ([], [0.5, 1.0], 0.0, "median", [np.nan])},
     "IntervalLoss": {"alpha": (0, 1.0, [0.1])},
     "SoftCalibrationLoss": {

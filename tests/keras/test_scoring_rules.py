@@ -143,7 +143,7 @@ def test_normal_distributions(rng):
 
 def test_scales_that_are_none():
     for transform, word in (("identity", "scales"), ("variance", "variances")):
-        with pytest.raises(ValueError, match=rf"`y_pred` must be {word} >= 0.*-1.0"):
+        with pytest.raises(ValueError, match=rf"`y_pred` must hold {word} >= 0.*-1.0"):
             um.CRPSNormal(transform).update_state([0.0], [[0.0, -1.0]])
 
 
@@ -161,7 +161,7 @@ def test_one_quantile_needs_no_axis(rng):
         um.Pinball([0.1, 0.2]).update_state(y, np.ones([9, 3]))
     with pytest.raises(ValueError, match=r"`y_pred`.* 2 \(lower and upper\)"):
         um.IntervalScore(0.1).update_state(y, np.ones([9, 3]))
-    with pytest.raises(ValueError, match="`y_pred` must be of at least two samples"):
+    with pytest.raises(ValueError, match="`y_pred` must hold at least two samples"):
         um.CRPSSamples().update_state(y, np.ones([9, 1]))
 
 

@@ -278,7 +278,7 @@ def test_rows_that_do_not_sum_to_1_have_no_labels_to_draw():
     calibration_test([0, 1], probabilities, num_resamples=9)
     for scores in (BY_CLASS, POOLED):
         with pytest.raises(
-            ValueError, match=r"`probs` must be rows that sum to 1. Received: sum 1.2"
+            ValueError, match=r"`probs` must hold rows that sum to 1. Received: sum 1.2"
         ):
             calibration_test([0, 1], probs=probabilities, **scores)
         half = np.float16([[0.3331, 0.3331, 0.3331]])  # Sums to 0.9994.

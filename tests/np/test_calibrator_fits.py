@@ -343,7 +343,7 @@ def test_ensembles_of_other_forms(rng):
     twice = um.EnsembleTemperatureScaling().fit(labels, np.repeat(pairs, 2, axis=1))
     np.testing.assert_allclose(twice.temperature, expected.temperature, rtol=1e-8)
     np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-6)
-    with pytest.raises(ValueError, match="of 3 members"):
+    with pytest.raises(ValueError, match="must have 3 members"):
         expected.transform(np.repeat(pairs, 2, axis=1))
     with pytest.raises(ValueError, match="of rank 3 or more"):
         expected.fit(labels, pairs[:, 0])

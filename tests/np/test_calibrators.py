@@ -152,7 +152,7 @@ def test_probabilities_are_their_logits(name, rng):
 def test_probabilities_are_not_their_logits(name, rng):
     labels, logits = network(rng)
     p = special.softmax(logits, axis=1)
-    with pytest.raises(ValueError, match="the fit had `logits`, whose map is another"):
+    with pytest.raises(ValueError, match="the map was fitted to `logits`"):
         CLASSES[name]().fit(labels, logits).transform(probabilities=p)
     with pytest.raises(ValueError, match="the fit had `probabilities`, whose"):
         CLASSES[name]().fit(labels, probabilities=p).transform(logits)
@@ -240,7 +240,7 @@ def test_data_that_leave_the_map_open(name, rng):
     scaling.fit(labels, logits)
     before = scaling.transform(logits)
     flat = np.zeros_like(logits)
-    with pytest.raises(ValueError, match="`logits` must be"):
+    with pytest.raises(ValueError, match=r"`logits` must (differ|hold|be)"):
         scaling.fit(labels, flat)
     if name != "temperature":  # Which one class may tell.
         with pytest.raises(ValueError, match="`labels` must be of two classes"):
@@ -314,13 +314,13 @@ def test_overlap_of_one_pair_is_enough():
     p = np.array([0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9])
     labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     for cls in (um.PlattScaling, um.BetaCalibration):
-        with pytest.raises(ValueError, match="no threshold tells the labels"):
+        with pytest.raises(ValueError, match="scores that overlap between the labels"):
             cls().fit(labels, probabilities=p)
         swapped = labels.copy()
         swapped[3:5] = 1, 0
         map = cls().fit(swapped, probabilities=p)
         assert map.optimality_gap < 1e-9
-    with pytest.raises(ValueError, match="no threshold tells the labels"):
+    with pytest.raises(ValueError, match="scores that overlap between the labels"):
         um.PlattScaling().fit(1 - labels, probabilities=p)
     # What never decreases says the frequency.
     map = um.BetaCalibration().fit(1 - labels, probabilities=p)

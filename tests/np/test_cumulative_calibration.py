@@ -207,7 +207,7 @@ def test_few_examples_have_no_limit(rng):
     options = {"method": "asymptotic", "positive_class": True}
     for statistic in LIMITS:
         with pytest.raises(
-            ValueError, match=r"`method` must be 'resampling' where .* below (25|10)"
+            ValueError, match=r"`method` must be 'resampling' for .* at least (25|10)"
         ):
             um.calibration_test(labels, p, statistic=statistic, **options)
     for statistic in ("gce", "smece", "atb"):

@@ -118,8 +118,8 @@ def test_bad_options_raise(row, name, rng):
     arguments = row.draw(rng, (8,))
     if name == "seed" and row.takes("consistency_band"):
         arguments["consistency_band"] = 0.9  # Without it nothing is drawn.
-    expected, values = BAD_OPTIONS[name]
-    for bad in values:
+    expected, _ = BAD_OPTIONS[name]
+    for bad in row.wrong_values(name):
         with pytest.raises(ValueError, match=f"`{name}`.* must .*{expected}") as told:
             value(row, {**arguments, name: bad})
         assert "Received" in str(told.value), bad

@@ -241,7 +241,7 @@ def test_bad_input_of_the_brier_score(change, message):
 
 
 def test_what_is_left_to_one_function():
-    with pytest.raises(ValueError, match="`at` must be at least two"):
+    with pytest.raises(ValueError, match="`at` must hold at least two"):
         um.integrated_brier_score(**FOLLOWED, survival=[[0.5]] * 3, at=[1.0])
     for change, message in (
         ({"num_bins": 1}, "`num_bins` must be an integer of at least 2"),

@@ -18,7 +18,6 @@ from tests.catalogue import (
     first_of_kernel,
 )
 from tests.fuzz import functions
-from tests.makers import BAD_OPTIONS
 from tests.np.test_catalogue import contents, objects
 from uncertainty_metrics.ops import _inputs
 
@@ -334,7 +333,7 @@ def test_foreign_tensors_and_text_name_the_argument(row):
 )
 def test_bad_options_say_what_numpy_says(row, name, rng):
     arguments = row.draw(rng, (8,))
-    for bad in BAD_OPTIONS[name][1]:
+    for bad in row.wrong_values(name):
         told = []
         for room in (um_np, um):
             with pytest.raises(ValueError, match=f"`{name}`") as raised:
