@@ -253,10 +253,12 @@ def test_data_that_leave_the_map_open(name, rng):
     if name in ("platt", "beta"):
         p = special.softmax(logits, axis=1)
         p[:, 2] = p[:, 1] / 4 + np.where(labels == 2, 0.6, 0.3)
-        with pytest.raises(ValueError, match=r"overlap between the labels.*, for class 2"):
+        message = "overlap between the labels.*, for class 2"
+        with pytest.raises(ValueError, match=message):
             scaling.fit(labels, probabilities=p)
     if name in ("temperature", *LINEAR):
-        with pytest.raises(ValueError, match=r"`logits` must be (wrong|of labels)|no best map of these `logits`"):
+        message = "`logits` must be (wrong|of labels)|no best map of these `logits`"
+        with pytest.raises(ValueError, match=message):
             scaling.fit(np.argmax(logits, axis=1), logits)
     np.testing.assert_array_equal(scaling.transform(logits), before)
 
