@@ -72,10 +72,11 @@ def test_functions_equal_numpy(row, rng):
     for given in (tensors(arguments), arguments):
         result = row.find(um)(**given)
         assert_close(flat(result), expected)
-        parts = vars(result) if hasattr(result, "accuracies") else result
-        floats = [x for x in tree.flatten(parts) if hasattr(x, "dtype")]
-        assert all(map(ops.is_tensor, floats))
-        types = {str(x.dtype).rpartition(".")[2] for x in floats}
+        parts = tree.flatten(result)
+        assert all(map(ops.is_tensor, parts))
+        again = tree.pack_sequence_as(result, parts)
+        np.testing.assert_array_equal(flat(again), flat(result))
+        types = {str(x.dtype).rpartition(".")[2] for x in parts}
         assert given is arguments or types <= {"float32"}
 
 
@@ -127,23 +128,7 @@ def test_functions_compile(row, rng):
     given = tensors(arguments)
     data = {name: x for name, x in given.items() if hasattr(x, "dtype")}
     options = {name: x for name, x in given.items() if name not in data}
-    compiled = jax.jit(lambda data: flat_tensors(row.find(um)(**data, **options)))
-    parts = compiled(data)
+    result = jax.jit(lambda data: row.find(um)(**data, **options))(data)
     if row.name == "risk_coverage_curve":  # It repeats the last entry.
-        parts = [part[: expected.size // len(parts)] for part in parts]
-    assert_close(np.concatenate([np.ravel(x) for x in parts]), expected)
-
-
-def flat_tensors(result):
-    import jax
-
-    if hasattr(result, "accuracies"):
-        result = {
-            "counts": result.counts,
-            "confidences": result.confidences,
-            "accuracies": result.accuracies,
-        }
-        return list(result.values())
-    if isinstance(result, dict):
-        return [result[key] for key in sorted(result, key=str)]
-    return jax.tree.leaves(result)
+        result = [part[: expected.size // len(result)] for part in result]
+    assert_close(flat(result), expected)

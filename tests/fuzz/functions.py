@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import traceback
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,11 +11,10 @@ import numpy as np
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests.catalogue import Function
-from tests.fuzz.compiling import RARELY, compiled, flatten, tensor
+from tests.fuzz.compiling import RARELY, compiled, tensor
 from tests.fuzz.groups import differs_alone
 from tests.fuzz.mutations import build
 from tests.fuzz.outcomes import (
-    FIELDS,
     NUMPY_TARGETS,
     TARGETS,
     Arguments,
@@ -174,14 +172,7 @@ def in_graph(
         return None
 
     def function(tensors):
-        result = target.find(um)(**tensors, **rest)
-        if dataclasses.is_dataclass(result):
-            names = FIELDS[1:] if hasattr(result, "accuracies") else None
-            names = names or [f.name for f in dataclasses.fields(result)]
-            result = [getattr(result, name) for name in names]
-        if isinstance(result, Mapping):
-            result = [result[key] for key in sorted(result, key=str)]
-        return flatten(result)
+        return target.find(um)(**tensors, **rest)
 
     signature = None
     if shapes is not None:

@@ -3,6 +3,7 @@
 import copy
 import operator
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,13 +12,14 @@ import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue, references
 from tests.catalogue import (
+    each,
     each_with,
     every_case,
     every_row,
     every_twin,
     first_of_kernel,
 )
-from tests.fuzz import functions
+from tests.fuzz import functions, outcomes
 from tests.np.test_catalogue import contents, objects
 from uncertainty_metrics.ops import _inputs
 
@@ -81,6 +83,18 @@ def test_halves_agree_in_every_form_of_the_arguments(row, dtype, count, request)
         graph = seed % 10 == first % 10
         problem = functions.check_good(row, seed, dtype, graph=graph)
         assert problem is None, seed
+
+
+@pytest.mark.filterwarnings("ignore:.* for which the estimate is unreliable")
+@each(row for row in catalogue.CALLABLES if row.half != "numpy")
+def test_results_are_structures_of_tensors(row, rng):
+    result = row.find(um)(**row.draw(rng, (12,)))
+    for tree in (tf.nest, keras.tree):
+        parts = tree.flatten(result)
+        assert all(map(tf.is_tensor, parts))
+        again = tree.pack_sequence_as(result, parts)
+        assert type(again) is type(result)
+        np.testing.assert_array_equal(outcomes.flat(again), outcomes.flat(result))
 
 
 @first_of_kernel(catalogue.FUNCTION_ROWS)

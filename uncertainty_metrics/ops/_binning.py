@@ -13,7 +13,15 @@ from uncertainty_metrics._spec import CalibrationSpec, Norm
 from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _binning as np_binning
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.ops import _inputs, _search, _sums, numpy_dtype, to_numpy, xp
+from uncertainty_metrics.ops import (
+    _inputs,
+    _search,
+    _sums,
+    _trees,
+    numpy_dtype,
+    to_numpy,
+    xp,
+)
 
 
 def read(
@@ -26,8 +34,21 @@ def read(
     return _inputs.examples(**_spec.data_of(arguments)), spec
 
 
+@_trees.structure
 class BinStatistics(_BinStatistics):
     __doc__ = _BinStatistics.__doc__
+
+    def __tf_flatten__(self) -> tuple[tuple[bool], tuple[xp.Tensor, ...]]:
+        tensors = self.edges, self.counts, self.score_sums, self.outcome_sums
+        return (self.additive,), tensors
+
+    @classmethod
+    def __tf_unflatten__(
+        cls, metadata: tuple[bool], tensors: tuple[xp.Tensor, ...]
+    ) -> BinStatistics:
+        edges, counts, score_sums, outcome_sums = tensors
+        (additive,) = metadata
+        return cls(edges, counts, score_sums, outcome_sums, additive)
 
     def __repr__(self) -> str:
         names = ("edges", "counts", "score_sums", "outcome_sums")

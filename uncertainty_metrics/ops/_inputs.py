@@ -459,12 +459,8 @@ def nan_unless(right: Any, values: T, explain: Callable[[], object]) -> T:
 
 def nan_where_wrong(right: Any, values: T) -> T:
     """Returns a structure of tensors, NaN where they are not right: one tells of all,
-    or there is one for each. Of a dataclass, all tensors are such values.
+    or there is one for each.
     """
-    if dataclasses.is_dataclass(values):  # A leaf to `tf.nest`.
-        fields = {k: v for k, v in vars(values).items() if xp.is_tensor(v)}
-        fields = nan_where_wrong(right, fields)
-        return dataclasses.replace(values, **fields)  # type: ignore[type-var]
     each, flat = xp.nest.flatten(right), xp.nest.flatten(values)
     flat = [
         xp.where(ok, value, xp.constant(float("nan"), value.dtype))

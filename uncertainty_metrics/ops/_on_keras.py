@@ -13,7 +13,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import contextvars
-import dataclasses
 import functools
 import math as _math
 import operator
@@ -99,9 +98,6 @@ def narrowed(values: Any) -> Any:
     """Returns a structure of tensors no wider than results may be."""
     if has_float64():
         return values
-    if dataclasses.is_dataclass(values):
-        fields = narrowed(vars(values))
-        return dataclasses.replace(values, **fields)  # type: ignore[type-var]
 
     def narrow(x: Any) -> Any:
         return cast(x, float32) if is_tensor(x) and x.dtype == float64 else x
