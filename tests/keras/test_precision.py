@@ -11,7 +11,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.numpy import _sketch_grid
+from uncertainty_metrics.numpy import _sketch_before, _sketch_grid
 from uncertainty_metrics.ops import _sketch, _sums
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -98,35 +98,46 @@ def test_resolution_is_an_option(rng):
     assert many < 1e-3 * exact
 
 
+MOVED = pytest.mark.filterwarnings("ignore:This sketch was saved with wider cells")
+
+
+@MOVED
 @pytest.mark.parametrize("weighted", [False, True])
 def test_ranks_of_more_cells_load_into_the_default(weighted, rng):
     labels, probabilities = network(rng, 500, 10, 1.0, 1.5)
     weights = rng.uniform(size=500) if weighted else None
     confidences = probabilities.max(axis=1)
     hits = np.argmax(probabilities, axis=1) == labels
-    for of, data in (
-        (um.AURC, (labels, probabilities, weights)),
-        (um.AUROC, (hits, confidences, weights)),
+    for of, data, bits in (
+        (um.AURC, (labels, probabilities, weights), 8),
+        (um.AURC, (labels, probabilities, weights), 6),
+        (um.AUROC, (hits, confidences, weights), 8),
+        (um.AUROC, (hits, confidences, weights), 7),
     ):
-        old, new = of(sketch_bits=8), of()
+        old, new = of(sketch_bits=bits), of()
         for metric in (old, new):
             metric.update_state(*data)
         saved = dataclasses.replace(old.get_state(), config=new.get_state().config)
         loaded = saved.to_metric()
-        np.testing.assert_allclose(loaded.result(), new.result(), rtol=1e-5)
+        # The cells are those of before, so that the value is, but for its ties.
+        np.testing.assert_allclose(loaded.result(), old.result(), rtol=5e-3)
         loaded.merge_state([saved, new])
-        thrice = of()
-        thrice.merge_state([new] * 3)
-        np.testing.assert_allclose(loaded.result(), thrice.result(), rtol=1e-5)
+        np.testing.assert_allclose(loaded.result(), new.result(), rtol=5e-3)
 
 
+@MOVED
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", ["AdaptiveCalibrationError", "DebiasedAdaptive"])
-def test_states_of_more_cells_load_into_the_default(name, weighted, rng):
-    # The defaults of version 1.0, for ten groups and for one.
-    of, bits, options = um.AdaptiveCalibrationError, 8, {"num_classes": 10}
-    if name == "DebiasedAdaptive":
-        of, bits, options = um.DebiasedCalibrationError, 10, {}
+@pytest.mark.parametrize(
+    ("of", "bits", "options"),
+    [
+        # The defaults of version 1.0 and those after it, for ten groups and for one.
+        (um.AdaptiveCalibrationError, 8, {"num_classes": 10}),
+        (um.AdaptiveCalibrationError, 4, {"num_classes": 10}),
+        (um.DebiasedCalibrationError, 10, {}),
+        (um.DebiasedCalibrationError, 7, {}),
+    ],
+)
+def test_states_of_other_cells_load_into_the_default(of, bits, options, weighted, rng):
     labels, probabilities = network(rng, 500, 10, 20.0, 1.5)
     weights = rng.uniform(size=500) if weighted else None
     old, new = of(sketch_bits=bits, **options), of(**options)
@@ -136,47 +147,39 @@ def test_states_of_more_cells_load_into_the_default(name, weighted, rng):
     saved = dataclasses.replace(saved, config=new.get_state().config)
     loaded = saved.to_metric()
     assert loaded.get_state().arrays["hi"].shape == new.get_state().arrays["hi"].shape
-    np.testing.assert_allclose(loaded.result(), new.result(), rtol=1e-5)
+    np.testing.assert_allclose(loaded.result(), old.result(), atol=5e-3)
     loaded.merge_state([saved, new])
     for part, expected in zip(
         (loaded.counts, loaded.prob_sums, loaded.correct_sums),
         (new.counts, new.prob_sums, new.correct_sums),
         strict=True,
     ):
-        np.testing.assert_allclose(part, 3 * np.asarray(expected), rtol=1e-5, atol=1e-6)
+        totals = (np.sum(np.asarray(each), axis=-1) for each in (part, expected))
+        found, once = totals
+        np.testing.assert_allclose(found, 3 * once, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("real", [False, True])
-def test_cells_of_ranks_lie_inside_of_the_present_ones(real, rng):
+def test_no_grid_of_before_has_as_many_cells_as_its_successor():
+    for groups in (*range(1, 300), 500, 1000, 2000):
+        now = _sketch_grid.default_bits(groups)
+        number = groups * _sketch_grid.num_cells(*now)
+        for old in _sketch_before.default_bits(groups):
+            before = groups * _sketch_grid.num_cells(*old)
+            if before == number:  # Then they are the same cells.
+                scores = np.float32(np.linspace(0, 1, 10_001))
+                np.testing.assert_array_equal(
+                    _sketch_grid.index(scores, *now), _sketch_grid.index(scores, *old)
+                )
+            else:
+                assert abs(before - number) > 1
+
+
+def test_middles_of_real_cells_lie_in_them(rng):
     scores = rng.normal(size=9000) * 10.0 ** rng.integers(-44, 38, 9000)
-    if not real:
-        small = 10 ** rng.uniform(-46, 0, 4000)
-        scores = np.concatenate([[0, 0.5, 1], small, 1 - small])
-    scores = tf.constant(scores.astype(np.float32))
-    index = _sketch.real_index if real else _sketch.index
-    cell = _sketch_grid.coarser(8, 5, real=real)
-    np.testing.assert_array_equal(cell[index(scores, 8)], index(scores, 5))
-    number = (_sketch_grid.num_real_cells if real else _sketch_grid.num_cells)(5)
-    np.testing.assert_array_equal(np.unique(cell), range(number))
-
-
-@pytest.mark.parametrize(
-    ("groups", "bits"), [(1, 10), (3, 10), (10, 8), (100, 5), (1000, 4)]
-)
-def test_cells_of_version_1_lie_inside_of_the_present_ones(groups, bits, rng):
-    assert _sketch_grid.old_default_bits(groups) == bits
-    small = 10 ** rng.uniform(-46, 0, 4000)
-    marks = [0, 0.5, 1, 1 - 2**-24, 2**-30, 2**-126, 1e-45]
-    scores = np.concatenate([marks, small, 1 - small, rng.uniform(size=4000)])
-    scores = tf.constant(scores.astype(np.float32))
-    present = _sketch_grid.default_bits(groups)
-    cell = _sketch_grid.coarser(bits, *present)
-    np.testing.assert_array_equal(
-        cell[_sketch.index(scores, bits)], _sketch.index(scores, *present)
-    )
-    number = _sketch_grid.num_cells(*present)
-    np.testing.assert_array_equal(np.unique(cell), range(number))
-    assert len(_sketch_grid.upper_edges(*present)) == number
+    for bits in (_sketch_grid.RANKING_BITS[True], (7,), (8,)):
+        cells = _sketch.real_index(tf.constant(scores, tf.float32), *bits)
+        middles = tf.gather(_sketch.real_middles(*bits), cells)
+        np.testing.assert_array_equal(_sketch.real_index(middles, *bits), cells)
 
 
 @pytest.mark.parametrize("groups", [1, 3, 10])

@@ -78,7 +78,8 @@ BINARY = {
 class Exact:
     """The scores of the positive class, sorted, and in which cell each is."""
 
-    def __init__(self, labels, p, weights=None, bits=(7,)):
+    def __init__(self, labels, p, weights=None, bits=None):
+        bits = bits or _sketch_grid.default_bits(1)
         order = np.argsort(p, kind="stable")
         self.y, self.p = np.asarray(labels)[order].astype(float), p[order]
         w = np.ones(len(p)) if weights is None else weights[order]
@@ -89,7 +90,9 @@ class Exact:
         self.residuals = self.w * (self.y - self.p)
         self.ends = np.append(np.diff(self.p) > 0, True)
         self.s = self.share().max()
-        self.u = self.w @ (np.abs(self.y - self.p) * np.minimum(self.p, 1 - self.p))
+        least, largest = _sketch_grid.rounded_limits(*bits)
+        self.c = np.max(largest - least)
+        self.u = self.w @ (np.abs(self.y - self.p) * (largest - least)[self.cell])
 
     def share(self, where=slice(None)):
         return np.bincount(self.cell[where], self.w[where])
@@ -121,9 +124,9 @@ REST = pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("bits", "size"),
     [
-        (7, 3000),
+        (None, 3000),
         *(pytest.param(bits, 3000, marks=REST) for bits in (0, 3, 5, 10)),
-        *(pytest.param(7, size, marks=REST) for size in (1, 10, 200_000)),
+        *(pytest.param(None, size, marks=REST) for size in (1, 10, 200_000)),
     ],
 )
 def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
@@ -131,7 +134,9 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
     weights = rng.exponential(size=size) if weighted else None
     options = POSITIVE | {"sketch_bits": bits}
     sketch = sketch_of(labels, p, options, sample_weight=weights)
-    exact, d = Exact(labels, p, weights, (bits,)), 2.0**-bits
+    bits = _sketch_grid.default_bits(1) if bits is None else (bits,)
+    exact = Exact(labels, p, weights, bits)
+    c = exact.c
     data = {"sample_weight": weights, "positive_class": True}
 
     def close(found, expected, bound):
@@ -163,22 +168,22 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
 
     sums, points = exact.running()
     ks, kuiper = np.abs(sums).max(), sums.max() - sums.min()
-    limit = (1 + d) * exact.s / 4
+    limit = (1 + 2 * c) * exact.s / 4
     assert -ROUNDING <= ks - sketch.ks_calibration_error() <= limit + ROUNDING
     found = sketch.kuiper_calibration_error()
     assert -ROUNDING <= kuiper - found <= 2 * limit + ROUNDING
     atb = np.diff(points) @ (sums**2 + (sums[-1] - sums) ** 2)
-    close(sketch.atb(), atb, 3 * d * ks)
+    close(sketch.atb(), atb, 6 * c * ks)
 
     cells = _score_cells.pooled(p, np.asarray(labels, bool), weights)
     close(
         sketch.smece(bandwidth=0.1),
         _cell_scores.smooth_error(cells, 0.1),
-        8 * d * exact.u + 1e-6,
+        8 * exact.u + 1e-6,
     )
     smece = _cell_scores.smooth_error(cells)
     found = sketch.smece()
-    close(found, smece, 0.8 * d * exact.u / max(found, smece, 1e-9) + 1e-6)
+    close(found, smece, 0.8 * exact.u / max(found, smece, 1e-9) + 1e-6)
 
     first = np.flatnonzero(np.diff(exact.p, prepend=-1))
     held = np.add.reduceat(exact.w, first)
@@ -191,13 +196,13 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
     parts = sketch.corp_decomposition()
     close(parts.uncertainty, scores[2], 0)
     assert -ROUNDING <= scores[2] - scores[1] - parts.discrimination <= exact.s
-    close(parts.miscalibration, scores[0] - scores[1], exact.s + d / 3)
+    close(parts.miscalibration, scores[0] - scores[1], exact.s + 2 * c / 3)
 
     for t in (0.0, 0.1, 0.3, 0.5, 0.9, 0.999):
         treated = exact.p >= np.float64(p.dtype.type(t))
         odds = t / (1 - t)
         benefit = exact.w @ (treated * (exact.y - (1 - exact.y) * odds))
-        at = exact.cell == _sketch_grid.index(np.array([t], np.float32), bits)
+        at = exact.cell == _sketch_grid.index(np.array([t], np.float32), *bits)
         share = exact.w[at].sum()
         ((found,), (everyone,), nobody) = sketch.net_benefit([t])
         close(found, benefit, share * max(1, odds))
@@ -216,9 +221,9 @@ def test_answers_are_within_their_bounds(kind, weighted, bits, size, rng):
     )
     if variance > 0 and kind != "steps":
         z, p_value = sketch.spiegelhalter_test()
-        off = d * n / 2
+        off = c * n
         ends = [np.sqrt(max(variance + sign * off, 1e-300)) for sign in (-1, 1)]
-        wide = 2 * d * exact.u * n
+        wide = 2 * exact.u * n
         reach = [(above + sign * wide) / end for sign in (-1, 1) for end in ends]
         assert min(reach) - 1e-9 <= z <= max(reach) + 1e-9
         assert p_value == pytest.approx(special.erfc(abs(z) / np.sqrt(2)))
@@ -274,7 +279,7 @@ def test_a_cell_is_a_tie(sharpness, rng):
     labels, p = calibrated(rng, 3000, 5, sharpness, 0.8)
     top, each = sketch_of(labels, p), sketch_of(labels, p, CLASSES)
     right = p.argmax(axis=1) == labels
-    tied = pooled_scores(p.max(axis=1), (7,))
+    tied = pooled_scores(p.max(axis=1), _sketch_grid.default_bits(1))
     data = {"positive_class": True}
     for scheme, norm in (("adaptive", "l2"), ("even", "l2"), ("even", "max")):
         expected = um.gce(right, tied, scheme, True, False, norm, **data)
@@ -584,7 +589,7 @@ def test_a_sketch_takes_some_hundred_kilobytes(rng):
     def size(sketch):
         return sum(row.digits.nbytes for row in sketch._held.sums.rows.values())
 
-    assert size(sketch_of(labels, p)) < 250e3
-    assert size(sketch_of(labels, p, CLASSES)) < 400e3
+    assert size(sketch_of(labels, p)) < 300e3
+    assert size(sketch_of(labels, p, CLASSES)) < 450e3
     weighted = sketch_of(labels, p, sample_weight=rng.random(20_000))
-    assert size(weighted) < 500e3
+    assert size(weighted) < 600e3

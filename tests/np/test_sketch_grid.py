@@ -9,7 +9,7 @@ from uncertainty_metrics.numpy import _exact_sums, _sketch_grid
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 
 ONE = 0x3F800000  # The bits of 1.0.
-BITS = [(0,), (2, 0), (4,), (7,), (20,)]
+BITS = [(0,), (2, 0), (4,), (7,), (4, 2, 13), (3, 1, 10), (20,)]
 
 
 @pytest.mark.parametrize("bits", BITS[:-1])
@@ -30,7 +30,11 @@ def test_cells_ascend_and_are_narrow(bits, rng):
     assert np.all((least[found] <= single) & (single <= largest[found]))
     low, high = _sketch_grid.rounded_limits(*bits)
     assert np.all((low[found] <= scores) & (scores <= high[found]))
-    # What the bounds of errors are made of: the width, relative to p and to 1 - p.
+    # What the bounds of errors are made of: the width, by itself, and relative to p and
+    # to 1 - p.
+    even = bits[2] if len(bits) == 3 else bits[0] + 1
+    rounding = 2.0**-23  # Of scores in float64.
+    assert np.all((high - low)[found] <= 2.0**-even + rounding)
     width = (high - low)[found]
     distance = np.minimum(scores, 1 - scores)
     assert np.all(width <= 2.0 ** -bits[0] * distance * 1.001 + 2.0**-22)

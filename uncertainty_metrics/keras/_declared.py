@@ -115,7 +115,8 @@ SHARED = {
         int | None,
         None,
         lambda name, value: _checks.sketch_bits(value),
-        "log2 of the cells per octave for adaptive bins.",
+        "log2 of the cells per octave, for adaptive bins, of a grid that is as fine "
+        "everywhere relative to p and to 1 - p.",
     ),
     "multilabel": flag(
         "whether `y_true` [..., L] and `y_pred` of the same shape are L labels, each 0 "

@@ -10,15 +10,13 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._spec import PRESETS, CalibrationSpec
-from uncertainty_metrics.numpy import _sketch_grid, _sketch_sums
+from uncertainty_metrics.numpy import _sketch_before, _sketch_grid, _sketch_sums
 from uncertainty_metrics.numpy._exact_sums import ExactSums, Total
 from uncertainty_metrics.numpy._sketch_sums import SketchSums
 from uncertainty_metrics.numpy._state import MetricState
 
 # The rows of `units` and of `hi`.
 _CALIBRATION, _RANKS = (4, 3), (2, 2)
-# What scores are multiples of: see `ops/_sums.py`.
-_WHOLE, _REST = 2.0**-9, 2.0**-31
 # A metric that counts more is not exact.
 _MAX_COUNT = 2**53
 
@@ -93,9 +91,7 @@ def _of_calibration(
     own, arrays = _checks.sketch_bits(options["sketch_bits"]), state.arrays
     bits = _sketch_grid.default_bits(groups) if own is None else (own,)
     if own is None:
-        old = _sketch_grid.old_default_bits(groups)
-        of = _sketch_grid.coarser(old, *bits)
-        arrays = _sketch_grid.regrouped(dict(arrays), of, groups)
+        arrays = _sketch_before.calibration_arrays(dict(arrays), groups)
     cells = groups * _sketch_grid.num_cells(*bits)
     counted = arrays["units"].shape[1] - cells
     if counted not in (0, 1):
@@ -105,7 +101,7 @@ def _of_calibration(
     rest = hi.astype(np.float64) + lo
     parts = (
         (units[0], rest[0]),
-        (units[1] * _WHOLE, units[2] * _REST, rest[1]),
+        (units[1] * _sketch_before.WHOLE, units[2] * _sketch_before.REST, rest[1]),
         (units[3], rest[2]),
     )
     rows = [_summed(cells, *part) for part in parts]
@@ -123,31 +119,40 @@ def _of_calibration(
 def _of_ranks(
     state: MetricState, options: dict[str, Any]
 ) -> tuple[dict[str, Any], int | None, SketchSums | None]:
-    bits = _checks.sketch_bits(options["sketch_bits"])
-    arrays = state.arrays
+    own, arrays = _checks.sketch_bits(options["sketch_bits"]), state.arrays
     held = arrays["units"].shape[-1] - 1
-    if bits is None:
-        bits, old = _sketch_grid.RANKING_BITS[0], _sketch_grid.OLD_RANKING_BITS
-        of = _sketch_grid.coarser(old, bits)
-        arrays = _sketch_grid.regrouped(dict(arrays), of, 1)
-        real = {
-            _sketch_grid.num_real_cells(b) for b in (old, *_sketch_grid.RANKING_BITS)
-        }
-    else:
-        real = {_sketch_grid.num_real_cells(bits)}
-    if held in real:
+    bits, of_reals = (
+        ((own,), [(own,)])
+        if own is not None
+        else (
+            _sketch_grid.RANKING_BITS[False],
+            [_sketch_grid.RANKING_BITS[True], *_sketch_before.RANKING_BITS[True]],
+        )
+    )
+    if held in [_sketch_grid.num_real_cells(*each) for each in of_reals]:
         raise _error(state, "a sketch of the real line, as logits and scores have")
-    cells = _sketch_grid.num_cells(bits)
+    if own is None:
+        arrays = _sketch_before.unit_ranking_arrays(dict(arrays))
+    cells = _sketch_grid.num_cells(*bits)
     if arrays["units"].shape[1:] != (cells + 1,):
         raise _error(state, f"of {held} cells instead of {cells}")
     units, hi, lo = (arrays[name] for name in ("units", "hi", "lo"))
     _check_counts(state, units)
     rest = hi.astype(np.float64) + lo
-    weights, hits = (_summed(cells, *part) for part in zip(units, rest, strict=True))
-    least, largest = _sketch_grid.limits(bits)
-    scores = _summed(cells, weights.values * (least + largest) / 2)
+    # The scores of a cell are taken as its middle, and put where a sketch of the same
+    # options has that.
+    middles = np.mean(_sketch_grid.limits(*bits), axis=0)
+    now = bits if own is not None else _sketch_grid.default_bits(1)
+    places = _sketch_grid.index(middles.astype(np.float32), *now)
+    weights, hits, scores = (
+        _summed(_sketch_grid.num_cells(*now), *parts, places=places)
+        for parts in (
+            (units[0], rest[0]),
+            (units[1], rest[1]),
+            (units[0, :cells] * middles, rest[0, :cells] * middles),
+        )
+    )
     count = round(float(units[0, -1] + rest[0, -1]))
-    options["sketch_bits"] = bits
     return options, state.classes, _some(state, [weights, scores, hits], count)
 
 
@@ -158,11 +163,16 @@ def _check_counts(state: MetricState, counts: np.ndarray) -> None:
         raise _error(state, "whose sums are too large")
 
 
-def _summed(cells: int, *parts: np.ndarray) -> ExactSums:
-    """Returns the sum of arrays in the first cells of each."""
+def _summed(
+    cells: int, *parts: np.ndarray, places: np.ndarray | None = None
+) -> ExactSums:
+    """Returns the sum of arrays, of the first numbers of each; those of a place in
+    `places`, where it is given, together.
+    """
+    places = np.arange(cells) if places is None else places
     total = Total(ExactSums.zeros(cells))
     for part in parts:
-        total.add(part[:cells].astype(np.float64), np.arange(cells))
+        total.add(part[: len(places)].astype(np.float64), places)
     return total.sums()
 
 

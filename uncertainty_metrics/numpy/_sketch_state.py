@@ -17,6 +17,7 @@ from uncertainty_metrics.numpy import (
     _exact_sums,
     _inputs,
     _saved,
+    _sketch_before,
     _sketch_grid,
     _sketch_sums,
     _tables,
@@ -112,6 +113,22 @@ class SketchState:
         """Returns the number of cells of all groups."""
         cells = _sketch_grid.num_cells(*self._bits(classes))
         return self._spec.num_groups(classes) * cells
+
+    def _sums_of_file(
+        self, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: int
+    ) -> SketchSums:
+        """Returns the sums of a file, also of one with the cells of before."""
+        groups, size = self._spec.num_groups(classes), self._num_cells(classes)
+        held = next(iter(arrays.values())).shape[-1:]
+        before = [
+            groups * _sketch_grid.num_cells(*bits)
+            for bits in _sketch_before.default_bits(groups)
+        ]
+        if self.sketch_bits is not None or held == (size,) or held[0] not in before:
+            return _loaded_sums(header, arrays, size)
+        sums = _loaded_sums(header, arrays, held[0])
+        rows = _sketch_before.exact_rows(sums.rows, groups)
+        return SketchSums(**rows, count=sums.count)
 
     @_arguments.of_classifier
     def update(
@@ -285,8 +302,7 @@ class SketchState:
             raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
         sums = None
         if arrays:
-            num_cells = loaded._num_cells(classes or 2)
-            sums = _loaded_sums(header, arrays, num_cells)
+            sums = loaded._sums_of_file(header, arrays, classes or 2)
         loaded._held = _Held(classes, sums)
         return loaded
 

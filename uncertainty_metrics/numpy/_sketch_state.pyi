@@ -13,6 +13,7 @@ from uncertainty_metrics.numpy import (
     _exact_sums,
     _inputs,
     _saved,
+    _sketch_before,
     _sketch_grid,
     _sketch_sums,
     _tables,
@@ -62,6 +63,12 @@ class SketchState:
 
     def _num_cells(self, classes: int) -> int:
         """Returns the number of cells of all groups."""
+        ...
+
+    def _sums_of_file(
+        self, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: int
+    ) -> SketchSums:
+        """Returns the sums of a file, also of one with the cells of before."""
         ...
 
     @_arguments.of_classifier

@@ -60,29 +60,31 @@ class ScoreSketch(_sketch_state.SketchState):
     `general_calibration_error`; all that is asked of bins, norms or thresholds is an
     argument of the question.
 
-    A sketch has the sums of weight, score and outcome of narrow cells: 2^`sketch_bits`
-    for each halving of p, or of 1 - p above 1/2, down to 2^-30 and to 1 - 2^-24. The
-    sums are exact integers. So `a + b` of sketches of parts of the data is the sketch
-    of the whole, with the same bits in any order and grouping, weights included; and
+    A sketch has the sums of weight, score and outcome of narrow cells. For one group a
+    cell is 2^-13 wide; near 0 and 1 cells are narrower, 128 for each halving of p down
+    to 2^-30 and of 1 - p down to 2^-24. For several groups they are wider: for 10
+    classes 2^-11 below 1/2 and 2^-9 above it, and 8 for each halving. The sums are
+    exact integers. So `a + b` of sketches of parts of the data is the sketch of the
+    whole, with the same bits in any order and grouping, weights included; and
     `sum(sketches)` adds many. Sketches are equal by content, and pickle as compactly as
     they are saved.
 
     Scores in a cell are not told apart, as equal scores are not: where no cell holds
-    two distinct ones all values are exact, but for rounding. Elsewhere, with d =
-    2^-`sketch_bits` (1/128 for one group), a cell is narrower than d min(p, 1 - p). Let
-    s be the largest share of the weight of a group in one cell, and u the mean of
-    abs(y - p) min(p, 1 - p). Then the values are off by no more than
+    two distinct ones all values are exact, but for rounding. Elsewhere let c be the
+    width of the widest cell, u the mean of abs(y - p) times the width of the cell of p,
+    and s the largest share of the weight of a group in one cell. Then the values are
+    off by no more than
 
       accuracy       0
       l1 of bins     2 x the share of the cells that hold an edge; adaptive bins end at
                      most one cell away from the exact ones
       l2 of bins     4 x that share, of its square; debiased and 2 num_bins / n
-      smece          0.8 d u / bandwidth; unless it is given, over the larger value
-      ks, kuiper     too small, by (1 + d) s / 4 and (1 + d) s / 2
-      atb            3 d ks, of the exact ks
-      corp, "brier"  s of the discrimination, which is too small, s + d / 3 of the
+      smece          0.8 u / bandwidth; unless it is given, over the larger value
+      ks, kuiper     too small, by (1 + 2 c) s / 4 and (1 + 2 c) s / 2
+      atb            6 c ks, of the exact ks
+      corp, "brier"  s of the discrimination, which is too small, s + 2 c / 3 of the
                      miscalibration, 0 of the uncertainty
-      spiegelhalter  2 d u n of sum (y - p) (1 - 2 p), d n / 2 of its variance
+      spiegelhalter  2 u n of sum (y - p) (1 - 2 p), c n of its variance
       net_benefit    max(1, t / (1 - t)) x the share of the cell of t; murphy_curve,
                      max(t, 1 - t) x that share
       auroc          half the share of the pairs of a true and a false outcome in a cell
@@ -104,11 +106,11 @@ class ScoreSketch(_sketch_state.SketchState):
         are averaged, an empty class counting 0.
       num_classes: number of classes; by default that of the first batch.
       ignore_index: examples with this label are left out.
-      sketch_bits: log2 of the cells per octave, from 0 to 20; by default 7 for one
-        group and fewer for more: 4 for 10 classes, 2 for 1000. Memory is 4 bytes for
-        each of five to eight digits of the 479 + 52 * 2^sketch_bits cells of a group
-        (122 + 52 * 4 by default for many classes): 0.2 MB for one group, 0.3 MB for 10
-        classes, 10 MB for 1000. Weights that are not whole take about twice as much.
+      sketch_bits: log2, from 0 to 20, of the cells for each halving of p, or of 1 - p
+        above 1/2, of another grid: one that is as fine everywhere relative to p and to
+        1 - p, of 479 + 52 * 2^sketch_bits cells. Memory is 4 bytes for each of five to
+        eight digits of the cells; by default 0.3 MB for one group, 0.4 MB for 10
+        classes and 10 MB for 1000. Weights that are not whole take about twice as much.
 
     Raises:
       ValueError: an argument is not as described.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from uncertainty_metrics.numpy import _sketch_grid as grid
-from uncertainty_metrics.ops import _binning, _search, _sums, xp
+from uncertainty_metrics.ops import _binning, _search, _sums, to_numpy, xp
 
 _SIZE = 2**31 - 1  # The bits of a float32, all but the sign.
 _LARGEST = 0x7F7FFFFF
@@ -28,26 +28,46 @@ def _steps(value: xp.Tensor, bits: int, smallest: int) -> xp.Tensor:
     return step - (grid.BIAS + smallest) * 2**bits
 
 
-def index(scores: xp.Tensor, bits: int, tail: int | None = None) -> xp.Tensor:
+def index(
+    scores: xp.Tensor,
+    bits: int,
+    tail: int | None = None,
+    even: int | None = None,
+    high: int | None = None,
+) -> xp.Tensor:
     """Returns the int32 cell of each score in [0, 1], ascending with the score."""
-    last = grid.num_cells(bits, tail) - 1
-    tail, normal, full = grid.tail_cells(bits, tail)
+    half = grid.middle(bits, tail, even)
+    even, high = grid.evens(bits, even, high)
+    tail, normal, _ = grid.tail_cells(bits, tail)
     scores = xp.cast(scores, xp.float32)
     # The bits of a number below 2^-126 count its multiples of 2^-149.
     count = xp.maximum(xp.bitcast(scores, xp.int32), 0)  # -0.0 is 0.
     denormal = xp.maximum(1 + _steps(xp.cast(count, xp.float32), tail, 0), 0)
     tiny = normal + _steps(scores, tail, -grid.NORMAL)
-    low = full + _steps(scores, bits, -grid.LOW)
     # 1 - p is exact in float32 for p >= 1/2.
-    distance = xp.maximum(1 - scores, _NEAREST)
-    high = last - 1 - _steps(distance, bits, -grid.HIGH)
-    cell = xp.where(scores < 0.5, low, high)
+    is_low = scores < 0.5
+    distance = xp.where(is_low, scores, xp.maximum(1 - scores, _NEAREST))
+    step = _steps(distance, bits, bits) + 2**bits
+
+    def steps_of(even: int) -> xp.Tensor:
+        """Returns how far below 1/2 the cell lies, of cells 2^-even wide next to it."""
+        near = step + even * 2**bits - 2 ** (even - 1)
+        if even == bits + 1:
+            return near
+        wide = xp.cast(distance * 2.0**even, xp.int32) - 2 ** (even - 1)
+        return xp.where(distance < 2.0 ** (bits - even), near, wide)
+
+    below = steps_of(even)
+    cell = half + xp.where(is_low, below, -(below if high == even else steps_of(high)))
     cell = xp.where(scores < 2.0**-grid.LOW, tiny, cell)
     return xp.where(count < 2**grid.MANTISSA, denormal, cell)
 
 
-def real_index(scores: xp.Tensor, bits: int) -> xp.Tensor:
-    """Returns the int32 cell of each score, ascending with the score."""
+def real_index(scores: xp.Tensor, bits: int, *others: int) -> xp.Tensor:
+    """Returns the int32 cell of each score, ascending with the score; `others` are the
+    other arguments of `num_cells`.
+    """
+    inner = bits, *others
     tail = grid.tail_cells(bits)[0]
     pattern = xp.bitcast(xp.cast(scores, xp.float32), xp.int32)
     # By the bits: arithmetic may take the smallest numbers as 0.
@@ -67,9 +87,27 @@ def real_index(scores: xp.Tensor, bits: int) -> xp.Tensor:
         size < 2.0**grid.REAL_LOW, tiny, first + from_octave(grid.REAL_LOW)
     )
     zero = grid.below_zero(bits)
-    above = zero + grid.num_cells(bits) + from_octave(0)
-    cell = xp.where(size > 1, above, zero + index(size, bits))
+    above = zero + grid.num_cells(*inner) + from_octave(0)
+    cell = xp.where(size > 1, above, zero + index(size, *inner))
     return xp.where(is_negative, zero - 1 - below, cell)
+
+
+def real_middles(*bits: int) -> xp.Tensor:
+    """Returns a score in the middle of each cell of the real line, float32 [cells]."""
+    cells = np.arange(grid.num_real_cells(*bits))
+    low, high = np.full(len(cells), -_LARGEST), np.full(len(cells), _LARGEST)
+
+    def score(ordered: np.ndarray) -> np.ndarray:
+        """Returns the float32 at a place in their order, 0 at 0."""
+        pattern = np.abs(ordered).astype(np.int32)
+        return np.copysign(pattern.view(np.float32), ordered.astype(np.float32))
+
+    while np.any(low < high):  # For the first float32 of each cell.
+        between = (low + high) // 2
+        reached = to_numpy(real_index(xp.constant(score(between)), *bits)) >= cells
+        low = np.where(reached, low, between + 1)
+        high = np.where(reached, between, high)
+    return xp.constant(score((low + np.append(low[1:] - 1, _LARGEST)) // 2))
 
 
 def adaptive_statistics(

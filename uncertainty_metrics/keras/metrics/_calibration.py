@@ -16,7 +16,7 @@ from uncertainty_metrics.keras import _base, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
 from uncertainty_metrics.numpy import _binning as np_binning
-from uncertainty_metrics.numpy import _error_interval, _sketch_grid
+from uncertainty_metrics.numpy import _error_interval, _sketch_before, _sketch_grid
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy._score_cells import Cells
 from uncertainty_metrics.numpy._state import MetricState
@@ -141,15 +141,11 @@ class CalibrationMetric(Sketched, ClassMetric):
             self._classes = num_classes
 
     def _renewed(self, state: MetricState) -> MetricState:
-        """Returns a state of version 1.0, whose sketch had more cells, in those of
-        now.
-        """
+        """Returns a state whose sketch had the cells of before, in those of now."""
         groups = self._groups_of(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
-        old = _sketch_grid.old_default_bits(groups)
-        of = _sketch_grid.coarser(old, *_sketch_grid.default_bits(groups))
-        arrays = _sketch_grid.regrouped(state.arrays, of, groups)
+        arrays = _sketch_before.calibration_arrays(state.arrays, groups)
         return dataclasses.replace(state, arrays=arrays)
 
     def _before(self, classes: int) -> tuple[Any, ...]:

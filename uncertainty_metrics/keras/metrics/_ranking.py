@@ -16,7 +16,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy import _sketch_grid
+from uncertainty_metrics.numpy import _sketch_before, _sketch_grid
 from uncertainty_metrics.numpy import detection as np_detection
 from uncertainty_metrics.numpy import selective as np_selective
 from uncertainty_metrics.numpy._state import MetricState
@@ -26,6 +26,7 @@ from uncertainty_metrics.ops import (
     _ranking,
     _sketch,
     _sums,
+    to_numpy,
     xp,
 )
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 declared = functools.partial(
     _declared.declared,
     sketch_bits=_declared.SHARED["sketch_bits"]._replace(
-        prose="log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere."
+        prose="log2 of the cells per octave of a grid that is as fine everywhere."
     ),
 )
 
@@ -45,19 +46,20 @@ def positive_share(name: str, value: Any) -> float:
     return _checks.share(name, value, zero=False)
 
 
-def _num_cells(bits: int, real: bool) -> int:
-    return _sketch_grid.num_real_cells(bits) if real else _sketch_grid.num_cells(bits)
+def _num_cells(bits: tuple[int, ...], real: bool) -> int:
+    count = _sketch_grid.num_real_cells if real else _sketch_grid.num_cells
+    return count(*bits)
 
 
 def cell_sums(
-    batch: _ranking.Ranked, bits: int, real: bool
+    batch: _ranking.Ranked, bits: tuple[int, ...], real: bool
 ) -> tuple[_sums.Sums, xp.Tensor]:
     """Returns weight and hits of a batch in each cell, and if all was right.
 
     A last cell holds the number of examples of positive weight. `real` tells that
     scores may leave [0, 1].
     """
-    cells = (_sketch.real_index if real else _sketch.index)(batch.scores, bits)
+    cells = (_sketch.real_index if real else _sketch.index)(batch.scores, *bits)
     num_cells = _num_cells(bits, real)
     if batch.weights is None:
         sparse = num_cells + 1 if IS_TENSORFLOW else 0
@@ -87,7 +89,8 @@ class RankingMetric(_declared.Metric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
-        self._bits = _sketch_grid.RANKING_BITS[self._is_real] if bits is None else bits
+        default = _sketch_grid.RANKING_BITS[self._is_real]
+        self._bits = default if bits is None else (bits,)
         cells = _num_cells(self._bits, self._is_real) + 1
         self._build_sums((2, cells), scattered=True)
 
@@ -97,15 +100,17 @@ class RankingMetric(_declared.Metric):
         raise NotImplementedError
 
     def _renewed(self, state: MetricState) -> MetricState:
-        """Returns a state of version 1.0, whose sketch had more cells, in those of
-        now.
-        """
+        """Returns a state whose sketch had the cells of before, in those of now."""
         if self.sketch_bits is not None:
             return state
-        of = _sketch_grid.coarser(
-            _sketch_grid.OLD_RANKING_BITS, self._bits, real=self._is_real
-        )
-        arrays = _sketch_grid.regrouped(state.arrays, of, 1)
+        if self._is_real:
+            arrays, size = state.arrays, _num_cells(self._bits, True)
+            for old in _sketch_before.RANKING_BITS[True]:
+                middles = _sketch.real_middles(*old)
+                cells = to_numpy(_sketch.real_index(middles, *self._bits))
+                arrays = _sketch_before.ranking_arrays(arrays, cells, size)
+        else:
+            arrays = _sketch_before.unit_ranking_arrays(state.arrays)
         return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:
@@ -131,7 +136,7 @@ class RankingMetric(_declared.Metric):
 
 
 def _selective_sums(
-    bits: int,
+    bits: tuple[int, ...],
     predictions: str,
     ignore_index: int | None,
     *data: xp.Tensor,
@@ -156,7 +161,7 @@ class SelectiveMetric(Sketched, RankingMetric, ClassMetric):
 
 
 def _detection_sums(
-    bits: int,
+    bits: tuple[int, ...],
     ignore_index: int | None,
     labels: xp.Tensor,
     y_pred: xp.Tensor,

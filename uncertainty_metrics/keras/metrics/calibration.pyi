@@ -17,14 +17,15 @@ class GeneralCalibrationError(CalibrationMetric):
     give the value of one. The state has a fixed size and neither drifts nor saturates:
 
     * even bins: sums for each bin, exact counts; scores are added within 2^-32.
-    * adaptive bins: the same sums on a fixed grid of narrow cells (2^`sketch_bits` for
-      each halving of p, or of 1 - p above 1/2), which are grouped to equal mass in
-      `result`. Scores in a cell stay together, as equal scores do, so bins end at most
-      one cell away from the exact ones; where every cell holds one distinct score the
-      value is exact. On overconfident networks it is within 1% of exact. On nearly
-      calibrated ones it is within a few percent of a value that is mostly noise (half
-      the data would move it ten times as far). Bins narrower than a cell (very many
-      bins, or scores that hardly differ) come out merged.
+    * adaptive bins: the same sums on a fixed grid of narrow cells, which are grouped to
+      equal mass in `result`. For one group the cells are 2^-13 wide. For ten classes
+      they are 2^-11 wide below 1/2 and 2^-9 above it. Near 0 and 1 cells are narrower:
+      128 for each halving of p or of 1 - p, or 8 for several groups. Scores in a cell
+      stay together, as equal scores do, so that bins end at most one cell away from the
+      exact ones. The value therefore differs a little from that of the function on all
+      predictions, which is exact; the guide to calibration has a table of how much. The
+      two are equal where every cell holds one distinct score. Bins narrower than a cell
+      (very many bins, or scores that hardly differ) come out merged.
 
     Args:
       binning_scheme: "even" (equal width) or "adaptive" (equal mass).
@@ -43,10 +44,11 @@ class GeneralCalibrationError(CalibrationMetric):
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot. True is
         needed for P(class 1) of several axes without a class axis.
-      sketch_bits: log2 of the cells per octave for adaptive bins; by default 7 for one
-        group and fewer for more: 4 for 10 classes, 2 for 1000. Memory is 56 bytes for
-        each of the 479 + 52 * 2^sketch_bits cells of a group (122 + 52 * 4 by default
-        for many classes): 0.7 MB for 10 classes, 18 MB for 1000.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of
+        another grid for adaptive bins: one that is as fine everywhere, relative to p
+        and to 1 - p. Memory is 56 bytes for each of its 479 + 52 * 2^sketch_bits cells
+        of a group. By default it is 0.8 MB for one group, 1.0 MB for 10 classes and 18
+        MB for 1000.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -232,7 +234,8 @@ class CalibrationError(TaskMetric, GeneralCalibrationError):
         torchmetrics does) instead of the decision against its correctness.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       num_groups: number of groups of examples. `y_true` is then a dict of `labels` and
         `groups`, integers in [0, `num_groups`) broadcastable to the labels; and the
         result one of the value of each group, NaN where it is empty, and the worst:

@@ -31,7 +31,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     The definition is that of `smooth_calibration_error`. The state is that of the
     errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
     narrow cells, each of which acts as one score, the mean of those in it. The cell of
-    p is at most 2^-`sketch_bits` min(p, 1 - p) wide: by default, 1/512 around 1/2.
+    p is at most 2^-13 wide, and at most min(p, 1 - p) / 128.
 
     The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
     these scores, or both are below 2^-11.
@@ -39,7 +39,8 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     Args:
       bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None, the default,
         solves for it.
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Example:
       >>> metric = um.SmoothCalibrationError()
@@ -64,7 +65,8 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
     one cell.
 
     Args:
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Example:
       >>> metric = um.KolmogorovSmirnovCalibrationError(positive_class=True)
@@ -89,7 +91,8 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
     two cells.
 
     Args:
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Example:
       >>> metric = um.KuiperCalibrationError(positive_class=True)
@@ -112,7 +115,8 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
     `SmoothCalibrationError`: a cell acts as one score, the mean of those in it.
 
     Args:
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Example:
       >>> metric = um.AveragedTwoBinCalibrationError(positive_class=True)

@@ -14,7 +14,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
     The definition is that of `smooth_calibration_error`. The state is that of the
     errors of adaptive bins (`GeneralCalibrationError`): sums of scores and outcomes in
     narrow cells, each of which acts as one score, the mean of those in it. The cell of
-    p is at most 2^-`sketch_bits` min(p, 1 - p) wide: by default, 1/512 around 1/2.
+    p is at most 2^-13 wide, and at most min(p, 1 - p) / 128.
 
     The bandwidth is sought from 2^-11 on: the result is within 1e-5 of the error of
     these scores, or both are below 2^-11.
@@ -30,7 +30,8 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -82,7 +83,8 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -132,7 +134,8 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch
@@ -181,7 +184,8 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave; by default 7.
+      sketch_bits: log2 of the cells for each halving of p, or of 1 - p above 1/2, of a
+        grid that is as fine everywhere, instead of the default one.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch

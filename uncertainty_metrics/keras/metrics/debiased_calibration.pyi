@@ -33,7 +33,8 @@ class DebiasedCalibrationError(DebiasedMetric, GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
 
     Raises:
       ValueError: an argument is not as described. `update_state` raises it for a batch

@@ -13,21 +13,23 @@ class AUROC(DetectionMetric):
 
     The definition is that of the function `auroc`: the probability that a positive
     example has the larger score, half of it where scores are equal. The state has a
-    fixed size: counts in 2^`sketch_bits` cells for each doubling of the size of the
-    score, from 2^-30 to 2^20; and in [0, 1] for each halving of it and of what it lacks
-    to 1. Scores in a cell count as equal. That moves the value by about 1e-5 on usual
-    data (of tens of thousands of examples), softmax outputs in [0.995, 1] included, and
-    never by more than `error_bound`, at most half the largest share of the positive
-    examples, or of the negative ones, that a cell holds.
-    Scores that differ by less than 2^-`sketch_bits` of their size want more bits, or
-    less of an offset.
+    fixed size: counts in narrow cells. In [0, 1] a cell is 2^-11 wide, and near 0 and 1
+    narrower: 128 cells for each halving of the score, or of its distance to 1. Outside
+    [0, 1] there are 128 cells for each doubling of the size of the score, from 2^-30 to
+    2^20. Scores in a cell count as equal. On tens of thousands of examples that moves
+    the value by about 1e-5, also where softmax outputs lie in [0.995, 1]; it never
+    moves it by more than `error_bound`, which is at most half the largest share of the
+    positive examples, or of the negative ones, that a cell holds. Scores that differ by
+    less than 1% of their size need more bits, or a smaller offset.
 
     Args:
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave, 7 by default. Memory is 32 bytes for
-        each of the 1728 + 122 * 2^sketch_bits cells.
+      sketch_bits: log2 of the cells for each doubling of the size of the score, and in
+        [0, 1] for each halving of its distance to 1, instead of the default grid.
+        Memory is 32 bytes for each of the 1728 + 122 * 2^sketch_bits cells; 0.6 MB by
+        default.
       positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
         ones).
 
@@ -99,7 +101,7 @@ class AUPR(DetectionMetric):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
+      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
       positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
         ones).
 
@@ -163,7 +165,7 @@ class FPRAtTPR(DetectionMetric):
       ignore_index: examples with this label are left out.
       name: name of the metric.
       dtype: "float64" for a float64 result; the state keeps its own type.
-      sketch_bits: log2 of the cells per octave; by default 6 in [0, 1], 7 elsewhere.
+      sketch_bits: log2 of the cells per octave of a grid that is as fine everywhere.
       positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
         ones).
 

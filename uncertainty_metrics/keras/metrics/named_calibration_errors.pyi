@@ -26,7 +26,8 @@ class ExpectedCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -88,7 +89,8 @@ class MaximumCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -150,7 +152,8 @@ class RootMeanSquaredCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -211,7 +214,8 @@ class StaticCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -272,7 +276,8 @@ class AdaptiveCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.
@@ -333,7 +338,8 @@ class ThresholdedAdaptiveCalibrationError(GeneralCalibrationError):
       positive_class: for two classes, score P(class 1) against `label == 1`.
       sparse_labels: whether labels are integers (True) or one-hot (False). By default
         the shape says: `y_true` of the shape of `y_pred` [..., K] is one-hot.
-      sketch_bits: log2 of the cells per octave for adaptive bins.
+      sketch_bits: log2 of the cells per octave, for adaptive bins, of a grid that is as
+        fine everywhere relative to p and to 1 - p.
       multilabel: whether `y_true` [..., L] and `y_pred` of the same shape are L labels,
         each 0 or 1, and P(label is 1), scored against `label == 1`: all together, or
         where every class is a group label by label.

@@ -21,22 +21,24 @@ class AURC(SelectiveMetric):
     """Area under the risk-coverage curve of all batches.
 
     The definition is that of `area_under_risk_coverage_curve`. The state has a fixed
-    size: counts in 2^`sketch_bits` cells for each halving of the confidence, or of what
-    it lacks to 1. Confidences in a cell count as equal. With s the largest share of the
-    examples that a cell holds, that moves the value by at most
+    size: counts in cells that are 2^-11 wide, and narrower near 0 and 1: 64 for each
+    halving of the confidence, or of its distance to 1. Confidences in a cell count as
+    equal. With s the largest share of the examples that a cell holds, that moves the
+    value by at most
 
       s / 4 (1 + log(4 / s))
 
     and by less than 1e-4 on usual data (of tens of thousands of examples), saturated
     softmax outputs in [0.995, 1] included; not at all where each cell holds one
-    confidence. Of nearly uniform predictions s may be 1: confidences that differ by
-    less than 2^-`sketch_bits` of their size are told apart only with more bits. From
-    logits the confidence is the margin of the decision, which does not saturate at all.
+    confidence. If all confidences are nearly the same, s may be 1, as confidences that
+    differ by less than the width of a cell are not told apart. From logits the
+    confidence is the margin of the decision, which does not saturate at all.
 
     Args:
-      sketch_bits: log2 of the cells per octave, by default 6, and 7 from logits. Memory
-        is 32 bytes for each of the 479 + 52 * 2^sketch_bits cells, about twice as many
-        from logits.
+      sketch_bits: log2 of the cells for each halving of the confidence, or of its
+        distance to 1, of a grid that is as fine everywhere, instead of the default one.
+        Memory is 32 bytes for each of its 479 + 52 * 2^sketch_bits cells, about twice
+        as many from logits; 0.2 MB by default, and 0.6 MB from logits.
 
     Example:
       >>> metric = um.AURC()
