@@ -330,9 +330,10 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
     """Raises ValueError unless logits [..., K], or those of class 1 [..., 1], are
     finite, or -inf for some classes.
     """
-    top = logits.max(axis=-1, initial=-np.inf)
-    if logits.shape[-1] == 1:
-        top = np.maximum(top, 0)  # Class 0 has 0.
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        top = logits.max(axis=-1, initial=-np.inf)
+        if logits.shape[-1] == 1:
+            top = np.maximum(top, 0)  # Class 0 has 0.
     bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
@@ -357,8 +358,9 @@ def are_probabilities(
         rows = rows[counted[:FIRST_ROWS]]
     rows = rows.reshape(-1, rows.shape[-1])
     least, tolerance = probability_rows(rows.dtype.itemsize, rows.shape[-1])
-    if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
-        return False
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
+            return False
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore"):
         close = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)
