@@ -570,7 +570,13 @@ class Loss(keras.losses.Loss):
             batch["sample_weight"] = _inputs.checked_weights(batch["sample_weight"])
         if _has_no_share(batch["y_pred"]):
             return self._nothing(batch["y_pred"])
+        if sample_weight is not None:
+            self._align_weights(batch)
         return super().__call__(**batch)
+
+    def _align_weights(self, batch: dict[str, Any]) -> None:
+        """Gives the weights the rank of the scores; raises ValueError for misfits."""
+        raise NotImplementedError
 
     def _nothing(self, y_pred: xp.Tensor) -> xp.Tensor:
         """Returns the loss of no examples, of which there are gradients."""

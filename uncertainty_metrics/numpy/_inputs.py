@@ -172,7 +172,8 @@ def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
     """
     array = as_array(name, value)
     if not (single and array.dtype == np.float32):
-        array = native_floating(array).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # A signaling NaN of 16 bits warns.
+            array = native_floating(array).astype(np.float64)
     good = np.isfinite(array)
     if not np.all(good):
         raise _checks.error(name, "finite", first(~good, array))
@@ -334,7 +335,7 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
         top = logits.max(axis=-1, initial=-np.inf)
         if logits.shape[-1] == 1:
             top = np.maximum(top, 0)  # Class 0 has 0.
-    bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
+        bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
             name, "finite, or -inf for some classes of a row", first(bad, top)

@@ -348,7 +348,7 @@ class MetricCollection(_base.SumsMetric):
             self._set_all(found, [values.get(id(variable)) for variable in found])
 
     def _check_states(self, states: Any) -> None:
-        """Raises TypeError or ValueError unless they can be those of this collection."""
+        """Raises an error unless they can be those of this collection."""
         expected = f"a dict of the states of {', '.join(self._names)}"
         if not isinstance(states, Mapping):
             raise _checks.type_error("state", expected, states)
