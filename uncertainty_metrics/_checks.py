@@ -7,7 +7,8 @@ Keras call the same checks. Nothing here looks at the values inside an array.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 # A static shape: a None stands for a size that is known only when the graph runs.
@@ -50,6 +51,33 @@ def plain_error(message: str, received: object) -> ValueError:
       received: what the caller gave, or the state that an object is in.
     """
     return ValueError(f"{message} Received: {received}")
+
+
+def type_error(
+    name: str, expected: str, received: object, verb: str = "be"
+) -> TypeError:
+    """Returns the TypeError for an argument that is an object of another kind."""
+    return TypeError(
+        f"`{name}` must {verb} {expected}. Received: {reprlib.repr(received)}"
+    )
+
+
+def listed(name: str, expected: str, values: Any) -> list[Any]:
+    """Returns the items of an iterable; raises TypeError for anything else, and for a
+    dict, of which the items are only the keys.
+
+    Args:
+      name: of the argument.
+      expected: what the items must be, for the message.
+      values: what the caller gave.
+    """
+    try:
+        items = None if isinstance(values, Mapping) else iter(values)
+    except TypeError:
+        items = None
+    if items is None:
+        raise type_error(name, f"a list of {expected}", values)
+    return list(items)
 
 
 def _not_empty(name: str, shape: Shape) -> None:

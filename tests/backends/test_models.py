@@ -177,6 +177,9 @@ def test_losses_equal_numpy(row, rng):
     losses.close(float(row.make()(y_true, y_pred, weights)), expected, 5e-6)
     with pytest.raises(ValueError, match="y_pred"):
         row.make()(y_true[:1], np.float32([row.bad]))
+    for shape in ([0], [3], [8, 2]):
+        with pytest.raises(ValueError, match="`sample_weight` must be broadcastable"):
+            row.make()(y_true, y_pred, np.ones(shape, np.float32))
 
 
 PENALIZED = [row for row in losses.CLASSES if not row.of.is_mean]

@@ -234,9 +234,7 @@ def test_states_of_others_raise(batch):
         states["ace"], arrays={**states["ace"].arrays, "invalid": np.array(1)}
     )
     for wrong, word in (
-        (states["ece"], "a dict of the states of ece, mce"),
         ({"ece": states["ece"]}, "a dict of the states of ece, mce"),
-        ({**states, "ece": None}, "`ece` must be a `MetricState`"),
         ({**states, "ece": states["mce"]}, "same metric and options"),
         ({**states, "mce": twice}, "the same sums for 'ece' and 'mce'"),
         ({**states, "ace": refused}, "the same `invalid` for all metrics"),
@@ -244,6 +242,16 @@ def test_states_of_others_raise(batch):
         for change in (collection.set_state, lambda w: collection.merge_state([w])):
             with pytest.raises(ValueError, match=word):
                 change(wrong)
+    for wrong in (None, 3, "ece", states["ece"], [states], collection.metrics["ece"]):
+        with pytest.raises(TypeError, match="`state` must be a dict of the states of"):
+            collection.set_state(wrong)
+        with pytest.raises(TypeError, match="`state` must be a dict of the states of"):
+            collection.merge_state([states, wrong])
+    for wrong in (None, 3, states, collection):
+        with pytest.raises(TypeError, match="`metrics` must be a list of collections"):
+            collection.merge_state(wrong)
+    with pytest.raises(TypeError, match="`ece` must be a `MetricState`"):
+        collection.set_state({**states, "ece": None})
     assert collection.get_state() == states
 
 

@@ -97,6 +97,29 @@ def test_half_precision_is_scored_in_float32_and_float64_is_kept(row, rng):
 
 
 @every_class
+def test_weights_belong_to_the_leading_axes(row, rng):
+    """As in metrics, whatever Keras makes of fewer axes."""
+    y_true, y_pred = data_of(row, rng, [3, 3])
+    weights = rng.uniform(0.5, 2, 3).astype(np.float32)
+    expected = row.make()(y_true, y_pred, np.repeat(weights[:, None], 3, axis=1))
+    for more in (weights, weights[:, None, None, None]):
+        close(row.make()(y_true, y_pred, more), expected)
+
+
+@every_class
+def test_weights_that_do_not_fit_are_refused(row, rng):
+    for shape, others in (
+        ([4, 3], ([0], [3], [5], [4, 2], [0, 3], [3, 4], [4, 3, 2], [1, 4, 3])),
+        ([4], ([0], [3], [4, 2], [1, 4])),
+        ([1], ([0], [4])),  # Keras would repeat the one score.
+    ):
+        y_true, y_pred = data_of(row, rng, shape)
+        for other in others:
+            with pytest.raises(ValueError, match=r"`sample_weight` must be broadcast"):
+                row.make()(y_true, y_pred, np.ones(other, np.float32))
+
+
+@every_class
 def test_masked_examples_are_left_out(row, rng):
     y_true, y_pred = data_of(row, rng, [4, 3])
     mask = rng.permutation(12).reshape(4, 3) < 7

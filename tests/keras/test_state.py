@@ -179,9 +179,26 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     merged.merge_state([metrics[1], *states[2:]])
     assert_alike(merged.get_state(), total)
     before = merged.get_state()
-    with pytest.raises(ValueError, match="same metric and options"):
+    with pytest.raises(TypeError, match=r"must hold metrics .*Received: <Mean"):
         merged.merge_state([metrics[2], tf.keras.metrics.Mean()])
     assert merged.get_state() == before
+
+
+@every_stream
+def test_what_is_no_state_is_refused(stream, rng):
+    metric = fed(stream, parts(stream.data(rng), 4)[0])
+    state = metric.get_state()
+    for junk in (None, {}, 3, "state", [state], metric):
+        with pytest.raises(TypeError, match=r"`state` must be a `Metr.*Received: "):
+            metric.set_state(junk)
+    for junk in (None, 3, state, metric, {"metric": state}):
+        with pytest.raises(TypeError, match=r"`metrics` must be a list .*Received: "):
+            metric.merge_state(junk)
+    collection = um.MetricCollection([um.BrierScore()])
+    for junk in ("state", [state, None], [state, 3], [collection]):
+        with pytest.raises(TypeError, match=r"`metrics` must hold .*Received: "):
+            metric.merge_state(junk)
+    assert_alike(metric.get_state(), state)
 
 
 def written_before(state, *options):

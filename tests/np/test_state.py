@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
+import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import MetricState
 
 HEADER = {
@@ -202,3 +203,35 @@ def test_sums_of_states_do_not_wrap():
 def test_weights_may_be_below_their_units():
     # Of ten weights of 0.6: each counts as 1 and -0.4.
     assert state(units=[10, -2], hi=[-4, 0.5]).arrays["units"].tolist() == [10, -2]
+
+
+def summands():
+    """Makes one of everything that adds, and whether `sum` adds it."""
+    batch = [0, 1], [[0.75, 0.25], [0.25, 0.75]]
+    sketch = um_np.ScoreSketch()
+    metric = um_np.GeneralCalibrationError("even", True, False, "l1")
+    for streaming in (sketch.update, metric.update_state):
+        streaming(*batch)
+    yield from ((state(units=[5, -3]), True), (sketch, True), (metric, True))
+    yield um_np.bin_statistics(*batch), False
+
+
+def test_states_add_to_nothing_else():
+    message = r"unsupported operand|can only concatenate"
+    for one, sums in summands():
+        for junk in (None, 3, 0.5, "state", {}, np.ones(2)):
+            with pytest.raises(TypeError, match=message):
+                one + junk
+            with pytest.raises(TypeError, match=message):
+                junk + one
+        if sums:
+            assert type(sum([one, one])) is type(one)
+
+
+@pytest.mark.parametrize("path", [None, 3, True, ["path"], np.ones(2)])
+def test_files_are_paths_or_open(path):
+    scaling = um_np.PlattScaling().fit([0, 1, 0, 1], probabilities=[0.1, 0.7, 0.6, 0.4])
+    for one in (state(), um_np.ScoreSketch(), scaling):
+        for opened in (one.save, type(one).load):
+            with pytest.raises(TypeError, match=r"`path` must be a path, .*Received: "):
+                opened(path)

@@ -2,8 +2,10 @@
 
 import copy
 import operator
+import warnings
 
 import keras
+import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -423,3 +425,31 @@ def test_objects_can_be_copied(row, rng):
     again = copy.deepcopy(made)
     assert type(again) is type(made)
     np.testing.assert_equal(contents(again), contents(made))
+
+
+def with_nan(row, arguments):
+    """Returns the floating arguments, each in turn replaced by NaN."""
+    given = {
+        name: {**arguments, name: np.full(array.shape, np.nan)}
+        for name, array in arguments.items()
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f"
+    }
+    if row.takes("logits") and "probabilities" in given:
+        rest = {k: v for k, v in arguments.items() if k != "probabilities"}
+        given["logits"] = {**rest, "logits": given["probabilities"]["probabilities"]}
+    return given
+
+
+@each(catalogue.CALLABLES)
+def test_nan_of_16_bits_raises_without_a_warning(row, rng):
+    arguments = row.draw(rng, (8,))
+    rooms = {"numpy": [um_np], "tensorflow": [um], None: [um_np, um]}[row.half]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for name, given in with_nan(row, arguments).items():
+            for dtype in (np.float16, ml_dtypes.bfloat16):
+                half = given[name].astype(dtype)
+                for room in rooms:
+                    for value in [half, tf.constant(half)][: 1 + (room is um)]:
+                        with pytest.raises(ValueError, match="Received"):
+                            row.find(room)(**{**given, name: value})

@@ -387,8 +387,11 @@ class SumsMetric(keras.metrics.Metric):
         """Replaces the state by one of the same metric and options.
 
         Raises:
+          TypeError: it is no `MetricState`.
           ValueError: the metric, its options or its classes differ.
         """
+        if not isinstance(state, MetricState):
+            raise _checks.type_error("state", "a `MetricState`", state)
         with self._alone(), wide():
             state = self._renewed(state)
             self._build_for(state)
@@ -416,17 +419,14 @@ class SumsMetric(keras.metrics.Metric):
           metrics: metrics, or the states that their `get_state` returned.
 
         Raises:
+          TypeError: there is something else among them.
           ValueError: a metric differs in its class, options or number of classes.
         """
-        total = self._empty_state()
-        for metric in metrics:
-            if not isinstance(metric, SumsMetric | MetricState):
-                raise _checks.plain_error(
-                    "States can be added only if they are of the same metric and "
-                    "options.",
-                    repr(metric),
-                )
+        total, taken = self._empty_state(), "metrics of this package, or their states"
+        for metric in _checks.listed("metrics", taken, metrics):
             state = metric.get_state() if isinstance(metric, SumsMetric) else metric
+            if not isinstance(state, MetricState):  # A collection has several.
+                raise _checks.type_error("metrics", taken, metric, verb="hold")
             total = total + self._renewed(state)
         with self._alone(), wide():
             self._build_for(total)
@@ -570,7 +570,13 @@ class Loss(keras.losses.Loss):
             batch["sample_weight"] = _inputs.checked_weights(batch["sample_weight"])
         if _has_no_share(batch["y_pred"]):
             return self._nothing(batch["y_pred"])
+        if sample_weight is not None:
+            self._align_weights(batch)
         return super().__call__(**batch)
+
+    def _align_weights(self, batch: dict[str, Any]) -> None:
+        """Gives the weights the rank of the scores; raises ValueError for misfits."""
+        raise NotImplementedError
 
     def _nothing(self, y_pred: xp.Tensor) -> xp.Tensor:
         """Returns the loss of no examples, of which there are gradients."""

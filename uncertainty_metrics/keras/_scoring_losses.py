@@ -49,6 +49,15 @@ class ScoringLoss(_base.Loss):
         _family.keep_mask(scores, xp.reshape(kept, xp.shape(labels)))
         return scores
 
+    def _align_weights(self, batch: dict[str, Any]) -> None:
+        # Keras would multiply [n, t] scores with [t] weights, and [1] scores with [n].
+        y_pred = _inputs.as_tensor("y_pred", batch["y_pred"])
+        labels = self._scorer.flatten(batch["y_true"], y_pred)[1]
+        weights = batch["sample_weight"]
+        aligned = _inputs.aligned("sample_weight", weights, labels)
+        if len(weights.shape) != len(labels.shape) + 1:  # Keras knows [..., 1].
+            batch["sample_weight"] = aligned
+
     def _with(self, **changed: Any) -> Self:
         """Returns this loss, with what Keras may have set on it (`fit` of tf_keras
         does), and other attributes.

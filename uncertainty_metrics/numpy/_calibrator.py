@@ -5,17 +5,15 @@ to better ones, and are saved and loaded.
 from __future__ import annotations
 
 import abc
-import contextlib
 import json
 import os
-import pathlib
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _archive, _arguments, _inputs
+from uncertainty_metrics.numpy import _archive, _arguments, _inputs, _saved
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -286,7 +284,7 @@ class Calibrator(abc.ABC):
         }
         text = np.array(json.dumps(header, sort_keys=True))
         entries: dict[str, Any] = {"header": text, **self._arrays}
-        with _opened(path, "wb") as file:
+        with _saved.opened(path, "wb") as file:
             np.savez(file, **entries)
 
     @classmethod
@@ -299,7 +297,7 @@ class Calibrator(abc.ABC):
         Raises:
           ValueError: the file holds something else, or is damaged.
         """
-        with _opened(path, "rb") as file:
+        with _saved.opened(path, "rb") as file:
             try:
                 return cls._loaded(_archive.Archive(file))
             except ValueError as wrong:
@@ -336,12 +334,6 @@ class Calibrator(abc.ABC):
             made._check(made._layout, arrays)
         made._arrays = {name: arrays[name] for name in expected_names}
         return made
-
-
-def _opened(path: Any, mode: str) -> contextlib.AbstractContextManager[IO[bytes]]:
-    if hasattr(path, "read") or hasattr(path, "write"):
-        return contextlib.nullcontext(path)
-    return pathlib.Path(path).open(mode)
 
 
 def check_two(labels: np.ndarray) -> None:

@@ -1,15 +1,13 @@
 # As written by scripts/write_stubs.py.
 from typing import overload
 import abc
-import contextlib
 import json
 import os
-import pathlib
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _archive, _arguments, _inputs
+from uncertainty_metrics.numpy import _archive, _arguments, _inputs, _saved
 if TYPE_CHECKING:
     from typing_extensions import Self
 _FORMAT = "uncertainty_metrics.Calibrator"

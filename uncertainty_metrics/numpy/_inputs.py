@@ -172,7 +172,8 @@ def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
     """
     array = as_array(name, value)
     if not (single and array.dtype == np.float32):
-        array = native_floating(array).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # A signaling NaN of 16 bits warns.
+            array = native_floating(array).astype(np.float64)
     good = np.isfinite(array)
     if not np.all(good):
         raise _checks.error(name, "finite", first(~good, array))
@@ -330,10 +331,11 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
     """Raises ValueError unless logits [..., K], or those of class 1 [..., 1], are
     finite, or -inf for some classes.
     """
-    top = logits.max(axis=-1, initial=-np.inf)
-    if logits.shape[-1] == 1:
-        top = np.maximum(top, 0)  # Class 0 has 0.
-    bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        top = logits.max(axis=-1, initial=-np.inf)
+        if logits.shape[-1] == 1:
+            top = np.maximum(top, 0)  # Class 0 has 0.
+        bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
             name, "finite, or -inf for some classes of a row", first(bad, top)
@@ -357,8 +359,9 @@ def are_probabilities(
         rows = rows[counted[:FIRST_ROWS]]
     rows = rows.reshape(-1, rows.shape[-1])
     least, tolerance = probability_rows(rows.dtype.itemsize, rows.shape[-1])
-    if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
-        return False
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        if rows.shape[-1] < 2 or len(rows) < least or not np.min(rows) >= 0:
+            return False
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore"):
         close = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)

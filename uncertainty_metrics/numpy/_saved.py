@@ -20,10 +20,16 @@ _MAX_HEADER = 2**22
 Path = str | os.PathLike[str] | IO[bytes]
 
 
-def _opened(path: Path, mode: str) -> Any:
-    """Returns a context of an open file, which it closes if it opened it."""
+def opened(path: Path, mode: str) -> Any:
+    """Returns a context of an open file, which it closes if it opened it.
+
+    Raises:
+      TypeError: `path` is neither. A number would be one of the open files.
+    """
     if hasattr(path, "read") or hasattr(path, "write"):
         return contextlib.nullcontext(path)
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise _checks.type_error("path", "a path, or a file opened for bytes", path)
     return open(path, mode)
 
 
@@ -66,7 +72,7 @@ class Format(NamedTuple):
         sizes = (_archive.bytes_of(a.shape, a.dtype) for a in arrays.values())
         pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
         members: dict[str, Any] = {"header": np.array(text), **arrays}
-        with _opened(path, "wb") as file:
+        with opened(path, "wb") as file:
             pack(file, **members)
 
     def read(
@@ -77,7 +83,7 @@ class Format(NamedTuple):
         Raises:
           ValueError: it is not such a file, or of a later version, or damaged.
         """
-        with _opened(path, "rb") as file:
+        with opened(path, "rb") as file:
             archive, header = self._header(file)
             names = [name for name in archive.names if name != "header"]
             if names != header["arrays"]:

@@ -213,8 +213,8 @@ def _looks_one_hot(
     return one_hot & xp.reduce_all(xp.abs(total - 1) < np_inputs.ROW_SUM_TOLERANCE)
 
 
-def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
-    """Returns a tensor [N], broadcast to labels."""
+def aligned(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
+    """Returns a tensor of the rank of the labels, which broadcasts to them."""
     tensor = as_tensor(name, value)
     aligned = _checks.aligned_shape(name, tensor.shape, labels.shape)
     extra = len(aligned) - len(tensor.shape)
@@ -222,6 +222,12 @@ def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
         tensor = xp.reshape(tensor, xp.concat([xp.shape(tensor), [1] * extra], 0))
     elif extra < 0:
         tensor = xp.squeeze(tensor, axis=list(range(extra, 0)))
+    return tensor
+
+
+def like_each(name: str, value: Any, labels: xp.Tensor) -> xp.Tensor:
+    """Returns a tensor [N], broadcast to labels."""
+    tensor = aligned(name, value, labels)
     return xp.reshape(xp.broadcast_to(tensor, xp.shape(labels)), [-1])
 
 

@@ -329,6 +329,7 @@ class MetricCollection(_base.SumsMetric):
         """Replaces the states by those of a collection of the same metrics.
 
         Raises:
+          TypeError: it is no dict of states.
           ValueError: the names, the metrics, their options or their classes differ, or
             the states are of different batches.
         """
@@ -347,13 +348,15 @@ class MetricCollection(_base.SumsMetric):
             self._set_all(found, [values.get(id(variable)) for variable in found])
 
     def _check_states(self, states: Any) -> None:
-        """Raises ValueError unless they can be those of this collection."""
-        if not isinstance(states, Mapping) or set(states) != set(self._names):
-            expected = f"a dict of the states of {', '.join(self._names)}"
+        """Raises an error unless they can be those of this collection."""
+        expected = f"a dict of the states of {', '.join(self._names)}"
+        if not isinstance(states, Mapping):
+            raise _checks.type_error("state", expected, states)
+        if set(states) != set(self._names):
             raise _checks.error("state", expected, reprlib.repr(states))
         for name, metric in self.metrics.items():
             if not isinstance(states[name], MetricState):
-                raise _checks.error(name, "a `MetricState`", repr(states[name]))
+                raise _checks.type_error(name, "a `MetricState`", states[name])
             metric._check_state(states[name])
         for owner, *others in self._groups:
             for name in others:
@@ -384,11 +387,13 @@ class MetricCollection(_base.SumsMetric):
           metrics: collections, or the states that their `get_state` returned.
 
         Raises:
+          TypeError: there is something else among them.
           ValueError: the names, the metrics, their options or their classes differ.
         """
+        taken = "collections, or the states that their `get_state` returned"
         with self._alone():
             total = self.get_state()
-            for other in metrics:
+            for other in _checks.listed("metrics", taken, metrics):
                 states: Any = other
                 if isinstance(other, MetricCollection):
                     states = other.get_state()
