@@ -66,7 +66,10 @@ class SketchSums:
         score_sums = np.clip(score_sums, least * weights, largest * weights)
         outcome_sums = np.minimum(outcome_sums, weights)
         return [
-            Cells(*(row[group, held] for row in (weights, score_sums, outcome_sums)))
+            Cells(
+                *(row[group, held] for row in (weights, score_sums, outcome_sums)),
+                places=np.flatnonzero(held),
+            )
             for group, held in enumerate(weights > 0)
         ]
 
