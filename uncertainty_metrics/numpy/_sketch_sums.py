@@ -67,7 +67,9 @@ class SketchSums:
         outcome_sums = np.minimum(outcome_sums, weights)
         return [
             Cells(
-                *(row[group, held] for row in (weights, score_sums, outcome_sums)),
+                weights[group, held],
+                score_sums[group, held],
+                outcome_sums[group, held],
                 places=np.flatnonzero(held),
             )
             for group, held in enumerate(weights > 0)
