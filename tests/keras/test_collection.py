@@ -128,6 +128,24 @@ def test_the_same_sums_are_one_state_and_arguments_are_read_once(batch):
     assert kinds["ArgMax"] <= of_one["ArgMax"] + 3
 
 
+@pytest.mark.tensors
+def test_metrics_that_share_late_sums_all_know_the_classes(batch):
+    def metrics():
+        by_class = {"max_prob": False, "class_conditional": True}
+        options = {"binning_scheme": "even", "norm": "max", **by_class}
+        return {
+            "sce": um.StaticCalibrationError(),
+            "max": um.GeneralCalibrationError(**options),
+        }
+
+    collection = um.MetricCollection(metrics())
+    collection.update_state(*batch)
+    members = collection.metrics.values()
+    assert len({id(metric._units) for metric in members}) == 1
+    assert floats(collection.result()) == one_by_one(metrics(), batch)
+    assert [state.classes for state in collection.get_state().values()] == [3, 3]
+
+
 def test_in_compile_and_after_reload(rng, tmp_path):
     keras.utils.set_random_seed(0)
     dense = keras.layers.Dense(3, activation="softmax")

@@ -145,6 +145,19 @@ def test_states_that_hold_none():
         um.numpy.ScoreSketch.from_state(dataclasses.replace(state, classes=10**9))
 
 
+def test_scores_that_keras_rounds_stay_in_their_cells():
+    # Multiples of 2^-31: both would be 4 of them, and the first 12% too large.
+    p = np.float32([1.66e-9, 1.70e-9])
+    metric = um.DebiasedCalibrationError(positive_class=True)
+    metric.update_state([0, 1], p)
+    knots, values = metric.sketch.isotonic()
+    np.testing.assert_allclose(knots, p, rtol=2.0**-7)
+    assert values.tolist() == [0, 1]
+    metric.reset_state()
+    metric.update_state(np.ones(9), np.full(9, p[0]))
+    assert metric.sketch.conformal_quantile(0.5) >= 1 - float(p[0])
+
+
 @pytest.mark.parametrize("bits", [None, 10])
 def test_states_of_version_1_0_are_read(bits, rng):
     labels, p, _ = next(batches(rng, False))

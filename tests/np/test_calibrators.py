@@ -263,6 +263,20 @@ def test_data_that_leave_the_map_open(name, rng):
     np.testing.assert_array_equal(scaling.transform(logits), before)
 
 
+@every
+def test_a_fit_that_fails_leaves_the_map_before_or_none(name, rng):
+    labels, logits = network(rng)
+    scaling = CLASSES[name]()
+    flat = np.zeros([600, 3])  # No scores, and other classes than those before.
+    with pytest.raises(ValueError, match="`logits` must"):
+        scaling.fit(labels % 3, flat)
+    assert not scaling.is_fitted
+    before = scaling.fit(labels, logits).transform(logits)
+    with pytest.raises(ValueError, match="`logits` must"):
+        scaling.fit(labels % 3, flat)
+    np.testing.assert_array_equal(scaling.transform(logits), before)
+
+
 @each_linear
 def test_separable_data_without_ridge(name, rng):
     regularization = {"odir": {"regularization": "odir"}}.get(name, {})
@@ -327,6 +341,46 @@ def test_overlap_of_one_pair_is_enough():
     # What never decreases says the frequency.
     map = um.BetaCalibration().fit(1 - labels, probabilities=p)
     np.testing.assert_allclose(map.transform(probabilities=p), 0.5, atol=1e-12)
+
+
+def test_scores_that_only_touch_between_the_labels_leave_the_map_open():
+    # A steeper map through (1/2, 1/2) is always better.
+    p, labels = [0.1, 0.2, 0.5, 0.5, 0.8, 0.9], np.array([0, 0, 0, 1, 1, 1])
+    for cls in (um.PlattScaling, um.BetaCalibration):
+        with pytest.raises(ValueError, match="scores that overlap between the labels"):
+            cls().fit(labels, probabilities=p)
+    with pytest.raises(ValueError, match="scores that overlap between the labels"):
+        um.PlattScaling().fit(1 - labels, probabilities=p)
+
+
+@pytest.mark.parametrize("cls", [um.PlattScaling, um.IsotonicCalibration])
+def test_many_equal_scores_before_others_are_no_single_score(cls):
+    # In each half of the examples the frequency is another one.
+    p = np.repeat([0.2, 0.6], 400)
+    labels = np.concatenate([np.arange(400) % 4 == 0, np.arange(400) % 4 > 0])
+    map = cls().fit(labels, probabilities=p)
+    np.testing.assert_allclose(map.transform(probabilities=[0.2, 0.6]), [0.25, 0.75])
+
+
+def test_a_row_whose_classes_all_map_to_0_keeps_its_forecast():
+    # The label always has 0.6: what is at most 0.5 is never right.
+    map = um.HistogramBinning(num_bins=2)
+    map.fit([0, 1, 2], probabilities=0.2 + 0.4 * np.eye(3))
+    p = np.array([[0.5, 0.3, 0.2]])
+    np.testing.assert_allclose(map.transform(probabilities=p), p)
+    np.testing.assert_array_equal(map.transform(logits=np.log(p)), np.log(p))
+
+
+@pytest.mark.parametrize("cls", [um.PlattScaling, um.BetaCalibration])
+def test_optimality_gap_is_that_of_the_class_furthest_from_its_optimum(cls, rng):
+    labels, logits = network(rng)
+    p = special.softmax(logits, axis=1)
+    gaps = [
+        cls().fit(labels == k, probabilities=p[:, k]).optimality_gap for k in range(4)
+    ]
+    assert max(gaps) > min(gaps)
+    found = cls().fit(labels, probabilities=p).optimality_gap
+    assert found == pytest.approx(max(gaps), rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "ensemble"])

@@ -174,6 +174,12 @@ def test_intervals_are_closed_where_coverage_is_counted():
     assert conformal.coverage([0.0, 1.0, 2.0, -1.0], sets) == 0.5
 
 
+def test_an_interval_whose_ends_cross_has_no_width():
+    lower, upper = np.array([0.0, 2.0, 1.0]), np.array([3.0, 1.5, 1.0])
+    assert conformal.mean_set_size((lower, upper)) == 1
+    assert conformal.mean_set_size((lower, upper), sample_weight=[1, 1, 0]) == 1.5
+
+
 def test_groups_have_quantiles_of_their_own(rng):
     p, y = rng.dirichlet(np.ones(4), 90), rng.integers(0, 4, 90)
     groups = np.array(["a", "b", "c"])[rng.integers(0, 3, 90)]

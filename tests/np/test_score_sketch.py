@@ -427,6 +427,13 @@ def test_conformal_quantile_is_conservative_by_a_cell(options, draw, rng):
         sketch_of(labels, p).conformal_quantile(0.1)
 
 
+def test_conformal_quantile_holds_the_least_score_of_its_cell():
+    # Rounded to float32 the larger one, and so the mean, is the end of the cell.
+    p, weights = 0.25 * (1 - np.array([2.0**-9, 0.6 * 2.0**-24])), [1, 10**6]
+    sketch = sketch_of([1, 1], p, POSITIVE, sample_weight=weights)
+    assert sketch.conformal_quantile(1.5 / (10**6 + 2)) >= 1 - p[0]
+
+
 def shards(rng, n=600, classes=4):
     labels, p = calibrated(rng, n, classes)
     weights = rng.exponential(size=n) * 10.0 ** rng.integers(-20, 20, n)

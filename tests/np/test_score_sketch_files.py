@@ -72,6 +72,17 @@ def test_files_that_are_no_sketch_are_refused(header, arrays, name):
     assert len(str(raised.value)) < 6000
 
 
+def test_a_sum_with_a_sketch_of_an_unknown_number_of_examples_knows_none():
+    known, unknown = (
+        um.ScoreSketch.load(archive({"count": count})) for count in (2, None)
+    )
+    assert (known + known).aurc() == known.aurc()
+    for sketch in (unknown, known + unknown, unknown + known, unknown + unknown):
+        assert sketch.accuracy() == 0.5
+        with pytest.raises(ValueError, match="must hold unit weights"):
+            sketch.aurc()
+
+
 @pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
 def test_hostile_files_are_refused_before_they_are_unpacked(case):
     with zipfile.ZipFile(archive()) as good:

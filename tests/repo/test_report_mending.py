@@ -147,6 +147,24 @@ def test_a_calibrated_model_needs_no_mending():
     assert "which chance alone may do" in verdict
 
 
+def test_a_clear_gain_comes_before_a_larger_one_by_chance():
+    sign = np.tile([1.0, -1.0], 50)  # Its mean has a standard error of 1/10.
+    found = {
+        "as it is": np.full(100, 4.0),
+        "vector": np.full(100, 3.9),
+        "isotonic": 3.8 + 2 * sign,
+    }
+    each = {name: {"negative_log_likelihood": nll} for name, nll in found.items()}
+    scores = {
+        name: {"negative_log_likelihood": nll.mean()} for name, nll in found.items()
+    }
+    section = {"scores": scores}
+    _sections_mending._judge(section, each, None)
+    gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
+    assert section["gains"]["isotonic"] == pytest.approx(gain)
+    assert (section["best"], section["needs_mending"]) == ("vector", True)
+
+
 def test_infinite_likelihoods_leave_the_brier_score():
     found, out = shown(forecasts(factor=3))
     section = found["mending"]

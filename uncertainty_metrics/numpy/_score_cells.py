@@ -24,12 +24,14 @@ class Cells:
       outcome_sums: mass of the outcomes that are true, float64 [J].
       own_scores: the one score of each cell, float64 [J]; None where a cell may hold
         different scores.
+      places: number of each cell in the grid of a sketch, integers [J], or None.
     """
 
     weights: np.ndarray
     score_sums: np.ndarray
     outcome_sums: np.ndarray
     own_scores: np.ndarray | None = None
+    places: np.ndarray | None = None
 
     @property
     def scores(self) -> np.ndarray:

@@ -108,11 +108,11 @@ def conformal_quantile(
     least, largest = limits
     ends, masses = [], []
     for cells in groups:
-        index = np.searchsorted(least, cells.scores, "right") - 1
-        ends.append(1 - least[index])
+        # Not by the mean score: rounded limits of neighbours overlap.
+        ends.append(1 - least[cells.places])
         masses.append(cells.outcome_sums)
         if both:
-            ends.append(largest[index])
+            ends.append(largest[cells.places])
             masses.append(cells.weights - cells.outcome_sums)
     scores, numbers = np.concatenate(ends), np.concatenate(masses)
     order = np.argsort(scores, kind="stable")

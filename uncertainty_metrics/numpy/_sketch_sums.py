@@ -66,7 +66,12 @@ class SketchSums:
         score_sums = np.clip(score_sums, least * weights, largest * weights)
         outcome_sums = np.minimum(outcome_sums, weights)
         return [
-            Cells(*(row[group, held] for row in (weights, score_sums, outcome_sums)))
+            Cells(
+                weights[group, held],
+                score_sums[group, held],
+                outcome_sums[group, held],
+                places=np.flatnonzero(held),
+            )
             for group, held in enumerate(weights > 0)
         ]
 
