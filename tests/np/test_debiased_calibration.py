@@ -106,8 +106,8 @@ def test_bias_is_the_variance_of_the_true_probabilities(rng):
     """Exactly, by all outcomes that there may be; the scores do not matter."""
     options = {"binning_scheme": "even", "num_bins": 1, "positive_class": True}
     for n in (2, 5):
-        scores, truths = rng.uniform(size=[2, n])
-        for truths in (truths, scores, np.arange(n) % 2.0):
+        scores, others = rng.uniform(size=[2, n])
+        for truths in (others, scores, np.arange(n) % 2.0):
             mean = 0.0
             for labels in itertools.product((0, 1), repeat=n):
                 square = debiased_calibration_error(
