@@ -1,5 +1,7 @@
 """The debiased calibration error: a naive loop, and what is expected of it."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,23 @@ def test_scores_at_both_ends_of_a_bin_have_the_largest_bias(rng):
     error = np.std(squares) / np.sqrt(2000)
     # The variance of the outcomes counts that of their means, over n_b - 1.
     assert abs(np.mean(squares) + 1 / 4 / 25 / 39) < SIGMAS * error
+
+
+def test_bias_is_the_variance_of_the_true_probabilities(rng):
+    """Exactly, by all outcomes that there may be; the scores do not matter."""
+    options = {"binning_scheme": "even", "num_bins": 1, "positive_class": True}
+    for n in (2, 5):
+        scores, others = rng.uniform(size=[2, n])
+        for truths in (others, scores, np.arange(n) % 2.0):
+            mean = 0.0
+            for labels in itertools.product((0, 1), repeat=n):
+                square = debiased_calibration_error(
+                    labels, scores, **options, squared=True
+                )
+                mean += square * np.prod(np.where(labels, truths, 1 - truths))
+            bias = mean - np.mean(truths - scores) ** 2
+            np.testing.assert_allclose(bias, -np.var(truths, ddof=1) / n, atol=1e-12)
+            assert bias >= -1 / (4 * (n - 1)) - 1e-12
 
 
 def test_weights_are_numbers_of_examples(rng):

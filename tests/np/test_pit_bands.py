@@ -37,7 +37,8 @@ def probability_within(n, points, lower, upper):
 
 
 @pytest.mark.parametrize(
-    ("n", "level", "excess"), [(1, 0.8, 0.021), (3, 0.95, 0.02), (12, 0.9, 2e-3)]
+    ("n", "level", "excess"),
+    [(1, 0.8, 0.021), (2, 0.95, 0.011), (4, 0.8, 0.035), (12, 0.9, 2e-3)],
 )
 def test_the_band_has_its_level(n, level, excess):
     points, lower, upper = band = regression.ecdf_band(n, level)

@@ -31,7 +31,7 @@ class BrierLoss(ScoringLoss):
     """Brier score of class probabilities: `sum_k p_k^2 - 2 p_y`.
 
     It can stand where the sparse or the categorical cross-entropy stood. Improbable
-    events that happen cost it less, at most 3 more than certain ones, so that wrong
+    events that happen cost it less, at most 2 more than certain ones, so that wrong
     labels weigh less; for the same reason very wrong logits have tiny gradients.
 
     `y_true` holds integers in [0, K), shape [...] or [..., 1]; or distributions over

@@ -53,11 +53,13 @@ def debiased_calibration_error(
     `class_conditional=True` the squared errors are averaged; a class without scores
     counts 0. The error is the root of the squared one, and 0 where that is negative.
 
-    The squared error is unbiased where the scores of a bin are equal, as those of
-    histogram binning are. Where they vary, so does what is expected of the outcomes,
-    and the estimate of a bin is low by about the variance of its scores over n_b. Of M
-    even bins that is 1 / (12 n_b M^2) for scores spread evenly within a bin, and at
-    most 1 / (4 n_b M^2), which scores at both ends of a bin reach. What no
+    Given the scores, the estimate of a bin is low by v / n_b, with v the variance
+    (divisor n_b - 1) of the probabilities that its outcomes truly have. Where these are
+    equal, as those of histogram binning are, it is unbiased. Where they vary as the
+    scores do, which they do for a calibrated model, and the bins are M even ones, it is
+    low by 1 / (12 n_b M^2) on average for scores drawn evenly within a bin, and by at
+    most 1 / (4 (n_b - 1) M^2), which equally many scores at both ends of a bin reach.
+    Where they vary otherwise, it may be low by up to 1 / (4 (n_b - 1)): what no
     estimate from bins can see are errors that cancel within one. The root of an
     unbiased estimate is not unbiased, though far less biased than `rmsce`.
 

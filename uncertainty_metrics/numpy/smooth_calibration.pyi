@@ -35,10 +35,10 @@ def smooth_calibration_error(
     d of the forecasts to the nearest calibrated ones, mean abs(p - q), which the ECE of
     bins need not:
 
-      d / 2 <= smECE <= 2 sqrt(d)
+      D / 2 <= smECE <= 2 sqrt(D),  d^2 / 16 <= D <= d
 
-    for the lower distance of the paper, which is at most d and at least d^2 / 16. The
-    root is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
+    are theorems of the papers below, D the lower distance to calibration. The root
+    is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
     are e from the calibrated .5, and their smECE is about .63 sqrt(e) (second example).
     A calibrated model has an error above 0, by the noise of the labels, of
     the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
