@@ -179,7 +179,7 @@ def test_the_sum_of_states_is_the_state_of_all(stream, rng):
     merged.merge_state([metrics[1], *states[2:]])
     assert_alike(merged.get_state(), total)
     before = merged.get_state()
-    with pytest.raises(TypeError, match=r"must hold metrics .*Received: <Mean"):
+    with pytest.raises(TypeError, match=r"must hold metrics .*Received: <"):
         merged.merge_state([metrics[2], tf.keras.metrics.Mean()])
     assert merged.get_state() == before
 
