@@ -63,7 +63,7 @@ setup(
     },
     zip_safe=False,
     python_requires=">=3.10,<3.14",
-    install_requires=["lazy_loader>=0.4", "numpy>=1.26", "scipy>=1.12"],
+    install_requires=["numpy>=1.26", "scipy>=1.12"],
     entry_points={
         "console_scripts": ["uncertainty-metrics = uncertainty_metrics.__main__:main"]
     },

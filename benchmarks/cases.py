@@ -1117,7 +1117,7 @@ _CASES = (
                 ("**uncertainty_metrics.numpy**", "uncertainty_metrics.numpy"),
                 (
                     "**uncertainty_metrics.numpy, with `ece`**",
-                    "uncertainty_metrics.numpy.calibration",
+                    "uncertainty_metrics.numpy.calibration.binned_errors",
                 ),
             )
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import pathlib
 import re
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).parents[1]
 # The modules whose names are all public in a package, those of their `__all__`.
 _WHOLE = {
-    "uncertainty_metrics": r"\.(tensorflow|keras\.metrics)\.[\w.]+",
+    "uncertainty_metrics": r"\.(tensors|keras\.metrics)\.[\w.]+",
     "uncertainty_metrics.numpy": r"\.[\w.]+",
 }
 _IMPORT = re.compile(r"^from (\.\S+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
@@ -64,5 +65,5 @@ def names(package: str) -> dict[str, Name]:
         if start := re.match(r"from (\.\S*) import", line):
             home = start[1]
         if (name := re.search(r"(\w+) as \1", line)) and home != ".":
-            found[name[1]] = Name(title, package + home)
+            found[name[1]] = Name(title, importlib.util.resolve_name(home, package))
     return found

@@ -28,13 +28,12 @@ if __name__ == "__main__":  # Before the package reads the tables.
     for table, names in stubs.filled().items():
         table.write_text(names, encoding="utf-8")
 
-from scripts import completed_stubs  # noqa: E402
-from uncertainty_metrics import _spec, _statistics  # noqa: E402
-from uncertainty_metrics._spec import REQUIRED  # noqa: E402
+from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
+from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402
 from uncertainty_metrics.keras import _base  # noqa: E402
 from uncertainty_metrics.ops import _binning  # noqa: E402
 
-ROOMS = ("tensorflow", "keras")
+ROOMS = ("tensors", "keras")
 HEADER = """\
 # As written by scripts/write_stubs.py.
 from typing import Any, Literal, overload
@@ -56,7 +55,7 @@ import tensorflow as tf
 HOMES = {
     "ArrayLike": "numpy.typing",
     "BinStatistics": "uncertainty_metrics.ops._binning",
-    "ConfidenceInterval": "uncertainty_metrics._statistics",
+    "ConfidenceInterval": "uncertainty_metrics._results",
     "TensorLike": "uncertainty_metrics.ops._typing",
 }
 _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
@@ -72,6 +71,44 @@ def _options(annotation: str, names: dict[str, Any]) -> str:
         return f"Literal[{', '.join(map(json.dumps, get_args(names[word])))}]"
 
     return re.sub(r"\w+", written, annotation)
+
+
+def _overloads(parameters: list[str], required: str) -> list[list[str]]:
+    """Returns the forms of a signature in which what is required has no default: it is
+    passed by position, with all before it, or by name.
+    """
+    end = f" = {required}"
+    needed = [i for i, line in enumerate(parameters) if line.endswith(end)]
+    if not needed:
+        return [parameters]
+    parameters = [line.removesuffix(end) for line in parameters]
+    before, after = parameters[: needed[0]], parameters[needed[0] :]
+    named = ["*", *(line for line in after if line != "*")]
+    return [[line.partition(" = ")[0] for line in before] + after, before + named]
+
+
+def _forms_of(
+    parameters: list[str], returned: str, required: str
+) -> list[tuple[list[str], str]]:
+    """Returns the forms of a signature, with what each of them returns: those of
+    `_overloads`, and of these again those with groups.
+    """
+    forms = []
+    of_groups = ("groups: ", "num_groups: ")
+    for form in _overloads(parameters, required):
+        rest = [line for line in form if not line.startswith(of_groups)]
+        if len(rest) < len(form):
+            forms.append((rest, returned.removesuffix(" | GroupValues")))
+            own = [line for line in form if line.startswith(of_groups)]
+            own = [line.replace(" | None = None", "") for line in own]
+            forms.append(([*rest, *own], "GroupValues"))
+        else:
+            forms.append((form, returned))
+    return forms
+
+
+def _listed(parameters: list[str]) -> str:
+    return "".join(f"    {parameter},\n" for parameter in parameters)
 
 
 def _function(name: str, function: Any) -> str:
@@ -95,14 +132,15 @@ def _function(name: str, function: Any) -> str:
         parameters.insert(len(parameters) - len(keywords), "*")
     prose = textwrap.indent(f'"""{inspect.getdoc(function)}\n"""', "    ")
 
-    def text(parameters: list[str], returned: str) -> str:
-        listed = ",\n".join(f"    {parameter}" for parameter in parameters)
-        return f"def {name}(\n{listed},\n) -> {returned}:\n{prose}\n    ...\n"
-
-    forms = completed_stubs.forms_of(parameters, returned, str(REQUIRED))
-    if len(forms) == 1:
-        return f"\n{text(*forms[0])}"
-    return "".join(f"\n@overload\n{text(*form)}" for form in forms)
+    first, *others = (
+        f"def {name}(\n{_listed(form)}) -> {value}:"
+        for form, value in _forms_of(parameters, returned, str(REQUIRED))
+    )
+    if not others:
+        return f"\n{first}\n{prose}\n    ...\n"
+    # Editors show the prose of the first form for all.
+    rest = "".join(f"\n@overload\n{head} ...\n" for head in others)
+    return f"\n@overload\n{first}\n{prose}\n    ...\n{rest}"
 
 
 def _declared(base: type) -> set[type]:
@@ -192,7 +230,7 @@ def render(module: ModuleType) -> str | None:
     types = set(re.findall(r"\b[A-Z]\w*[a-z]\w*", code))
     types -= set(re.findall(r"\w+", HEADER))
     homes = ""
-    for home in (_spec, _binning, _statistics):
+    for home in (_calibration_spec, _binning, _results):
         made = sorted(types & set(vars(home)))
         homes += f"from {home.__name__} import {', '.join(made)}\n" if made else ""
         types -= set(made)
@@ -213,7 +251,7 @@ def outdated() -> dict[pathlib.Path, str]:
         stub = path.with_suffix(".pyi")
         if text and not (stub.exists() and stub.read_text(encoding="utf-8") == text):
             found[stub] = text
-    tables = stubs.filled() | completed_stubs.texts()
+    tables = stubs.filled()
     return found | {
         path: text
         for path, text in tables.items()

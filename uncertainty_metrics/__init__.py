@@ -8,7 +8,7 @@ TensorFlow nor matplotlib nor SciPy. To load a saved model that names a class of
 package, `import uncertainty_metrics.keras` before `load_model`.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 from uncertainty_metrics.version import __version__ as __version__
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

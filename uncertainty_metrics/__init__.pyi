@@ -6,7 +6,7 @@ from . import regression as regression
 from ._report.calibration_report import report as report
 
 # Calibration errors.
-from .tensorflow.calibration import (
+from .tensors.binned_errors import (
     ace as ace,
     adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
@@ -25,18 +25,18 @@ from .tensorflow.calibration import (
     thresholded_adaptive_calibration_error as thresholded_adaptive_calibration_error,
 )
 from .ops._binning import BinStatistics as BinStatistics
-from .numpy._state import MetricState as MetricState
-from .numpy.score_sketch import ScoreSketch as ScoreSketch
-from .tensorflow.debiased_calibration import (
+from .numpy._metric_state import MetricState as MetricState
+from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
+from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
 
 # Calibration beyond bins.
-from .numpy.corp import (
+from .numpy.calibration.corp import (
     corp_decomposition as corp_decomposition,
 )
-from .tensorflow.cumulative_calibration import (
+from .tensors.cumulative_calibration import (
     atb as atb,
     averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
     kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
@@ -44,17 +44,17 @@ from .tensorflow.cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
-from .numpy.decision_curves import (
+from .numpy.scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
 )
-from .tensorflow.smooth_calibration import (
+from .tensors.smooth_calibration import (
     smece as smece,
     smooth_calibration_error as smooth_calibration_error,
 )
 
 # Calibration errors of smoothed outcomes.
-from .numpy.censored import (
+from .numpy.survival.censored_calibration import (
     CCE as CCE,
     CensoredCalibrationError as CensoredCalibrationError,
     cce as cce,
@@ -62,7 +62,7 @@ from .numpy.censored import (
     censored_calibration_error as censored_calibration_error,
     censored_calibration_error_conf_int as censored_calibration_error_conf_int,
 )
-from .numpy.semiparametric import (
+from .numpy.calibration.semiparametric import (
     SPCE as SPCE,
     SemiparametricCalibrationError as SemiparametricCalibrationError,
     semiparametric_calibration_error as semiparametric_calibration_error,
@@ -72,21 +72,21 @@ from .numpy.semiparametric import (
 )
 
 # Recalibration.
-from .tensorflow.recalibration import TemperatureScaling as TemperatureScaling
-from .tensorflow.calibrated_likelihood import (
+from .tensors.temperature_scaling import TemperatureScaling as TemperatureScaling
+from .tensors.calibrated_likelihood import (
     calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
 )
-from .numpy.linear_scaling import (
+from .numpy.calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,
     VectorScaling as VectorScaling,
 )
-from .numpy.one_against_rest import (
+from .numpy.calibrators.one_against_rest import (
     BetaCalibration as BetaCalibration,
     HistogramBinning as HistogramBinning,
     IsotonicCalibration as IsotonicCalibration,
     PlattScaling as PlattScaling,
 )
-from .numpy.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .numpy.calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 from .keras.layers import (
     MatrixScalingLayer as MatrixScalingLayer,
     TemperatureScalingLayer as TemperatureScalingLayer,
@@ -98,26 +98,26 @@ from .numpy.resampling import (
     bootstrap as bootstrap,
     bootstrap_difference as bootstrap_difference,
 )
-from .numpy.calibration_tests import calibration_test as calibration_test
+from .numpy.calibration.calibration_tests import calibration_test as calibration_test
 
 # Scorers of scikit-learn.
 from .numpy.scorers import make_scorers as make_scorers
 
 # Bayesian calibration error.
-from .tensorflow.bayesian_calibration import (
+from .tensors.bayesian_calibration import (
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,
     probability_of_lower_calibration_error as probability_of_lower_calibration_error,
 )
 
 # Scoring rules.
-from .tensorflow.scoring_rules import (
+from .tensors.scoring_rules import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
     ranked_probability_score as ranked_probability_score,
 )
-from .tensorflow.forecast_scores import (
+from .tensors.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
     energy_score as energy_score,
@@ -126,23 +126,23 @@ from .tensorflow.forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
-from .numpy.ranks import rank_histogram as rank_histogram
-from .tensorflow.multivariate_scores import (
+from .numpy.scoring.ranks import rank_histogram as rank_histogram
+from .tensors.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
     variogram_score as variogram_score,
 )
-from .tensorflow.distribution_scores import crps_distribution as crps_distribution
+from .tensors.distributions.distribution_scores import crps_distribution as crps_distribution
 
 # Survival under censoring.
-from .numpy.survival import (
+from .numpy.survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
     ipcw_brier_score as ipcw_brier_score,
 )
 
 # Selective prediction and detection.
-from .numpy.risk_control import threshold_at_risk as threshold_at_risk
-from .tensorflow.selective import (
+from .numpy.selective.threshold_at_risk import threshold_at_risk as threshold_at_risk
+from .tensors.risk_coverage import (
     accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
@@ -155,7 +155,7 @@ from .tensorflow.selective import (
     risk_at_coverage as risk_at_coverage,
     risk_coverage_curve as risk_coverage_curve,
 )
-from .tensorflow.rejection import (
+from .tensors.rejection import (
     area_under_accuracy_rejection_curve as area_under_accuracy_rejection_curve,
     area_under_sparsification_error_curve as area_under_sparsification_error_curve,
     auarc as auarc,
@@ -163,22 +163,22 @@ from .tensorflow.rejection import (
     prediction_rejection_ratio as prediction_rejection_ratio,
     prr as prr,
 )
-from .tensorflow.detection import (
+from .tensors.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
 )
 
 # Out of distribution.
-from .tensorflow.out_of_distribution import (
+from .tensors.out_of_distribution import (
     energy as energy,
     max_logit as max_logit,
     max_softmax as max_softmax,
 )
-from .numpy.mahalanobis import Mahalanobis as Mahalanobis
+from .numpy.selective.mahalanobis import Mahalanobis as Mahalanobis
 
 # Ensembles.
-from .tensorflow.ensemble.uncertainty import (
+from .tensors.ensemble.uncertainty import (
     ensemble_disagreement as ensemble_disagreement,
     expected_entropy as expected_entropy,
     knowledge_uncertainty as knowledge_uncertainty,
@@ -188,33 +188,33 @@ from .tensorflow.ensemble.uncertainty import (
     predictive_entropy as predictive_entropy,
     variation_ratio as variation_ratio,
 )
-from .tensorflow.ensemble.cross_entropy import (
+from .tensors.ensemble.cross_entropy import (
     ensemble_cross_entropy as ensemble_cross_entropy,
     gibbs_cross_entropy as gibbs_cross_entropy,
     variance_bound as variance_bound,
 )
-from .tensorflow.ensemble.diversity import (
+from .tensors.ensemble.diversity import (
     average_pairwise_diversity as average_pairwise_diversity,
     disagreement as disagreement,
     double_fault as double_fault,
 )
-from .tensorflow.ensemble.distances import (
+from .tensors.ensemble.distances import (
     cosine_distance as cosine_distance,
     cosine_similarity as cosine_similarity,
     kl_divergence as kl_divergence,
     logit_kl_divergence as logit_kl_divergence,
     lp_distance as lp_distance,
 )
-from .numpy.member_calibration import ensemble_calibration as ensemble_calibration
+from .numpy.ensemble.member_calibration import ensemble_calibration as ensemble_calibration
 
 # Information criteria.
-from .numpy.information_criteria import compare_information_criteria as compare_information_criteria
-from .tensorflow.information_criteria import (
+from .numpy.information.information_criteria import compare_information_criteria as compare_information_criteria
+from .tensors.information_criteria import (
     importance_sampling_cross_validation as importance_sampling_cross_validation,
     negative_waic as negative_waic,
     psis_loo as psis_loo,
 )
-from .numpy.leave_one_out import loo_pit as loo_pit
+from .numpy.information.leave_one_out import loo_pit as loo_pit
 
 # Keras metrics.
 from .keras.metrics.calibration import (

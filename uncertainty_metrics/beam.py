@@ -14,8 +14,8 @@ import numpy as np
 
 from uncertainty_metrics import _checks, _optional
 from uncertainty_metrics.numpy._inputs import as_array
-from uncertainty_metrics.numpy._state import MetricState
-from uncertainty_metrics.numpy.score_sketch import ScoreSketch
+from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 if TYPE_CHECKING:
     import apache_beam as beam

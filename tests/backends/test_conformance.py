@@ -3,7 +3,7 @@
 import pytest
 
 from tests.backends.conftest import BACKEND
-from tests.parity.test_conformance import test_vectors  # noqa: F401
+from tests.tensors.test_conformance import test_vectors  # noqa: F401
 
 # JAX compiles each operation of each shape: a minute.
 pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []

@@ -6,7 +6,7 @@ against TensorFlow, eager against compiled, batches, weights, replicas, bad inpu
 
 All rows are in `CATALOGUE`. `ROWS` of class probabilities go through the sweeps of
 `test_catalogue.py` in each room; `REAL_ROWS`, scores of real-valued forecasts, and
-`DETECTION_ROWS` through those of `tests/parity/test_real_scores.py` and
+`DETECTION_ROWS` through those of `tests/tensors/test_real_scores.py` and
 `test_detection.py`. `CALLABLES`, the functions of all kinds, are compared in both
 halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments that
 `tests/makers.py` makes of the names of their parameters. `METRICS`, `LOSSES`, `PLOTS`
@@ -59,14 +59,14 @@ def public_names(half: str) -> set[str]:
     """Returns the names that a half must have, those of `ROOMS` with a dot."""
     names = set()
     for row in CATALOGUE:
-        halves = ("tensorflow",)
+        halves = ("tensors",)
         if isinstance(row, ObjectRow):
             halves = row.halves
-        elif isinstance(row, Function) and row.half != "tensorflow":
-            halves = ("numpy", "tensorflow")  # Those of NumPy alone are there as well.
+        elif isinstance(row, Function) and row.half != "tensors":
+            halves = ("numpy", "tensors")  # Those of NumPy alone are there as well.
         if half in halves:
             names |= set(row.names)
-        if half == "tensorflow":
+        if half == "tensors":
             names |= {getattr(row, "metric", "")} - {""}
     return names
 

@@ -315,7 +315,7 @@ ROWS = (
     ),
     Row(  # Of which there is no function.
         "RefinedNegativeLogLikelihood",
-        half="tensorflow",
+        half="tensors",
         cases=(),
         value=refined_negative_log_likelihood,
         metric="RefinedNegativeLogLikelihood",

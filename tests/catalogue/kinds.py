@@ -61,7 +61,7 @@ class Function(Public):
     """What the rows of functions share.
 
     Attributes:
-      half: "numpy" of a function that is the same object in both halves, "tensorflow"
+      half: "numpy" of a function that is the same object in both halves, "tensors"
         of one that only tensors have; None where each half has one of its own.
       jumps: whether the value may jump where a prediction is rounded.
       random: whether the value is random.
@@ -95,7 +95,7 @@ class Function(Public):
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        room = um if self.half == "tensorflow" else um_np
+        room = um if self.half == "tensors" else um_np
         return inspect.signature(self.find(room)).parameters
 
     @property
@@ -547,7 +547,7 @@ class ObjectRow(Public):
     """
 
     make: Callable[..., Any] | None = None
-    halves: tuple[str, ...] = ("numpy", "tensorflow")
+    halves: tuple[str, ...] = ("numpy", "tensors")
 
 
 @kind

@@ -172,7 +172,7 @@ FUNCTION_ROWS = (
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
     # Scores of distributions.
-    *_functions("crps_distribution", "regression.distribution_pit", half="tensorflow"),
+    *_functions("crps_distribution", "regression.distribution_pit", half="tensors"),
     # Selective prediction.
     FunctionRow("risk_coverage_curve", jumps=True, interval=False, kernel="ranking"),
     FunctionRow(
@@ -462,7 +462,7 @@ OBJECTS = (
     ObjectRow("conformal"),
     ObjectRow("regression"),
     ObjectRow("make_scorers", make=lambda m, rng: m.make_scorers()),
-    ObjectRow("numpy", halves=("tensorflow",)),
+    ObjectRow("numpy", halves=("tensors",)),
 )
 
 KERAS_OBJECTS = (

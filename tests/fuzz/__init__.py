@@ -6,7 +6,7 @@ TypeError that names an argument and says what was received. NumPy and eager ten
 have the same outcome with the same value or the same message, nothing warns, and no
 argument is changed.
 
-`tests/parity/test_fuzz.py` runs a few cases of each kind. To look for more by hand:
+`tests/tensors/test_fuzz.py` runs a few cases of each kind. To look for more by hand:
 
   python -m tests.fuzz --seconds 600 --seed 1
 

@@ -228,7 +228,7 @@ def _of_command(arguments):
 
 TEMPERATURES = {
     "numpy": um_np.TemperatureScaling,
-    "tensorflow": um.TemperatureScaling,
+    "tensors": um.TemperatureScaling,
     "regression": um_np.regression.TemperatureScaling,
 }
 _JSON = (

@@ -7,10 +7,10 @@ import tensorflow as tf
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import references
-from uncertainty_metrics.numpy import _cell_scores
-from uncertainty_metrics.numpy._score_cells import Cells
-from uncertainty_metrics.ops import _cell_scores as on_tensors
+from uncertainty_metrics.numpy.calibration import _pooled_errors
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.ops import _inputs
+from uncertainty_metrics.ops import _pooled_errors as on_tensors
 
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -79,7 +79,7 @@ def test_errors_below_the_mesh(rng):
     cells = Cells(np.ones(2000), p := rng.random(2000), p + masses)
     residuals = on_tensors.Residuals(*(tf.constant(x) for x in (p, cells.residuals, p)))
     expected, found = (
-        _cell_scores.smooth_error(cells),
+        _pooled_errors.smooth_error(cells),
         float(on_tensors.smooth_error(residuals, None)),
     )
     assert max(expected, found) < LEAST

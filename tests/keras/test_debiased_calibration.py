@@ -6,7 +6,9 @@ import tensorflow as tf
 
 import uncertainty_metrics as um
 from tests import catalogue
-from uncertainty_metrics.numpy.debiased_calibration import debiased_calibration_error
+from uncertainty_metrics.numpy.calibration.debiased_calibration import (
+    debiased_calibration_error,
+)
 
 keras = tf.keras
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]

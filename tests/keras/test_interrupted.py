@@ -10,7 +10,7 @@ import pytest
 import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import every_kind
-from uncertainty_metrics.numpy import _state as states
+from uncertainty_metrics.numpy import _metric_state as states
 
 pytestmark = pytest.mark.keras
 

@@ -13,7 +13,7 @@ from uncertainty_metrics.keras.layers import (
     TemperatureScalingLayer,
     VectorScalingLayer,
 )
-from uncertainty_metrics.numpy.recalibration import TemperatureScaling
+from uncertainty_metrics.numpy.calibrators.temperature_scaling import TemperatureScaling
 
 keras = tf.keras
 pytestmark = pytest.mark.keras

@@ -11,7 +11,7 @@ from scipy import special
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics.numpy import _sketch_before, _sketch_grid
+from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import _sketch, _sums
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
@@ -161,14 +161,14 @@ def test_states_of_other_cells_load_into_the_default(of, bits, options, weighted
 
 def test_no_grid_of_before_has_as_many_cells_as_its_successor():
     for groups in (*range(1, 300), 500, 1000, 2000):
-        now = _sketch_grid.default_bits(groups)
-        number = groups * _sketch_grid.num_cells(*now)
-        for old in _sketch_before.default_bits(groups):
-            before = groups * _sketch_grid.num_cells(*old)
+        now = _grid.default_bits(groups)
+        number = groups * _grid.num_cells(*now)
+        for old in _older_grids.default_bits(groups):
+            before = groups * _grid.num_cells(*old)
             if before == number:  # Then they are the same cells.
                 scores = np.float32(np.linspace(0, 1, 10_001))
                 np.testing.assert_array_equal(
-                    _sketch_grid.index(scores, *now), _sketch_grid.index(scores, *old)
+                    _grid.index(scores, *now), _grid.index(scores, *old)
                 )
             else:
                 assert abs(before - number) > 1
@@ -176,7 +176,7 @@ def test_no_grid_of_before_has_as_many_cells_as_its_successor():
 
 def test_middles_of_real_cells_lie_in_them(rng):
     scores = rng.normal(size=9000) * 10.0 ** rng.integers(-44, 38, 9000)
-    for bits in (_sketch_grid.RANKING_BITS[True], (7,), (8,)):
+    for bits in (_grid.RANKING_BITS[True], (7,), (8,)):
         cells = _sketch.real_index(tf.constant(scores, tf.float32), *bits)
         middles = tf.gather(_sketch.real_middles(*bits), cells)
         np.testing.assert_array_equal(_sketch.real_index(middles, *bits), cells)
@@ -186,7 +186,7 @@ def test_middles_of_real_cells_lie_in_them(rng):
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
     bins, bits = 7, 3
-    cells = _sketch_grid.num_cells(bits)
+    cells = _grid.num_cells(bits)
     counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])
     counts[0, :] = 0
     counts[0, rng.integers(cells)] = groups > 1  # One example, or none.
@@ -216,10 +216,10 @@ def test_cells_are_in_order_and_hold_their_scores(bits, rng):
     scores = np.sort(scores.astype(np.float32))
     cells = _sketch.index(tf.constant(scores), bits).numpy()
     assert cells[0] == 0
-    assert cells[-1] == _sketch_grid.num_cells(bits) - 1
+    assert cells[-1] == _grid.num_cells(bits) - 1
     assert np.all(np.diff(cells) >= 0)
-    upper = _sketch_grid.upper_edges(bits)
-    assert upper.shape == (_sketch_grid.num_cells(bits),)
+    upper = _grid.upper_edges(bits)
+    assert upper.shape == (_grid.num_cells(bits),)
     assert np.all(scores <= upper[cells])
     # Relative width 2^-bits, in p below 1/2 and in 1 - p above.
     for cell in np.unique(cells):
@@ -243,7 +243,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
     cells = index(tf.constant(scores), bits).numpy()
     assert np.all(np.diff(cells) >= 0)
     assert cells[0] == 0
-    assert cells[-1] == _sketch_grid.num_real_cells(bits) - 1
+    assert cells[-1] == _grid.num_real_cells(bits) - 1
     # Inside [0, 1] they are those of probabilities, and none of the others.
     inside = (scores >= 0) & (scores <= 1)
     zero = index(tf.constant([-0.0]), bits).numpy()[0]
@@ -256,7 +256,7 @@ def test_cells_of_the_real_line_ascend(bits, jit_compile, rng):
         near = np.array([value, value * (1 + 2.0**-bits)], np.float32)
         assert np.diff(index(tf.constant(near), bits))[0] != 0
     both = index(tf.constant([-np.inf, np.inf], tf.float64), bits).numpy()
-    assert both.tolist() == [0, _sketch_grid.num_real_cells(bits) - 1]
+    assert both.tolist() == [0, _grid.num_real_cells(bits) - 1]
 
 
 def test_counts_are_exact_past_two_to_the_24(rng):

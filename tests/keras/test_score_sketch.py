@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import uncertainty_metrics as um
-from uncertainty_metrics.numpy import _sketch_before
+from uncertainty_metrics.numpy.sketch import _older_grids
 
 pytestmark = [pytest.mark.keras, pytest.mark.tensors]
 
@@ -167,7 +167,7 @@ def test_states_of_version_1_0_are_read(bits, rng):
     config = {**old.get_state().config, "sketch_bits": bits}
     state = dataclasses.replace(old.get_state(), config=config)
     expected = um.RootMeanSquaredCalibrationError(sketch_bits=bits)
-    assert _sketch_before.default_bits(1) == ((7, 2), (10,))
+    assert _older_grids.default_bits(1) == ((7, 2), (10,))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         expected.set_state(state)

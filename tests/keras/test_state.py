@@ -18,7 +18,7 @@ import tensorflow as tf
 import uncertainty_metrics as um
 from tests import catalogue
 from tests.keras.streams import STREAMS, every_stream, parts, plain
-from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.numpy._metric_state import MetricState
 
 pytestmark = pytest.mark.keras
 ROOT = pathlib.Path(__file__).parents[2]
@@ -567,7 +567,7 @@ def test_states_need_no_tensorflow(rng, tmp_path):
     state = filled(rng)
     state.save(tmp_path / "state")
     code = (
-        "import sys, uncertainty_metrics.numpy._state as states\n"
+        "import sys, uncertainty_metrics.numpy._metric_state as states\n"
         f"state = states.MetricState.load({str(tmp_path / 'state')!r})\n"
         f"sum([state] * 3).save({str(tmp_path / 'sum')!r})\n"
         "assert 'tensorflow' not in sys.modules\n"

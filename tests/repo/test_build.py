@@ -31,7 +31,8 @@ def rules():
 
 def test_every_file_has_a_target(rules):
     sources = {source for fields in rules.values() for source in fields["srcs"]}
-    parts = ("uncertainty_metrics", "tests", "scripts", "benchmarks", "conformance")
+    parts = ("uncertainty_metrics", "tests", "scripts", "studies", "benchmarks")
+    parts = (*parts, "conformance")
     assert sources == set(glob(f"{part}/**/*.py" for part in parts))
 
 

@@ -117,7 +117,7 @@ def test_following_the_page_adds_a_metric(tmp_path):
     fast = f"({CONCERNED}) and not (xla or replicas or graph)"
     found = pytest_in(
         *(tmp_path, "-k", fast, "tests/keras/test_catalogue.py"),
-        *("tests/parity/test_real_scores.py", "tests/parity/test_catalogue.py"),
+        *("tests/tensors/test_real_scores.py", "tests/tensors/test_catalogue.py"),
         *("tests/repo/test_public_names.py", "tests/repo/test_packaging.py"),
     )
     assert found.returncode == 0, found.stdout
@@ -132,7 +132,7 @@ def test_a_missing_step_is_named(step, tmp_path):
     written = follow(tmp_path, left_out=step)
     here = "tests/repo/test_contributing.py::test_every_public_name_is_in_the_changelog"
     found = pytest_in(
-        *(tmp_path, "-x", "-k", CONCERNED, here, "tests/parity/test_real_scores.py"),
+        *(tmp_path, "-x", "-k", CONCERNED, here, "tests/tensors/test_real_scores.py"),
         *("tests/repo/test_public_names.py", "tests/repo/test_packaging.py"),
     )
     assert found.returncode != 0

@@ -46,7 +46,9 @@ def module_names():
             uncertainty_metrics.__path__, "uncertainty_metrics."
         )
         # Of other backends.
-        if not module.name.endswith(("__main__", "ops._on_keras", "ops._traces"))
+        if not module.name.endswith(
+            ("__main__", "ops._tensorflow_names", "ops._jax_tracing")
+        )
     ]
     return ["uncertainty_metrics", *names]
 

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 GUIDE = {path.stem: path.read_text() for path in (ROOT / "docs").rglob("*.md")}
 
 MODULES = catalogue.modules(um, um_np)
-HALVES = {"tensorflow": um, "numpy": um_np}
+HALVES = {"tensors": um, "numpy": um_np}
 
 
 def names(module):

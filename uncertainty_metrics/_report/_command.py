@@ -11,12 +11,12 @@ import re
 import sys
 import time
 
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report._files import FILE_FORMAT, read_predictions
 from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._pictures import SHIPPED_REMARK
 from uncertainty_metrics._report._predictions import Model, ReportError, visible
 from uncertainty_metrics._report.calibration_report import DEFAULT_DIRECTORY, Report
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 SHIPPED = "digits_predictions.npz"
 

@@ -10,6 +10,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _optional
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import (
     Model,
@@ -27,7 +28,6 @@ from uncertainty_metrics._report._sections_regression import (
     normal_arguments,
 )
 from uncertainty_metrics._report._svg import style
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 SHIPPED_REMARK = " (shipped with the package)"
 # In inches: on a phone this is the width of the screen, and so text is read there, too.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import (
     _sections_classifier,
     _sections_comparison,
@@ -21,7 +22,6 @@ from uncertainty_metrics._report._predictions import (
     ReportError,
     silent,
 )
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 from uncertainty_metrics.version import __version__
 
 _SHOWN = 50  # Names of columns that are left out.

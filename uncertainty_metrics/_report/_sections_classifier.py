@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics import _spec
+from uncertainty_metrics import _calibration_spec
+from uncertainty_metrics._calibration_spec import (
+    PRESETS,
+    CalibrationKey,
+    CalibrationSpec,
+)
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_ensemble import ensemble, examples_of
 from uncertainty_metrics._report._sections_intervals import (
@@ -31,9 +36,9 @@ from uncertainty_metrics._report._sections_selective import (
     SELECTIVE_OPTIONS,
     selective_prediction,
 )
-from uncertainty_metrics._spec import PRESETS, CalibrationKey, CalibrationSpec
-from uncertainty_metrics.numpy import _binning, _every_bin, _inputs
-from uncertainty_metrics.numpy._binning import BinStatistics
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # Draws of the ECE: fewer where each takes longer, as there are more bins.
 _MAX_DRAWS, _MIN_DRAWS, _MAX_DRAWN_BINS = 5000, 100, 1_000_000
@@ -164,14 +169,17 @@ def _calibration(examples: _inputs.Examples, num_bins: int) -> dict[str, Any]:
     confidence = float(whole.confidences[0, 0])
     direction, verdict = _verdict(accuracy, confidence, _sample_size(examples))
     *presets, tace = PRESETS.values()
-    keys = _spec.grid()
+    keys = _calibration_spec.grid()
     # The bins do not depend on the norm.
     specs = [
-        CalibrationSpec(*key, num_bins=num_bins) for key in keys[:: len(_spec.NORMS)]
+        CalibrationSpec(*key, num_bins=num_bins)
+        for key in keys[:: len(_calibration_spec.NORMS)]
     ]
     above = dataclasses.replace(tace, num_bins=num_bins)
-    *bins, of_tace = _every_bin.each_statistics(examples, [*specs, above])
-    found = {key[:3]: bins[i] for i, key in enumerate(keys[:: len(_spec.NORMS)])}
+    *bins, of_tace = _bins_of_all_errors.each_statistics(examples, [*specs, above])
+    found = {
+        key[:3]: bins[i] for i, key in enumerate(keys[:: len(_calibration_spec.NORMS)])
+    }
     grid = {key: _binning.calibration_error(found[key[:3]], key.norm) for key in keys}
     names = ("ece", "mce", "rmsce", "sce", "ace")
     values = {name: grid[_key(spec)] for name, spec in zip(names, presets, strict=True)}

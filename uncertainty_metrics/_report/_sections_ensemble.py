@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics._report._predictions import Predictions, remembered
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.member_calibration import EnsembleCalibration
+from uncertainty_metrics.numpy.ensemble.member_calibration import EnsembleCalibration
 
 
 @remembered

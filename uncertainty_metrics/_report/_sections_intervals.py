@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import uncertainty_metrics.numpy as um
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 

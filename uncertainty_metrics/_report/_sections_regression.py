@@ -25,7 +25,7 @@ from uncertainty_metrics._report._sections_rows import (
     rows,
     verdict_on_chance,
 )
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 

@@ -8,8 +8,9 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._sections_rows import rows
-from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _inputs, _ranking, selective
+from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
 
 # The parameters of the metrics, which stand in the options of the report.
 SELECTIVE_OPTIONS = {
@@ -32,33 +33,33 @@ def selective_prediction(
       sample_size: number of examples, or the effective one of weighted examples.
     """
     risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
-    scores, correct, weights = selective.of_examples(examples)
+    scores, correct, weights = risk_coverage.of_examples(examples)
     groups = _ranking.groups(scores, correct, weights)
-    curve = selective.curve_of(scores, groups, examples.name == "logits")
+    curve = risk_coverage.curve_of(scores, groups, examples.name == "logits")
     error = float(curve.risks[-1])
     metrics = {
         "aurc": (
-            selective.mean_risk(groups),
+            risk_coverage.mean_risk(groups),
             f"Mean error over coverages; at random {error:.4f}.",
         ),
         "excess_aurc": (
-            selective.excess_risk(groups),
+            risk_coverage.excess_risk(groups),
             "What of it a perfect order would save.",
         ),
         "augrc": (
-            selective.generalized_risk(groups),
+            risk_coverage.generalized_risk(groups),
             f"Mean share decided wrong; at random {error / 2:.4f}.",
         ),
         "coverage_at_risk": (
-            selective.largest_coverage(groups, risk),
+            risk_coverage.largest_coverage(groups, risk),
             f"Share decided if the error may be {risk:.0%}.",
         ),
         "risk_at_coverage": (
-            selective.risk_from(groups, coverage),
+            risk_coverage.risk_from(groups, coverage),
             f"Error of the most confident {coverage:.0%}.",
         ),
         "oracle_collaborative_accuracy": (
-            selective.oracle_accuracy(groups, fraction),
+            risk_coverage.oracle_accuracy(groups, fraction),
             f"If an oracle decides the least confident {fraction:.0%}.",
         ),
     }

@@ -12,13 +12,13 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
 from uncertainty_metrics._report import _verdict, _writing
 from uncertainty_metrics._report._arrays import model_of, of_other
 from uncertainty_metrics._report._pictures import draw
 from uncertainty_metrics._report._predictions import Model, silent
 from uncertainty_metrics._report._sections import build
 from uncertainty_metrics._report._text import render
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
 
 __all__ = ["report"]
 

@@ -5,6 +5,6 @@ says what they promise; with Keras metrics and a layer. Every name is imported w
 is first used.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

@@ -1,16 +1,16 @@
-from ._numpy import (
-    ConformalClassifier as ConformalClassifier,
-    ConformalRegressor as ConformalRegressor,
+from ..numpy.conformal.classifier import ConformalClassifier as ConformalClassifier
+from ..numpy.conformal.quantile import conformal_quantile as conformal_quantile
+from ..numpy.conformal.regressor import ConformalRegressor as ConformalRegressor
+from ..numpy.conformal.set_coverage import (
     class_coverage_gap as class_coverage_gap,
-    conformal_quantile as conformal_quantile,
     coverage as coverage,
     mean_set_size as mean_set_size,
     size_stratified_coverage as size_stratified_coverage,
 )
 
 # Keras metrics and layers.
-from ._keras import (
+from ..keras.layers import ConformalSetLayer as ConformalSetLayer
+from ..keras.metrics.conformal import (
     ConformalCoverage as ConformalCoverage,
-    ConformalSetLayer as ConformalSetLayer,
     MeanSetSize as MeanSetSize,
 )

@@ -19,7 +19,7 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _family, _members, _variables
 from uncertainty_metrics.keras._family import keras as keras
-from uncertainty_metrics.numpy._state import (
+from uncertainty_metrics.numpy._metric_state import (
     MetricState,
     bounded_by,
     check_cells,

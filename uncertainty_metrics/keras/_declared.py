@@ -7,13 +7,15 @@ checks and the docstring are made of the options of these names.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+import textwrap
+from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar, get_args
 
 import uncertainty_metrics.numpy as um_np
-from uncertainty_metrics import _checks, _contract
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS, BinningScheme, Norm
+from uncertainty_metrics import _checks
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, BinningScheme, Norm
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras._scorers import ScaleTransform
 
@@ -203,7 +205,7 @@ def declared(
         if is_loss:
             prose |= {key: _OF_LOSSES[key] for key in prose.keys() & _OF_LOSSES}
         function = getattr(made, "_function", None) or name
-        made.__doc__ = _contract.class_docstring(
+        made.__doc__ = _class_docstring(
             made.__doc__ or "",
             prose,
             _RAISED_BY_LOSSES if is_loss else _RAISED,
@@ -269,3 +271,57 @@ class Metric(_base.SumsMetric):
         """Returns the arguments of the constructor."""
         own = (name for name in self._options if name not in ("name", "dtype"))
         return {**super().get_config(), **{name: getattr(self, name) for name in own}}
+
+
+_SECTIONS = ("Args", "Attributes", "Raises", "Example", "References")
+_IMPORT = "  >>> import uncertainty_metrics as um\n"
+
+
+def _class_docstring(
+    text: str,
+    shared: Mapping[str, str],
+    raises: str,
+    function: Callable[..., Any] | None,
+) -> str:
+    """Returns the docstring of a class, completed by what it shares with others.
+
+    Args:
+      text: describes arguments of its own, and those it says more of.
+      shared: how all arguments are described elsewhere, in order; "" where nowhere.
+      raises: when a ValueError is raised, unless the class says it.
+      function: has the references, unless the class has its own.
+
+    Raises:
+      TypeError: an argument is described nowhere, or what is described is none.
+    """
+    head, sections = _sections(text)
+    _, of_function = _sections(getattr(function, "__doc__", None) or "")
+    if "References" in of_function:
+        sections.setdefault("References", of_function["References"])
+    entries = r"^  (\w+): (.*\n(?:    .*\n)*)"
+    own = dict(re.findall(entries, sections.get("Args", ""), flags=re.MULTILINE))
+    described = {name: own.get(name) or prose for name, prose in shared.items()}
+    unknown = [*(own.keys() - shared), *(k for k, v in described.items() if not v)]
+    if unknown:
+        raise TypeError(f"Not an argument, or not described: {', '.join(unknown)}")
+    sections["Args"] = "".join(map(_entry, described.items()))
+    raised = dict(re.findall(entries, sections.get("Raises", ""), flags=re.MULTILINE))
+    raised.setdefault("ValueError", raises)
+    sections["Raises"] = "".join(map(_entry, raised.items()))
+    if "Example" in sections:
+        sections["Example"] = _IMPORT + sections["Example"]
+    listed = (f"{k}:\n{sections[k].rstrip()}" for k in _SECTIONS if k in sections)
+    return "\n\n".join([head.rstrip(), *listed])
+
+
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """Returns what is before the sections of a docstring, and these."""
+    names = "|".join(_SECTIONS)
+    text = inspect.cleandoc(text) + "\n"
+    head, *rest = re.split(rf"^({names}):\n", text, flags=re.MULTILINE)
+    return head, dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entry(described: tuple[str, str]) -> str:
+    said = re.sub(r"\s+", " ", ": ".join(described))
+    return textwrap.fill(said, 84, initial_indent="  ", subsequent_indent="    ") + "\n"

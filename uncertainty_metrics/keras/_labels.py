@@ -12,7 +12,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _family
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import _inputs, to_numpy, xp
-from uncertainty_metrics.ops._once import once
+from uncertainty_metrics.ops._shared_values import once
 
 # The options that say what `y_pred` holds.
 _OTHER = {

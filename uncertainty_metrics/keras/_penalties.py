@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _scorers
-from uncertainty_metrics.numpy import scoring_rules as np_rules
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.ops import _classifier_scores, _inputs, _penalties, xp
 
 ProperLoss = Literal["nll", "brier", None]

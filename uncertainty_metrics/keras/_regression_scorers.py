@@ -147,7 +147,7 @@ class _Distance(_ScaleForecast):
         return xp.abs(errors) / scales
 
     def of_distribution(self, distribution, y):
-        from uncertainty_metrics.tensorflow.regression.distribution_pit import cdf_ends
+        from uncertainty_metrics.tensors.distributions.distribution_pit import cdf_ends
 
         ends, right = cdf_ends(distribution, y)
         ends = [xp.where(right, 2 * end - 1, np.nan) for end in ends]
@@ -230,7 +230,7 @@ def score_distribution(scorer: _Forecast, y_true: Any, y_pred: Any) -> xp.Tensor
     """
     from tensorflow_probability import distributions as tfd
 
-    from uncertainty_metrics.tensorflow import distribution_scores
+    from uncertainty_metrics.tensors.distributions import distribution_scores
 
     # The output of a TFP layer wraps the distribution.
     distribution = getattr(y_pred, "tensor_distribution", y_pred)

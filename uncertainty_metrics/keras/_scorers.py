@@ -17,9 +17,9 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _labels
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import forecast_scores as np_forecasts
-from uncertainty_metrics.numpy import scoring_rules as np_rules
-from uncertainty_metrics.numpy import selective as np_selective
+from uncertainty_metrics.numpy.scoring import forecast_scores as np_forecasts
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
+from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _forecast_scores,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._spec import YAxis
+from uncertainty_metrics._calibration_spec import YAxis
 from uncertainty_metrics.keras import _event_files
 from uncertainty_metrics.keras._family import keras
 from uncertainty_metrics.keras.metrics.bayesian_calibration import (
@@ -23,7 +23,7 @@ from uncertainty_metrics.keras.metrics.scoring_rules import BrierDecomposition
 from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy, xp
 
 if TYPE_CHECKING:
-    from uncertainty_metrics._statistics import BinStatistics
+    from uncertainty_metrics._results import BinStatistics
 
 # Of the posterior: its central 95% and the median.
 _QUANTILES = (0.025, 0.5, 0.975)

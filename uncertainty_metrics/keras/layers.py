@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _scaling
+from uncertainty_metrics import _checks, _temperature
 from uncertainty_metrics.keras import _held_out
 from uncertainty_metrics.keras._family import KEEP_DTYPE, keras, register, register_in
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import linear_scaling, recalibration
+from uncertainty_metrics.numpy.calibrators import linear_scaling, temperature_scaling
 from uncertainty_metrics.numpy.conformal import classifier, quantile
 from uncertainty_metrics.numpy.conformal.classifier import ClassifierScore
 from uncertainty_metrics.ops import _conformal, _inputs, to_numpy, xp
@@ -166,7 +166,7 @@ class TemperatureScalingLayer(_ScalingLayer):
         self, temperature: float = 1.0, *, name: str | None = None, dtype: Any = None
     ):
         super().__init__(name, dtype)
-        temperature = _scaling.checked_temperature(temperature)
+        temperature = _temperature.checked_temperature(temperature)
         constant = keras.initializers.Constant(temperature)
         self._temperature = self._new_weight("temperature", (), constant)
 
@@ -175,10 +175,12 @@ class TemperatureScalingLayer(_ScalingLayer):
         """T, a float > 0."""
         return float(xp.convert_to_tensor(self._temperature))
 
-    def _calibrator(self) -> recalibration.TemperatureScaling:
-        return recalibration.TemperatureScaling()
+    def _calibrator(self) -> temperature_scaling.TemperatureScaling:
+        return temperature_scaling.TemperatureScaling()
 
-    def _assign(self, fitted: recalibration.TemperatureScaling, units: int) -> None:
+    def _assign(
+        self, fitted: temperature_scaling.TemperatureScaling, units: int
+    ) -> None:
         self._temperature.assign(fitted.temperature)
 
     def _scaled(self, z: xp.Tensor, *weights: xp.Tensor) -> xp.Tensor:

@@ -1,6 +1,6 @@
 """Keras losses that are proper scoring rules, two of them with a penalty.
 
-Each is the mean of a function of `uncertainty_metrics.tensorflow.scoring_rules` and
+Each is the mean of a function of `uncertainty_metrics.tensors.scoring_rules` and
 takes `reduction`, `sample_weight` and masks as any Keras loss does. Wrong values raise
 ValueError in eager execution and make the loss NaN in a graph, but for probabilities
 that are passed as logits, which a graph takes for logits. An example that is
@@ -19,7 +19,7 @@ from uncertainty_metrics.keras._scoring_losses import (
     PenalizedLoss,
     ScoringLoss,
 )
-from uncertainty_metrics.numpy.forecast_scores import ALPHA, SpreadEstimator
+from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
 
 @declared(

@@ -3,6 +3,6 @@
 Every name is imported when it is first used.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

@@ -1,12 +1,12 @@
 from . import conformal as conformal
 from . import regression as regression
-from ._state import MetricState as MetricState
+from ._metric_state import MetricState as MetricState
 
 # The report.
-from ._report import report as report
+from .._report.calibration_report import report as report
 
 # Calibration errors.
-from .calibration import (
+from .calibration.binned_errors import (
     ace as ace,
     adaptive_calibration_error as adaptive_calibration_error,
     bin_statistics as bin_statistics,
@@ -24,21 +24,21 @@ from .calibration import (
     tace as tace,
     thresholded_adaptive_calibration_error as thresholded_adaptive_calibration_error,
 )
-from .streaming_calibration import (
+from .calibration.streaming_calibration import (
     BinStatistics as BinStatistics,
     GeneralCalibrationError as GeneralCalibrationError,
 )
-from .debiased_calibration import (
+from .calibration.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
-from .score_sketch import ScoreSketch as ScoreSketch
+from .sketch.score_sketch import ScoreSketch as ScoreSketch
 
 # Calibration beyond bins.
-from .corp import (
+from .calibration.corp import (
     corp_decomposition as corp_decomposition,
 )
-from .cumulative_calibration import (
+from .calibration.cumulative_calibration import (
     atb as atb,
     averaged_two_bin_calibration_error as averaged_two_bin_calibration_error,
     kolmogorov_smirnov_calibration_error as kolmogorov_smirnov_calibration_error,
@@ -46,24 +46,24 @@ from .cumulative_calibration import (
     kuiper_calibration_error as kuiper_calibration_error,
     spiegelhalter_test as spiegelhalter_test,
 )
-from .decision_curves import (
+from .scoring.decision_curves import (
     murphy_curve as murphy_curve,
     net_benefit as net_benefit,
 )
-from .smooth_calibration import (
+from .calibration.smooth_calibration import (
     smece as smece,
     smooth_calibration_error as smooth_calibration_error,
 )
 
 # Bayesian calibration error.
-from .bayesian_calibration import (
+from .calibration.bayesian_calibration import (
     bayesian_expected_calibration_error as bayesian_expected_calibration_error,
     probability_of_lower_calibration_error as probability_of_lower_calibration_error,
 )
-from .calibration_tests import calibration_test as calibration_test
+from .calibration.calibration_tests import calibration_test as calibration_test
 
 # Calibration errors of smoothed outcomes.
-from .censored import (
+from .survival.censored_calibration import (
     CCE as CCE,
     CensoredCalibrationError as CensoredCalibrationError,
     cce as cce,
@@ -71,7 +71,7 @@ from .censored import (
     censored_calibration_error as censored_calibration_error,
     censored_calibration_error_conf_int as censored_calibration_error_conf_int,
 )
-from .semiparametric import (
+from .calibration.semiparametric import (
     SPCE as SPCE,
     SemiparametricCalibrationError as SemiparametricCalibrationError,
     semiparametric_calibration_error as semiparametric_calibration_error,
@@ -81,14 +81,14 @@ from .semiparametric import (
 )
 
 # Scoring rules.
-from .scoring_rules import (
+from .scoring.scoring_rules import (
     brier_decomposition as brier_decomposition,
     brier_decomposition_exact as brier_decomposition_exact,
     brier_score as brier_score,
     negative_log_likelihood as negative_log_likelihood,
     ranked_probability_score as ranked_probability_score,
 )
-from .forecast_scores import (
+from .scoring.forecast_scores import (
     crps_normal_score as crps_normal_score,
     crps_score as crps_score,
     energy_score as energy_score,
@@ -97,21 +97,21 @@ from .forecast_scores import (
     threshold_weighted_crps as threshold_weighted_crps,
     weighted_interval_score as weighted_interval_score,
 )
-from .ranks import rank_histogram as rank_histogram
-from .multivariate_scores import (
+from .scoring.ranks import rank_histogram as rank_histogram
+from .scoring.multivariate_scores import (
     dawid_sebastiani_score as dawid_sebastiani_score,
     variogram_score as variogram_score,
 )
 
 # Survival under censoring.
-from .survival import (
+from .survival.survival_scores import (
     d_calibration as d_calibration,
     integrated_brier_score as integrated_brier_score,
     ipcw_brier_score as ipcw_brier_score,
 )
 
 # Selective prediction and detection.
-from .selective import (
+from .selective.risk_coverage import (
     accuracy as accuracy,
     area_under_generalized_risk_coverage_curve as area_under_generalized_risk_coverage_curve,
     area_under_risk_coverage_curve as area_under_risk_coverage_curve,
@@ -124,8 +124,8 @@ from .selective import (
     risk_at_coverage as risk_at_coverage,
     risk_coverage_curve as risk_coverage_curve,
 )
-from .risk_control import threshold_at_risk as threshold_at_risk
-from .rejection import (
+from .selective.threshold_at_risk import threshold_at_risk as threshold_at_risk
+from .selective.rejection import (
     area_under_accuracy_rejection_curve as area_under_accuracy_rejection_curve,
     area_under_sparsification_error_curve as area_under_sparsification_error_curve,
     auarc as auarc,
@@ -133,19 +133,19 @@ from .rejection import (
     prediction_rejection_ratio as prediction_rejection_ratio,
     prr as prr,
 )
-from .detection import (
+from .selective.detection import (
     aupr as aupr,
     auroc as auroc,
     fpr_at_tpr as fpr_at_tpr,
 )
 
 # Out of distribution.
-from .out_of_distribution import (
+from .selective.out_of_distribution import (
     energy as energy,
     max_logit as max_logit,
     max_softmax as max_softmax,
 )
-from .mahalanobis import Mahalanobis as Mahalanobis
+from .selective.mahalanobis import Mahalanobis as Mahalanobis
 
 # Ensembles.
 from .ensemble.uncertainty import (
@@ -175,33 +175,33 @@ from .ensemble.distances import (
     logit_kl_divergence as logit_kl_divergence,
     lp_distance as lp_distance,
 )
-from .member_calibration import ensemble_calibration as ensemble_calibration
+from .ensemble.member_calibration import ensemble_calibration as ensemble_calibration
 
 # Information criteria.
-from .information_criteria import (
+from .information.information_criteria import (
     compare_information_criteria as compare_information_criteria,
     importance_sampling_cross_validation as importance_sampling_cross_validation,
     negative_waic as negative_waic,
     psis_loo as psis_loo,
 )
-from .leave_one_out import loo_pit as loo_pit
+from .information.leave_one_out import loo_pit as loo_pit
 
 # Recalibration.
-from .recalibration import (
+from .calibrators.temperature_scaling import (
     TemperatureScaling as TemperatureScaling,
     calibrated_negative_log_likelihood as calibrated_negative_log_likelihood,
 )
-from .linear_scaling import (
+from .calibrators.linear_scaling import (
     MatrixScaling as MatrixScaling,
     VectorScaling as VectorScaling,
 )
-from .one_against_rest import (
+from .calibrators.one_against_rest import (
     BetaCalibration as BetaCalibration,
     HistogramBinning as HistogramBinning,
     IsotonicCalibration as IsotonicCalibration,
     PlattScaling as PlattScaling,
 )
-from .ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
 
 # Intervals.
 from .resampling import (
@@ -213,17 +213,23 @@ from .resampling import (
 from .scorers import make_scorers as make_scorers
 
 # Plots.
-from .visualization import (
+from ..visualization.selective import (
     accuracy_confidence_curve as accuracy_confidence_curve,
     accuracy_confidence_diagram as accuracy_confidence_diagram,
     rejection_curve as rejection_curve,
     rejection_diagram as rejection_diagram,
     risk_coverage_diagram as risk_coverage_diagram,
+)
+from ..visualization.ensemble import (
     ensemble_calibration_diagram as ensemble_calibration_diagram,
     uncertainty_histogram as uncertainty_histogram,
+)
+from ..visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
-    posterior_diagram as posterior_diagram,
+)
+from ..visualization.posterior import posterior_diagram as posterior_diagram
+from ..visualization.reliability import (
     reliability_curve as reliability_curve,
     reliability_diagram as reliability_diagram,
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 
 ROW_SUM_TOLERANCE = 1e-3
 # Of all examples together: their sums of sums stay finite.
@@ -543,6 +544,23 @@ def examples(
         *(labels, predictions, weights, labels_predicted, name, kept),
         None if num_groups is None else Partition(groups, num_groups),
         None if places is None else Partition(places, num_labels),
+    )
+
+
+def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
+    """Returns the checked examples of what a public function was passed."""
+    return examples(
+        data.labels,
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        ignore_index=data.ignore_index,
+        groups=data.groups,
+        num_groups=data.num_groups,
+        multilabel=data.multilabel,
+        allow_none=allow_none,
     )
 
 

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _quiet
+from uncertainty_metrics import _checks, _without_warnings
 from uncertainty_metrics._progress import track
-from uncertainty_metrics._statistics import ConfidenceInterval
-from uncertainty_metrics.numpy import _arguments, _bootstrapped, _inputs
+from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy import _inputs, _resampled_metrics
 
 __all__ = ["bootstrap", "bootstrap_difference"]
 
@@ -38,11 +38,13 @@ def _like(result: Any, values: Iterator[float]) -> Any:
     return array.reshape(np.shape(result)) if np.ndim(result) > 0 else float(array[0])
 
 
-def _values(metric: _bootstrapped.Metric, draws: Iterator[np.ndarray]) -> np.ndarray:
+def _values(
+    metric: _resampled_metrics.Metric, draws: Iterator[np.ndarray]
+) -> np.ndarray:
     """Returns the numbers of the metric for each draw, [draws, S]; NaN where one is not
     defined or infinite.
     """
-    size = len(_bootstrapped.flat(metric.estimate))
+    size = len(_resampled_metrics.flat(metric.estimate))
     rows = []
     for times in draws:
         try:
@@ -142,19 +144,19 @@ def _options(
 
 
 def _interval(
-    metric: _bootstrapped.Metric,
+    metric: _resampled_metrics.Metric,
     num_resamples: int,
     alpha: float,
     method: str,
     rng: np.random.Generator,
     progress: bool,
 ) -> ConfidenceInterval:
-    estimate = _bootstrapped.flat(metric.estimate)
+    estimate = _resampled_metrics.flat(metric.estimate)
     draws = _draws(rng, metric.n, num_resamples)
     draws = track(draws, num_resamples, progress, "bootstrap")
     levels = np.array([alpha / 2, 1 - alpha / 2])
     # What a metric warns of, it did warn of for the data as they are.
-    with _quiet.warnings_ignored, np.errstate(all="ignore"):
+    with _without_warnings.warnings_ignored, np.errstate(all="ignore"):
         replicates = _values(metric, draws)
         if method == "bca":
             jackknife = _values(metric, _leaving_out(rng, metric.n))
@@ -190,10 +192,13 @@ def _interval(
 
 
 def _difference(
-    first: _bootstrapped.Metric, second: _bootstrapped.Metric
-) -> _bootstrapped.Metric:
+    first: _resampled_metrics.Metric, second: _resampled_metrics.Metric
+) -> _resampled_metrics.Metric:
     """Returns how much larger the first is, on the same resamples."""
-    estimates = _bootstrapped.flat(first.estimate), _bootstrapped.flat(second.estimate)
+    estimates = (
+        _resampled_metrics.flat(first.estimate),
+        _resampled_metrics.flat(second.estimate),
+    )
     sizes = (first.n, len(estimates[0])), (second.n, len(estimates[1]))
     if sizes[0] != sizes[1]:
         raise _checks.error(
@@ -204,7 +209,7 @@ def _difference(
         )
     with np.errstate(invalid="ignore"):  # Infinite less infinite.
         difference = estimates[0] - estimates[1]
-    return _bootstrapped.Metric(
+    return _resampled_metrics.Metric(
         _like(first.estimate, iter(difference)),
         lambda times: first.value(times) - second.value(times),
         first.n,
@@ -243,7 +248,7 @@ def bootstrap(
     skewed score in 95% of data sets from 100 examples on; the ECE of 10 bins, all off
     by 0.15, in 87% for 200 and 1000 examples and in 97% for 5000; all off by 0.05, in
     51%, 86% and 94%; and never that of a calibrated model, which is 0
-    (`benchmarks/bootstrap_coverage.py`, +-3%). `calibration_test` tells whether a
+    (`studies/bootstrap_coverage.py`, +-3%). `calibration_test` tells whether a
     model may be calibrated.
 
     Args:
@@ -293,11 +298,10 @@ def bootstrap(
       An Introduction to the Bootstrap.
     """
     options = _options(num_resamples, alpha, method, seed, progress)
-    data = _bootstrapped.by_name(metric, arguments, data)
-    return _interval(_bootstrapped.prepared(metric, data), *options)
+    data = _resampled_metrics.by_name(metric, arguments, data)
+    return _interval(_resampled_metrics.prepared(metric, data), *options)
 
 
-@_arguments.as_in(bootstrap)
 def bootstrap_difference(
     metric: Callable[..., Any],
     first: Mapping[str, Any],
@@ -324,6 +328,12 @@ def bootstrap_difference(
         as `{"probabilities": p}`. Their examples are those of the second, in the same
         order.
       second: those of the second model.
+      num_resamples: number of resamples B.
+      alpha: one less the level of the interval; 0.05 for 95%.
+      method: "bca" (bias-corrected and accelerated) or "percentile".
+      seed: of the resamples, all that `np.random.default_rng` takes. None draws anew in
+        each call.
+      progress: whether to show a progress bar.
       **data: the arguments that both models share, such as `labels`; arrays and options
         as in `bootstrap`.
 
@@ -337,6 +347,7 @@ def bootstrap_difference(
       TypeError: as in `bootstrap`, or the arguments of a model are not a mapping.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> first = {"probabilities": [0.8, 0.3, 0.4, 0.9, 0.6] * 40}
       >>> second = {"probabilities": [0.9, 0.2, 0.3, 0.9, 0.7] * 40}
       >>> labels = [1, 0, 1, 1, 0] * 40
@@ -345,6 +356,10 @@ def bootstrap_difference(
       ... )
       >>> round(lower, 2), round(estimate, 2), round(upper, 2)
       (-0.09, -0.07, -0.05)
+
+    References:
+      Efron (1987), Better Bootstrap Confidence Intervals. Efron and Tibshirani (1993),
+      An Introduction to the Bootstrap.
     """
     options = _options(num_resamples, alpha, method, seed, progress)
     for name, model in (("first", first), ("second", second)):
@@ -354,6 +369,7 @@ def bootstrap_difference(
                 f"Received: {type(model).__name__}"
             )
     metrics = (
-        _bootstrapped.prepared(metric, {**data, **model}) for model in (first, second)
+        _resampled_metrics.prepared(metric, {**data, **model})
+        for model in (first, second)
     )
     return _interval(_difference(*metrics), *options)

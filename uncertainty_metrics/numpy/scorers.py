@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import REQUIRED
+from uncertainty_metrics._calibration_spec import REQUIRED
 
 __all__ = ["make_scorers"]
 

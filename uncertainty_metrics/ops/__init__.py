@@ -48,7 +48,7 @@ IS_TENSORFLOW = backend() == "tensorflow"
 if TYPE_CHECKING or IS_TENSORFLOW:
     import tensorflow as xp
 else:
-    from uncertainty_metrics.ops import _on_keras as xp
+    from uncertainty_metrics.ops import _tensorflow_names as xp
 
 
 def numpy_dtype(of: Any) -> np.dtype:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._spec import CalibrationSpec, Norm
-from uncertainty_metrics._statistics import BinStatistics as _BinStatistics
-from uncertainty_metrics.numpy import _binning as np_binning
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
+from uncertainty_metrics._results import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs as np_inputs
+from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.ops import (
     _inputs,
     _search,
+    _structures,
     _sums,
-    _trees,
     numpy_dtype,
     to_numpy,
     xp,
@@ -25,16 +24,13 @@ from uncertainty_metrics.ops import (
 
 
 def read(
-    preset: CalibrationSpec, arguments: Mapping[str, Any]
+    data: ClassifierData, spec: CalibrationSpec
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
-    """Returns the examples and the options among the arguments of a public function;
-    the options are those of `preset` where it has no argument.
-    """
-    spec = preset.replaced(arguments)
-    return _inputs.examples(**_spec.data_of(arguments)), spec
+    """Returns the checked examples, and the options that fit them."""
+    return _inputs.examples_of(data), spec
 
 
-@_trees.structure
+@_structures.structure
 class BinStatistics(_BinStatistics):
     __doc__ = _BinStatistics.__doc__
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._statistics import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy._inputs import Partition
 from uncertainty_metrics.ops import _inputs, _sums, xp
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from uncertainty_metrics.numpy import forecast_scores as declared
+from uncertainty_metrics.numpy.scoring import forecast_scores as declared
 from uncertainty_metrics.ops import _pairwise, numpy_dtype, xp
 
 

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
@@ -27,7 +28,7 @@ from uncertainty_metrics.ops import (
     to_numpy,
     xp,
 )
-from uncertainty_metrics.ops._once import once
+from uncertainty_metrics.ops._shared_values import once
 
 T = TypeVar("T")
 
@@ -374,6 +375,22 @@ def examples(
         dynamic_shape,
         None if num_groups is None else np_inputs.Partition(groups, num_groups),
         None if places is None else np_inputs.Partition(places, num_labels),
+    )
+
+
+def examples_of(data: ClassifierData) -> Examples:
+    """Returns the checked examples of what a public function was passed."""
+    return examples(
+        data.labels,
+        data.probabilities,
+        data.logits,
+        data.probs,
+        labels_predicted=data.labels_predicted,
+        sample_weight=data.sample_weight,
+        ignore_index=data.ignore_index,
+        groups=data.groups,
+        num_groups=data.num_groups,
+        multilabel=data.multilabel,
     )
 
 

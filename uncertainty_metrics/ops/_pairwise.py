@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from uncertainty_metrics.numpy import _pairwise as _numpy
+from uncertainty_metrics.numpy.scoring import _pairwise as _numpy
 from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _search, wide, xp
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.

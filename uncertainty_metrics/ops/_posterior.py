@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics.numpy import _binning as np_binning
-from uncertainty_metrics.numpy import bayesian_calibration as declared
+from uncertainty_metrics.numpy.calibration import _binning as np_binning
+from uncertainty_metrics.numpy.calibration import bayesian_calibration as declared
 from uncertainty_metrics.ops import IS_TENSORFLOW, numpy_dtype, to_numpy, xp
 from uncertainty_metrics.ops._binning import BinStatistics
 from uncertainty_metrics.ops._special import gauss_legendre

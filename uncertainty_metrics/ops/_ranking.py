@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _ranking as np_ranking
+from uncertainty_metrics.numpy.selective import _ranking as np_ranking
 from uncertainty_metrics.ops import _inputs, _sums, is_floating, numpy_dtype, xp
 
 if TYPE_CHECKING:

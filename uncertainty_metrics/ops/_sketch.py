@@ -1,13 +1,13 @@
 """The cells of scores, and bins of equal mass made of them, on tensors.
 
-The grid is that of `numpy/_sketch_grid.py`, which says why.
+The grid is that of `numpy/sketch/_grid.py`, which says why.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from uncertainty_metrics.numpy import _sketch_grid as grid
+from uncertainty_metrics.numpy.sketch import _grid as grid
 from uncertainty_metrics.ops import _binning, _search, _sums, to_numpy, xp
 
 _SIZE = 2**31 - 1  # The bits of a float32, all but the sign.

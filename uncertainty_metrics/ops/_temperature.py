@@ -1,6 +1,7 @@
 """The temperature of the least negative log-likelihood, on tensors.
 
-The twin of the arithmetic of `uncertainty_metrics.numpy.recalibration`.
+The twin of the arithmetic of
+`uncertainty_metrics.numpy.calibrators.temperature_scaling`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from uncertainty_metrics.numpy.recalibration import MAX_STEPS, ROUNDING
+from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
+    MAX_STEPS,
+    ROUNDING,
+)
 from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
 
 # Newton doubles the digits: the step after one as small as this is the last.

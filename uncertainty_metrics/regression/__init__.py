@@ -4,6 +4,6 @@ Tensor functions and streaming Keras metrics; `uncertainty_metrics.numpy.regress
 the functions for NumPy arrays. Every name is imported when it is first used.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

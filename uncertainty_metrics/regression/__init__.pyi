@@ -1,29 +1,38 @@
-from ._tensorflow import (
-    PITInterval as PITInterval,
-    TemperatureScaling as TemperatureScaling,
+# Of means and variances.
+from ..tensors.regression.coverage import (
     calibration_error as calibration_error,
     compute_calibration_curve as compute_calibration_curve,
+    expected_calibration_error as expected_calibration_error,
+    interval_coverage as interval_coverage,
+)
+from ..tensors.regression.normal_scores import (
     ence as ence,
     evaluate_calibration as evaluate_calibration,
-    expected_calibration_error as expected_calibration_error,
     expected_normalized_calibration_error as expected_normalized_calibration_error,
-    interval_coverage as interval_coverage,
     interval_width as interval_width,
     negative_log_likelihood as negative_log_likelihood,
+    root_mean_squared_error as root_mean_squared_error,
+    sharpness as sharpness,
+)
+from ..tensors.regression.temperature_scaling import TemperatureScaling as TemperatureScaling
+
+# Of any forecasts.
+from .._results import PITInterval as PITInterval
+from ..tensors.regression.pit import (
+    probability_integral_transform as probability_integral_transform,
+    quantile_pit as quantile_pit,
+    sample_pit as sample_pit,
+)
+from ..tensors.regression.pit_calibration import (
     pit_calibration_curve as pit_calibration_curve,
     pit_calibration_error as pit_calibration_error,
     pit_histogram as pit_histogram,
-    probability_integral_transform as probability_integral_transform,
-    quantile_pit as quantile_pit,
-    root_mean_squared_error as root_mean_squared_error,
-    sample_pit as sample_pit,
-    sharpness as sharpness,
 )
-from ._distributions import distribution_pit as distribution_pit
-from ._numpy import ecdf_band as ecdf_band
+from ..tensors.distributions.distribution_pit import distribution_pit as distribution_pit
+from ..numpy.regression.ecdf import ecdf_band as ecdf_band
 
 # Keras metrics.
-from ._keras import (
+from ..keras.metrics.regression import (
     ExpectedCalibrationError as ExpectedCalibrationError,
     IntervalCoverage as IntervalCoverage,
     IntervalWidth as IntervalWidth,
@@ -33,7 +42,7 @@ from ._keras import (
 )
 
 # Plots.
-from ._visualization import (
+from ..visualization.regression import (
     create_calibration_report as create_calibration_report,
     plot_calibration_comparison as plot_calibration_comparison,
     plot_pit_histogram as plot_pit_histogram,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.visualization import _axes
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+D = TypeVar("D", bound="DataclassInstance")
+R = TypeVar("R")
 
 # Dark and light in turn, so that neighbours differ in grey and to every eye.
 _COLORS = ("#004488", "#cc5566", "#c9a227", "#117733", "#66aadd", "#882255")
@@ -96,29 +102,22 @@ def thinned(x: np.ndarray, *curves: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([first, last, *extremes]))
 
 
-def arguments_of(
-    function: Callable[..., Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Returns what is given of the arguments of a function."""
-    names = inspect.signature(function).parameters
-    return {name: given[name] for name in names if name in given}
-
-
-def each_model(function: Callable[..., Any], **arguments: Any) -> dict[str, Any]:
+def each_model(function: Callable[[D], R], data: D) -> dict[str, R]:
     """Returns the value of a function for each model by its name; "" if there is one.
 
     Args:
-      function: takes the arguments of one model.
-      **arguments: each the value for one model, or a mapping from the names of some
-        models to their values. What is no mapping is common to all models.
+      function: takes the data of one model.
+      data: an object of arguments. Each is the value for one model, or a mapping from
+        the names of some models to their values; other values are common to all models.
 
     Raises:
       ValueError: a mapping is empty, or two of them have different names; or the
         function raises it. Its errors start with the name of the model.
     """
+    arguments = {f.name: getattr(data, f.name) for f in dataclasses.fields(data)}
     mappings = {k: v for k, v in arguments.items() if isinstance(v, Mapping)}
     if not mappings:
-        return {"": function(**arguments)}
+        return {"": function(data)}
     first, *others = mappings
     names = list(mappings[first])
     if not names:
@@ -134,7 +133,7 @@ def each_model(function: Callable[..., Any], **arguments: Any) -> dict[str, Any]
     for name in names:
         own = {k: values[name] for k, values in mappings.items()}
         try:
-            results[str(name)] = function(**{**arguments, **own})
+            results[str(name)] = function(dataclasses.replace(data, **own))
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"{name}: {wrong}") from wrong
     return results

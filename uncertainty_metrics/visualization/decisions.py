@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _spec
-from uncertainty_metrics.numpy import _arguments
-from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["decision_curve_diagram", "murphy_diagram"]
@@ -27,7 +26,6 @@ _NOBODY = {"color": "0.3", "linewidth": 0.8, "label": "Treat none"}
 _MARGIN, _BELOW = 0.05, 0.15
 
 
-@_arguments.plot
 def decision_curve_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -47,9 +45,29 @@ def decision_curve_diagram(
     What a model is worth at a threshold is its height above the better of these.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
       thresholds: as in `net_benefit`; by default 0, 0.01, ..., 0.99.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.decision_curve_diagram(
       ...     [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], ax=Figure().subplots()
@@ -61,9 +79,19 @@ def decision_curve_diagram(
       Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
       Prediction Models.
     """
-    from uncertainty_metrics.numpy import _cell_scores, decision_curves
+    from uncertainty_metrics.numpy.calibration import _pooled_errors
+    from uncertainty_metrics.numpy.scoring import decision_curves
 
-    models = _models(locals())
+    models = _models(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
     points = _PERCENT if thresholds is None else thresholds
     points = decision_curves.checked_thresholds(points, one=False)
     ax, own = _series.axes(ax, 6, 4.5)
@@ -71,7 +99,7 @@ def decision_curve_diagram(
     # By the share of class 1, mostly common to the models.
     everyone: dict[float, np.ndarray] = {}
     for i, (name, (cells, dtype)) in enumerate(models.items()):
-        benefit, all_treated, _ = _cell_scores.net_benefit(cells, points, dtype)
+        benefit, all_treated, _ = _pooled_errors.net_benefit(cells, points, dtype)
         label = _series.label(name, "" if name else "Treat by the model")
         ax.plot(points, benefit, label=label, marker=_marker(points), **_series.line(i))
         share = _share(cells)
@@ -86,7 +114,6 @@ def decision_curve_diagram(
     return ax
 
 
-@_arguments.plot
 def murphy_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -106,7 +133,29 @@ def murphy_diagram(
     score. The area below a curve is half the mean of (y - p)^2. The dotted line is a
     forecast of the share of class 1 for all.
 
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.murphy_diagram(
       ...     [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8], ax=Figure().subplots()
@@ -118,16 +167,25 @@ def murphy_diagram(
       Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
       Scoring Functions, Choquet Representations and Forecast Rankings.
     """
-    from uncertainty_metrics.numpy import _cell_scores
+    from uncertainty_metrics.numpy.calibration import _pooled_errors
 
-    models = _models(locals())
+    models = _models(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
     ax, own = _series.axes(ax, 6, 4.5)
     constant: dict[float, np.ndarray] = {}
     for i, (name, (cells, dtype)) in enumerate(models.items()):
-        parts = _cell_scores.corp(cells, "brier")
+        parts = _pooled_errors.corp(cells, "brier")
         score = parts.miscalibration - parts.discrimination + parts.uncertainty
         label = _series.label(name, f"Area = {score / 2:.4f}")
-        losses = _cell_scores.murphy(cells, _THETAS, dtype)
+        losses = _pooled_errors.murphy(cells, _THETAS, dtype)
         ax.plot(_THETAS, losses, label=label, **_series.line(i))
         share = _share(cells)
         same = np.minimum(_THETAS * (1 - share), (1 - _THETAS) * share)
@@ -139,14 +197,11 @@ def murphy_diagram(
     return ax
 
 
-def _models(given: Mapping[str, Any]) -> dict[str, tuple[Cells, np.dtype]]:
+def _models(data: ClassifierData) -> dict[str, tuple[Cells, np.dtype]]:
     """Returns the pooled scores of each model, of the arguments of a diagram."""
-    from uncertainty_metrics.numpy import decision_curves  # It imports SciPy.
+    from uncertainty_metrics.numpy.scoring import decision_curves  # It imports SciPy.
 
-    def cells_of(**arguments: Any) -> tuple[Cells, np.dtype]:
-        return decision_curves.cells_of(arguments)
-
-    return _series.each_model(cells_of, **_spec.data_of(given))
+    return _series.each_model(decision_curves.cells_of, data)
 
 
 def _share(cells: Cells) -> float:

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import DEFAULT_NUM_BINS
-from uncertainty_metrics.numpy import _arguments, _inputs, detection, member_calibration
+from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.ensemble import member_calibration
+from uncertainty_metrics.numpy.selective import detection
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["ensemble_calibration_diagram", "uncertainty_histogram"]
@@ -26,7 +28,6 @@ _POINT = 150
 _MIN_GAP = 0.05
 
 
-@_arguments.plot_as_in(member_calibration.ensemble_calibration)
 def ensemble_calibration_diagram(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -48,9 +49,28 @@ def ensemble_calibration_diagram(
     above its members, and they above 0, averaging made calibration worse.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
+        [..., M, 1] for the logit of class 1 against class 0.
       probabilities: instead of `logits`, in [0, 1], of the same shape.
+      ensemble_axis: the axis of the members, any but the last.
+      num_bins: number of bins.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> members = [[[0.6, 0.4, 0.0], [0.6, 0.0, 0.4], [0.3, 0.4, 0.3]]]
       >>> ax = um.ensemble_calibration_diagram(
@@ -58,9 +78,21 @@ def ensemble_calibration_diagram(
       ... )
       >>> ax.get_legend().get_texts()[-1].get_text()
       'Ensemble: ECE = 0.500'
+
+    References:
+      Wen et al. (2021), Combining Ensembles and Data Augmentation Can Harm Your
+      Calibration. Rahaman and Thiery (2021), Uncertainty Quantification and Deep
+      Ensembles.
     """
-    arguments = _series.arguments_of(member_calibration.ensemble_calibration, locals())
-    calibration = member_calibration.ensemble_calibration(**arguments)
+    calibration = member_calibration.ensemble_calibration(
+        labels,
+        logits=logits,
+        probabilities=probabilities,
+        ensemble_axis=ensemble_axis,
+        num_bins=num_bins,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
     ax, own = _series.axes(ax, 6, 4.8)
     _draw_calibration(ax, calibration)
     _series.finish(ax, own, title)
@@ -124,7 +156,6 @@ def _draw_calibration(
         )
 
 
-@_arguments.plot
 def uncertainty_histogram(
     uncertainties: Mapping[str, ArrayLike] | ArrayLike,
     *,
@@ -146,9 +177,20 @@ def uncertainty_histogram(
       num_bins: number of bins, of equal width between the least and the largest
         uncertainty of all sets.
       density: whether each histogram has area 1, or counts examples.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
       xlabel: name of the uncertainty.
 
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> entropies = {"known": [0.1, 0.2, 0.4], "unknown": [0.3, 0.7]}
       >>> ax = um.uncertainty_histogram(entropies, ax=Figure().subplots())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments, bayesian_calibration
+from uncertainty_metrics.numpy.calibration import bayesian_calibration
 from uncertainty_metrics.visualization import _series
 
 __all__ = ["posterior_diagram"]
@@ -46,7 +46,6 @@ def _common_edges(samples: list[np.ndarray]) -> np.ndarray:
     return np.linspace(low, high, int(np.clip(number, _MIN_BINS, _MAX_BINS)) + 1)
 
 
-@_arguments.plot
 def posterior_diagram(
     samples: ArrayLike | Mapping[str, ArrayLike],
     *,
@@ -69,8 +68,19 @@ def posterior_diagram(
       samples: draws, finite, shape [S], such as `bayesian_expected_calibration_error`
         returns them; or a mapping from the names of some models to theirs, whose
         numbers may differ.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> samples = {"small": [0.01, 0.02, 0.03], "large": [0.03, 0.04, 0.05]}
       >>> ax = um.posterior_diagram(samples, ax=Figure().subplots())

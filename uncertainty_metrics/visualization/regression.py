@@ -6,7 +6,7 @@ uncertainties, which are variances, and targets.
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks, _optional
-from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import _arguments, regression
+from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.numpy import regression
 from uncertainty_metrics.numpy.regression import _forecasts
 from uncertainty_metrics.numpy.regression.ecdf import NUM_STEPS
 from uncertainty_metrics.visualization import _axes, _series, ensemble
@@ -42,7 +42,6 @@ _MAX_Z = 6.0
 _NUM_Z_BINS = 40
 
 
-@_arguments.plot_of_forecasts
 def plot_reliability_diagram(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -64,10 +63,27 @@ def plot_reliability_diagram(
     (overconfident).
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: observed values, of the same shape.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+      title: title of the diagram.
       color: color of the curve.
       show_ece: whether the legend has the expected calibration error.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_reliability_diagram(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
@@ -157,7 +173,6 @@ def _figure(figsize: Any) -> Any:
     return _axes.new_figure(width, height)
 
 
-@_arguments.plot_of_forecasts
 def plot_calibration_comparison(
     results: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
     n_bins: int = 10,
@@ -169,11 +184,17 @@ def plot_calibration_comparison(
     Args:
       results: from the name of each model to its (predictions, uncertainties, targets),
         as `plot_reliability_diagram` takes them.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      figsize: width and height of the figure in inches.
       colors: from the name of each model to its color; by default colors that are told
         apart with any color vision.
 
     Returns:
       The matplotlib Figure, one of pyplot, which is not shown.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
       >>> import matplotlib.pyplot as plt
@@ -196,7 +217,7 @@ def plot_calibration_comparison(
             type(results).__name__,
         )
     models = _series.each_model(
-        functools.partial(_result, n_bins=n_bins), results=results
+        lambda one: _result(one.results, n_bins), _Results(results)
     )
     chosen = _colors(colors, list(models))
     figure = _figure(figsize)
@@ -218,6 +239,13 @@ def plot_calibration_comparison(
     right.spines[["top", "right"]].set_visible(False)
     right.set_title("Calibration Error")
     return figure
+
+
+@dataclasses.dataclass(frozen=True)
+class _Results:
+    """What each model has: (predictions, uncertainties, targets)."""
+
+    results: Any
 
 
 def _result(results: Any, n_bins: int) -> tuple[dict[str, np.ndarray], float]:
@@ -251,7 +279,6 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
     return [given[name] for name in names]
 
 
-@_arguments.plot_of_forecasts
 def plot_uncertainty_vs_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -270,11 +297,27 @@ def plot_uncertainty_vs_error(
     diagonal where they are normal.
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: observed values, of the same shape.
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+      title: title of the diagram.
       color: color of the points.
       show_correlation: whether the legend has Pearson's correlation of the two, which
         is not defined where one of them is constant.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_uncertainty_vs_error(
       ...     [0.0, 1.0, 2.0], [1.0, 1.0, 4.0], [0.5, 1.2, 5.0], ax=Figure().subplots()
@@ -327,7 +370,6 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> str:
     return f"Correlation = {np.corrcoef(x, y)[0, 1]:.3f}"
 
 
-@_arguments.plot_of_forecasts
 def create_calibration_report(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -346,10 +388,20 @@ def create_calibration_report(
     are those of `evaluate_calibration`.
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0, of the same shape.
+      targets: observed values, of the same shape.
+      mask: True for the examples to include; all by default.
       model_name: name of the model, for the title.
+      figsize: width and height of the figure in inches.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       The matplotlib Figure, one of pyplot, which is not shown.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
       >>> import matplotlib.pyplot as plt
@@ -408,7 +460,6 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     _series.finish(ax, False, "z-scores")
 
 
-@_arguments.plot_of_forecasts
 def plot_pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -441,12 +492,23 @@ def plot_pit_histogram(
         `probability_integral_transform` or `quantile_pit`; or intervals, as those of
         `sample_pit`: a `PITInterval` or a tuple `(lower, upper)` of two arrays.
       n_bins: number of bins of equal width, for "histogram".
+      mask: True for the examples to include; all by default.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
       title: title of the diagram; by default "PIT Histogram" or "PIT ECDF".
       color: color of the bars, or of the curve.
       kind: "histogram" or "ecdf".
       consistency_band: level in (0, 1) of the band; None draws none.
 
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> ax = um.regression.plot_pit_histogram(
       ...     [0.1, 0.3, 0.4, 0.9], n_bins=2, ax=Figure().subplots()

@@ -6,27 +6,28 @@ same two steps for whoever already holds bin statistics, as a metric does.
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._spec import (
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import (
     DEFAULT_NUM_BINS,
     BinningScheme,
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _arguments
-from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics._results import BinStatistics
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.visualization import (
     _axes,
     _series,
+    reliability_curves,
     score_curves,
 )
 from uncertainty_metrics.visualization import (
@@ -35,6 +36,7 @@ from uncertainty_metrics.visualization import (
 from uncertainty_metrics.visualization._reliability_panel import Curve
 from uncertainty_metrics.visualization.reliability_curves import (
     BinIntervals,
+    CurveOptions,
     ReliabilityCurve,
     curve_from_statistics,
     reliability_curve,
@@ -60,7 +62,6 @@ ReliabilityMethod = Literal["bins", "isotonic", "smooth"]
 METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
-@_arguments.plot_as_in(reliability_curve)
 def reliability_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike],
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -114,6 +115,10 @@ def reliability_diagram(
     examples there.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
       num_bins: number of bins; for "isotonic", of the histogram on top.
       binning_scheme: "even" (equal width) or "adaptive" (equal mass), of method "bins".
       class_conditional: whether to draw one panel per class: for "accuracy" of the
@@ -121,14 +126,24 @@ def reliability_diagram(
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
-      positive_class: for two classes, score P(class 1) against `label == 1`, as in
-        `ece`; y_axis is "frequency" then.
-      method: "bins", "isotonic" or "smooth".
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
         as 0.95; None for none.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
         have its accuracies: labels are redrawn from the forecasts 200 to 1000 times.
         None is 0.95 for "isotonic" and no band for the others; False is no band.
+      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
+      positive_class: for two classes, score P(class 1) against `label == 1`, as in
+        `ece`; y_axis is "frequency" then.
+      method: "bins", "isotonic" or "smooth".
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -141,7 +156,12 @@ def reliability_diagram(
       The matplotlib Axes; with `class_conditional`, an array of them in the order of
       the classes, shape [panels] or that of `ax`.
 
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> probabilities = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
       >>> ax = um.reliability_diagram(
@@ -159,31 +179,48 @@ def reliability_diagram(
       Reliability Diagrams via Kernel Smoothing.
     """
     _checks.one_of("method", method, METHODS)
-    arguments = _series.arguments_of(reliability_curve, locals())
-    data = _spec.data_of(arguments)
-    options = {name: arguments[name] for name in arguments if name not in data}
-    curves = _series.each_model(functools.partial(_computed, method, options), **data)
+    data = ClassifierData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        probs=probs,
+        labels_predicted=labels_predicted,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    options = CurveOptions(
+        num_bins=num_bins,
+        binning_scheme=binning_scheme,
+        class_conditional=class_conditional,
+        y_axis=y_axis,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        error_bars=error_bars,
+        consistency_band=consistency_band,
+        seed=seed,
+        positive_class=positive_class,
+    )
+    curves = _series.each_model(lambda one: _computed(method, one, options), data)
     if list(curves) == [""]:
         return _draw(curves[""], classes, class_names, title, None, ax)
     if class_conditional:
         raise _checks.error("class_conditional", "False for several models", True)
     _check_no_grid(classes, class_names)
-    return _draw_models(curves, title, None, ax)
+    return _draw_models(cast(dict[str, Curve], curves), title, None, ax)
 
 
 def _computed(
-    method: ReliabilityMethod, options: dict[str, Any], **data: Any
+    method: ReliabilityMethod, data: ClassifierData, options: CurveOptions
 ) -> Curve | list[ScoreCurve]:
     """Returns what is drawn of a model; of several groups without bins a list."""
     if method != "bins":
-        curves = score_curves.score_curves(method, options | data)
+        curves = score_curves.score_curves(method, data, options)
         return curves if len(curves) > 1 else curves[0]
-    if options["consistency_band"] is False:
-        options = options | {"consistency_band": None}
-    return reliability_curve(**options, **data)
+    if options.consistency_band is False:
+        options = dataclasses.replace(options, consistency_band=None)
+    return reliability_curves.computed(data, options)
 
 
-@_arguments.plot
 def draw_reliability(
     curve: ReliabilityCurve,
     *,
@@ -208,7 +245,12 @@ def draw_reliability(
     Returns:
       The matplotlib Axes, or an array of them.
 
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> from uncertainty_metrics.visualization import reliability
       >>> curve = um.reliability_curve([1, 1, 1, 1], [0.9, 0.4, 0.8, 0.7])

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _spec
-from uncertainty_metrics._spec import (
+from uncertainty_metrics import _calibration_spec, _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import (
     DEFAULT_NUM_BINS,
     PRESETS,
     BinningScheme,
     CalibrationSpec,
     YAxis,
 )
-from uncertainty_metrics._statistics import BinStatistics
-from uncertainty_metrics.numpy import _arguments, _bin_draws, _binning, _inputs, _wilson
+from uncertainty_metrics._results import BinStatistics
+from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics.numpy.calibration import _binning, _simulated_bins
 from uncertainty_metrics.visualization import _series
 
 __all__ = [
@@ -44,6 +45,22 @@ class BinIntervals(NamedTuple):
     level: float
     lower: np.ndarray
     upper: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveOptions:
+    """The options of `reliability_curve`, which describes them."""
+
+    num_bins: int
+    binning_scheme: BinningScheme
+    class_conditional: bool
+    y_axis: YAxis
+    threshold: float
+    datapoints_per_bin: int | None
+    error_bars: float | None
+    consistency_band: float | Literal[False] | None
+    seed: Any
+    positive_class: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,7 +131,7 @@ def curve_from_statistics(
       >>> curve.accuracies.tolist(), curve.proportions.tolist()
       ([[nan, 0.75]], [[0.0, 1.0]])
     """
-    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
+    _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
     edges, counts, score_sums, outcome_sums = (
         np.asarray(values, np.float64)
         for values in (
@@ -147,7 +164,6 @@ def curve_from_statistics(
     )
 
 
-@_arguments.of_classifier
 def reliability_curve(
     labels: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -183,18 +199,39 @@ def reliability_curve(
     (*) with `positive_class=True`. (**) which is what `positive_class` chooses, too.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      class_conditional: whether every class is a group with bins of its own.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95,
         which have a length where all outcomes of a bin are the same, too; None for
         none. They are those of `sizes` independent outcomes.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
         have its accuracies: the labels are redrawn from the forecasts. None for none.
       seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.reliability_curve(
       ...     [0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5
       ... )
@@ -207,13 +244,40 @@ def reliability_curve(
       Learning. Broecker and Smith (2007), Increasing the Reliability of Reliability
       Diagrams.
     """
-    examples, spec, y_axis = read(locals())
-    error_bars = _series.level("error_bars", error_bars)
-    consistency_band = _series.level("consistency_band", consistency_band)
+    return computed(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        ),
+        CurveOptions(
+            num_bins=num_bins,
+            binning_scheme=binning_scheme,
+            class_conditional=class_conditional,
+            y_axis=y_axis,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            error_bars=error_bars,
+            consistency_band=consistency_band,
+            seed=seed,
+            positive_class=positive_class,
+        ),
+    )
+
+
+def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
+    """Returns the curve of what `reliability_curve` was passed."""
+    examples, spec, y_axis = read(data, options)
+    error_bars = _series.level("error_bars", options.error_bars)
+    consistency_band = _series.level("consistency_band", options.consistency_band)
     statistics = _binning.bin_statistics(examples, spec)
     curve = dataclasses.replace(
         curve_from_statistics(statistics, y_axis=y_axis),
-        sizes=_bin_draws.effective_sizes(examples, spec, statistics),
+        sizes=_simulated_bins.effective_sizes(examples, spec, statistics),
     )
     bars = band = None
     if error_bars is not None:
@@ -222,22 +286,30 @@ def reliability_curve(
         bars = BinIntervals(error_bars, *ends)
     if consistency_band is not None:
         draws = num_resamples(len(examples.labels))
-        ends = _bin_draws.consistency_band(
-            examples, spec, consistency_band, draws, seed
+        ends = _simulated_bins.consistency_band(
+            examples, spec, consistency_band, draws, options.seed
         )
         band = BinIntervals(consistency_band, *ends)
     return dataclasses.replace(curve, error_bars=bars, consistency_band=band)
 
 
 def read(
-    arguments: Mapping[str, Any],
+    data: ClassifierData, options: CurveOptions
 ) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
-    """Returns examples and options of what a reliability diagram was passed."""
-    y_axis: YAxis = arguments["y_axis"]
-    _checks.one_of("y_axis", y_axis, _spec.Y_AXES)
-    preset = PRESETS["expected_calibration_error"]
-    preset = dataclasses.replace(preset, max_prob=y_axis == "accuracy")
-    examples, spec = _binning.read(preset, arguments)
+    """Returns the examples and the options of the bins of a reliability diagram."""
+    y_axis = options.y_axis
+    _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
+    spec = dataclasses.replace(
+        PRESETS["expected_calibration_error"],
+        max_prob=y_axis == "accuracy",
+        binning_scheme=options.binning_scheme,
+        class_conditional=options.class_conditional,
+        num_bins=options.num_bins,
+        threshold=options.threshold,
+        datapoints_per_bin=options.datapoints_per_bin,
+        positive_class=options.positive_class,
+    )
+    examples, spec = _binning.read(data, spec)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.

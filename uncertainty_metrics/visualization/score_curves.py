@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import CalibrationSpec, YAxis
-from uncertainty_metrics.numpy import (
-    _bin_draws,
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import CalibrationSpec, YAxis
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import (
     _binning,
-    _inputs,
-    _score_cells,
+    _pooled_scores,
+    _simulated_bins,
 )
-from uncertainty_metrics.numpy._score_cells import Cells
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.visualization import _series, reliability_curves
 
 __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
@@ -137,7 +137,9 @@ def curve_from_cells(
     Returns:
       A `ScoreCurve` without a band.
     """
-    from uncertainty_metrics.numpy import _cell_scores  # It imports SciPy.
+    from uncertainty_metrics.numpy.calibration import (
+        _pooled_errors,  # It imports SciPy.
+    )
 
     size = float(cells.weights.sum() if size is None else size)
     edges = np.linspace(0.0, 1.0, num_bins + 1)
@@ -145,7 +147,7 @@ def curve_from_cells(
         none, densities = np.zeros(0), np.zeros(num_bins)
         return ScoreCurve(method, y_axis, none, none, none, edges, densities, 0.0, 0.0)
     if method == "isotonic":
-        fitted = _cell_scores.isotonic(cells)
+        fitted = _pooled_errors.isotonic(cells)
         corners = _corners(fitted)
         runs = np.cumsum(np.diff(fitted, prepend=-1.0) != 0) - 1
         masses = np.bincount(runs, cells.weights)[runs]
@@ -160,16 +162,16 @@ def curve_from_cells(
             (size / cells.weights.sum() * masses)[corners],
             edges,
             densities,
-            _cell_scores.corp(cells, "brier").miscalibration,
+            _pooled_errors.corp(cells, "brier").miscalibration,
             size,
         )
-    error = _cell_scores.smooth_error(cells)
+    error = _pooled_errors.smooth_error(cells)
     bandwidth = _bandwidth(error)
     points = np.linspace(cells.scores[0], cells.scores[-1], _POINTS)
-    density = _cell_scores.smooth_density(cells, bandwidth, points)
+    density = _pooled_errors.smooth_density(cells, bandwidth, points)
     some = density > 1e-6  # Elsewhere, between the scores, is nothing but rounding.
     points, density = points[some], density[some]
-    means = _cell_scores.smooth_residuals(cells, bandwidth, points) / density
+    means = _pooled_errors.smooth_residuals(cells, bandwidth, points) / density
     low, high = (
         max(points[0] - 4 * bandwidth, 0.0),
         min(points[-1] + 4 * bandwidth, 1.0),
@@ -183,7 +185,7 @@ def curve_from_cells(
         # The integral of the square of a Gaussian is 1 / (2 sqrt(pi) bandwidth).
         size * density * 2 * np.sqrt(np.pi) * bandwidth,
         around,
-        np.maximum(_cell_scores.smooth_density(cells, bandwidth, around), 0.0),
+        np.maximum(_pooled_errors.smooth_density(cells, bandwidth, around), 0.0),
         error,
         size,
     )
@@ -216,7 +218,7 @@ def _bands(
     statistics = _binning.bin_statistics(examples, fine)
     draws = reliability_curves.num_resamples(len(examples.labels))
     drawn = np.stack(
-        list(_bin_draws.calibrated_sums(examples, fine, statistics, draws, rng))
+        list(_simulated_bins.calibrated_sums(examples, fine, statistics, draws, rng))
     )
     bands = []
     for group, curve in enumerate(curves):
@@ -234,7 +236,7 @@ def _band(
     cells: Cells, curve: ScoreCurve, drawn: np.ndarray, level: float
 ) -> ScoreBand:
     """Returns the band of a group, of outcome sums [draws, J] of its cells."""
-    from uncertainty_metrics.numpy import _cell_scores
+    from uncertainty_metrics.numpy.calibration import _pooled_errors
 
     if curve.method == "isotonic":
         points = cells.scores
@@ -248,34 +250,35 @@ def _band(
         values = np.empty((len(drawn), len(points)))
         for value, outcomes in zip(values, drawn, strict=True):  # Each is a fit.
             one = dataclasses.replace(cells, outcome_sums=outcomes)
-            value[:] = _cell_scores.isotonic(one)
+            value[:] = _pooled_errors.isotonic(one)
     else:
         kernel = _kernel(points, cells.scores, _bandwidth(curve.error))
         means = (drawn - cells.score_sums) @ kernel.T / (kernel @ cells.weights)
         values = np.clip(points + means, 0.0, 1.0)
-    return ScoreBand(level, points, *_bin_draws.interval(values, level), sizes)
+    return ScoreBand(level, points, *_simulated_bins.interval(values, level), sizes)
 
 
-def score_curves(method: ScoreMethod, arguments: Mapping[str, Any]) -> list[ScoreCurve]:
+def score_curves(
+    method: ScoreMethod, data: ClassifierData, options: reliability_curves.CurveOptions
+) -> list[ScoreCurve]:
     """Returns the curve of each group, of the arguments of `reliability_diagram`."""
-    for name, expected in (
-        ("binning_scheme", "even"),
-        ("datapoints_per_bin", None),
-        ("error_bars", None),
+    for name, value, expected in (
+        ("binning_scheme", options.binning_scheme, "even"),
+        ("datapoints_per_bin", options.datapoints_per_bin, None),
+        ("error_bars", options.error_bars, None),
     ):
-        if arguments[name] != expected:
-            raise _checks.error(
-                name, f'{expected!r} unless method="bins"', repr(arguments[name])
-            )
-    examples, spec, y_axis = reliability_curves.read(arguments)
-    level = arguments["consistency_band"]
-    if level is not False:
+        if value != expected:
+            raise _checks.error(name, f'{expected!r} unless method="bins"', repr(value))
+    examples, spec, y_axis = reliability_curves.read(data, options)
+    level: float | None = None
+    if options.consistency_band is not False:
+        level = options.consistency_band
         level = _series.level("consistency_band", level)
         if level is None and method == "isotonic":
             level = DEFAULT_LEVEL
     curves = []
     for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
-        cells = _score_cells.pooled(scores, outcomes, weights)
+        cells = _pooled_scores.pooled(scores, outcomes, weights)
         curves.append(
             curve_from_cells(
                 cells,
@@ -287,7 +290,7 @@ def score_curves(method: ScoreMethod, arguments: Mapping[str, Any]) -> list[Scor
         )
     if not level:
         return curves
-    bands = _bands(examples, spec, curves, level, arguments["seed"])
+    bands = _bands(examples, spec, curves, level, options.seed)
     return [
         dataclasses.replace(curve, band=band)
         for curve, band in zip(curves, bands, strict=True)

@@ -7,6 +7,7 @@ models to their arrays. What is no mapping, as the labels often are, is common t
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._statistics import RiskCoverageCurve
-from uncertainty_metrics.numpy import _arguments, _inputs, _ranking, _wilson, selective
+from uncertainty_metrics._arguments import RankedData
+from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy import _inputs, _wilson
+from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
 from uncertainty_metrics.visualization import _axes, _series
 
 __all__ = [
@@ -38,7 +41,22 @@ _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
 # The thresholds on a probability, if none are given.
 _PERCENT = np.arange(101) / 100
-_NO_ARGUMENTS: dict[str, Any] = dict.fromkeys(selective.ARGUMENTS)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ThresholdData(RankedData):
+    """Examples, and the thresholds on their confidence; None for a choice of ours."""
+
+    thresholds: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class _RejectionData(RankedData):
+    """Examples, and predictions or confidences of others out of distribution."""
+
+    ood_probabilities: Any = None
+    ood_logits: Any = None
+    ood_confidences: Any = None
 
 
 class AccuracyConfidenceCurve(NamedTuple):
@@ -84,7 +102,6 @@ class RejectionCurve(NamedTuple):
         return float(gain / best) if best > 0 else np.nan
 
 
-@_arguments.of_classifier
 def accuracy_confidence_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -102,16 +119,28 @@ def accuracy_confidence_curve(
     `correct`, which is 0 for them.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
       probabilities: in [0, 1], shape [..., K], [..., 1] or [...]; the confidence is the
         largest.
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
       thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
         the distinct `confidences`, ascending. They are compared in the precision of the
         probabilities or confidences.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
 
     Returns:
       An `AccuracyConfidenceCurve(thresholds, accuracies, shares)`, float64.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> data = {"confidences": [0.9, 0.8, 0.6, 0.6], "correct": [1, 1, 0, 1]}
       >>> curve = um.accuracy_confidence_curve(**data, thresholds=[0.5, 0.7])
       >>> curve.accuracies.tolist(), curve.shares.tolist()
@@ -121,11 +150,29 @@ def accuracy_confidence_curve(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation using Deep Ensembles.
     """
-    arguments = _series.arguments_of(selective.risk_coverage_curve, locals())
-    coverages, risks, distinct = selective.risk_coverage_curve(**arguments)
+    return _accuracy_curve(
+        _ThresholdData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            confidences=confidences,
+            correct=correct,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            thresholds=thresholds,
+        )
+    )
+
+
+def _accuracy_curve(data: _ThresholdData) -> AccuracyConfidenceCurve:
+    scores, outcomes, weights = risk_coverage.examples_of(data)
+    groups = _ranking.groups(scores, outcomes, weights)
+    of_logits = data.logits is not None
+    coverages, risks, distinct = risk_coverage.curve_of(scores, groups, of_logits)
+    thresholds = data.thresholds
     if thresholds is None:
-        thresholds = _PERCENT if confidences is None else distinct[::-1]
-    thresholds, kept = _reached(thresholds, distinct, arguments)
+        thresholds = _PERCENT if data.confidences is None else distinct[::-1]
+    thresholds, kept = _reached(thresholds, distinct, data)
     return AccuracyConfidenceCurve(
         thresholds,
         np.append(np.nan, 1 - risks)[kept],
@@ -134,14 +181,14 @@ def accuracy_confidence_curve(
 
 
 def _reached(
-    thresholds: ArrayLike, distinct: np.ndarray, given: Mapping[str, Any]
+    thresholds: ArrayLike, distinct: np.ndarray, data: RankedData
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns checked thresholds [T], and how many confidences reach each of them.
 
     Args:
       thresholds: those that were passed.
       distinct: the confidences, descending.
-      given: the arguments that they come from.
+      data: the arguments that they come from.
     """
     thresholds = _inputs.finite("thresholds", thresholds)
     if thresholds.ndim != 1 or thresholds.size == 0:
@@ -149,9 +196,9 @@ def _reached(
             "thresholds", "of shape [T], T >= 1", f"shape {list(thresholds.shape)}"
         )
     compared = thresholds
-    if given["logits"] is None:  # So that 0.9 in float32 reaches the threshold 0.9.
-        names = ("probabilities", "confidences")
-        scores = next(given[name] for name in names if given[name] is not None)
+    if data.logits is None:  # So that 0.9 in float32 reaches the threshold 0.9.
+        is_probability = data.probabilities is not None
+        scores = data.probabilities if is_probability else data.confidences
         if _inputs.is_floating(np.asarray(scores)):
             compared = thresholds.astype(np.asarray(scores).dtype).astype(np.float64)
     return thresholds, np.searchsorted(-distinct, -compared, side="right")
@@ -174,7 +221,7 @@ def _unlabelled(
     unknown = _inputs.as_array(f"ood_{name}", unknown)
     shape = unknown.shape
     if name == "confidences":
-        arguments = {name: unknown, "correct": np.zeros(shape)}
+        data = RankedData(confidences=unknown, correct=np.zeros(shape))
     else:
         # Without a class axis, predictions are P(class 1) and have the shape of labels.
         labels = _inputs.as_array("labels", labels)
@@ -190,14 +237,13 @@ def _unlabelled(
                 "examples",
                 f"shape {list(unknown.shape)}",
             )
-        arguments = {name: unknown, "labels": np.zeros(shape)}
+        data = RankedData(labels=np.zeros(shape), **{name: unknown})
     try:
-        return selective.ranked(**{**_NO_ARGUMENTS, **arguments})[0]
+        return risk_coverage.examples_of(data)[0]
     except (TypeError, ValueError) as wrong:
         raise type(wrong)(f"`ood_{name}`: {wrong}") from wrong
 
 
-@_arguments.of_classifier
 def rejection_curve(
     labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -223,16 +269,28 @@ def rejection_curve(
     which without examples out of distribution is one less the risk at coverage k / n.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
       ood_probabilities: with `probabilities`, those out of distribution; any number of
         examples, otherwise the same shape.
       ood_logits: with `logits`, those out of distribution.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
       ood_confidences: with `confidences`, those out of distribution, of any shape.
+      ignore_index: a label whose examples are left out.
 
     Returns:
       A `RejectionCurve(rejected, accuracies, maximum)`, float64 of shape [n], with the
       property `rejection_ratio`.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.rejection_curve(
       ...     confidences=[0.9, 0.8], correct=[1, 1], ood_confidences=[0.85, 0.3]
       ... )
@@ -244,16 +302,30 @@ def rejection_curve(
       Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
       (2020), Ensemble Distribution Distillation.
     """
-    scores, right, _ = selective.ranked(
-        labels, probabilities, logits, confidences, correct, None, ignore_index
+    return _rejection_curve(
+        _RejectionData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            confidences=confidences,
+            correct=correct,
+            ignore_index=ignore_index,
+            ood_probabilities=ood_probabilities,
+            ood_logits=ood_logits,
+            ood_confidences=ood_confidences,
+        )
     )
+
+
+def _rejection_curve(data: _RejectionData) -> RejectionCurve:
+    scores, right, _ = risk_coverage.examples_of(data)
     for name, known, unknown in (
-        ("probabilities", probabilities, ood_probabilities),
-        ("logits", logits, ood_logits),
-        ("confidences", confidences, ood_confidences),
+        ("probabilities", data.probabilities, data.ood_probabilities),
+        ("logits", data.logits, data.ood_logits),
+        ("confidences", data.confidences, data.ood_confidences),
     ):
         if unknown is not None:  # At most one, as one at most is known.
-            unlabelled = _unlabelled(labels, name, known, unknown)
+            unlabelled = _unlabelled(data.labels, name, known, unknown)
             scores = np.append(scores, unlabelled)
             right = np.append(right, np.zeros(len(unlabelled), bool))
     groups = _ranking.groups(scores, right)
@@ -267,7 +339,6 @@ def rejection_curve(
     )
 
 
-@_arguments.plot
 def risk_coverage_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -292,13 +363,35 @@ def risk_coverage_diagram(
     beyond the limits of the axis.
 
     Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
       confidence_band: level in (0, 1) of Wilson's interval of the risk at each
         threshold, such as 0.95; with weights w of the effective number of examples,
         (sum w)^2 / sum w^2. It holds coverage by coverage. None for none.
       thresholds: confidences, finite, shape [T], that are marked on the curves: what is
         at least as confident is decided.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
 
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 1]}
       >>> ax = um.risk_coverage_diagram(**data, ax=Figure().subplots())
@@ -311,8 +404,17 @@ def risk_coverage_diagram(
       Estimation for Deep Neural Classifiers.
     """
     level = _series.level("confidence_band", confidence_band)
-    arguments = _series.arguments_of(selective.risk_coverage_curve, locals())
-    curves = _series.each_model(_risks, level=level, thresholds=thresholds, **arguments)
+    data = _ThresholdData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+        thresholds=thresholds,
+    )
+    curves = _series.each_model(lambda one: _risks(one, level), data)
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, risks) in enumerate(curves.items()):
         color = _series.color(i)
@@ -357,22 +459,20 @@ class _Risks(NamedTuple):
     marks: tuple[np.ndarray, np.ndarray, np.ndarray] | None
 
 
-def _risks(
-    *, level: float | None, thresholds: ArrayLike | None, **arguments: Any
-) -> _Risks:
-    scores, outcomes, weights = selective.ranked(**{**_NO_ARGUMENTS, **arguments})
+def _risks(data: _ThresholdData, level: float | None) -> _Risks:
+    scores, outcomes, weights = risk_coverage.examples_of(data)
     groups = _ranking.groups(scores, outcomes, weights)
-    curve = selective.curve_of(scores, groups, arguments.get("logits") is not None)
+    curve = risk_coverage.curve_of(scores, groups, data.logits is not None)
     band = marks = None
     if level is not None:
         sizes = groups.masses[1:] if weights is None else _decided(scores, weights)
         band = _wilson.interval(curve.risks, sizes, level)
-    if thresholds is not None:
-        thresholds, kept = _reached(thresholds, curve.thresholds, arguments)
+    if data.thresholds is not None:
+        thresholds, kept = _reached(data.thresholds, curve.thresholds, data)
         some = kept > 0
         last = kept[some] - 1
         marks = thresholds[some], curve.coverages[last], curve.risks[last]
-    return _Risks(curve, selective.mean_risk(groups), band, marks)
+    return _Risks(curve, risk_coverage.mean_risk(groups), band, marks)
 
 
 def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -437,7 +537,6 @@ def _fit(
     ax.set_ylim(low - below * height, high + above * height)
 
 
-@_arguments.plot_as_in(accuracy_confidence_curve)
 def accuracy_confidence_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -458,18 +557,55 @@ def accuracy_confidence_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      thresholds: finite, shape [T]; by default 0, 0.01, ..., 1 for probabilities and
+        the distinct `confidences`, ascending. They are compared in the precision of the
+        probabilities or confidences.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
     Returns:
       The matplotlib Axes of the accuracies.
 
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> models = {"small": [0.6, 0.7, 0.9], "large": [0.2, 0.9, 0.9]}
       >>> ax = um.accuracy_confidence_diagram([0, 1, 1], models, ax=Figure().subplots())
       >>> [text.get_text() for text in ax.get_legend().get_texts()]
       ['small', 'large']
+
+    References:
+      Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
+      Uncertainty Estimation using Deep Ensembles.
     """
-    arguments = _series.arguments_of(accuracy_confidence_curve, locals())
-    curves = _series.each_model(accuracy_confidence_curve, **arguments)
+    data = _ThresholdData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+        thresholds=thresholds,
+    )
+    curves = _series.each_model(_accuracy_curve, data)
     ax, own = _series.axes(ax, 6, 4.5)
     strip = _axes.strip(ax, 1.0)
     strip.set_ylabel("Share", fontsize="small")
@@ -484,7 +620,6 @@ def accuracy_confidence_diagram(
     return ax
 
 
-@_arguments.plot_as_in(rejection_curve)
 def rejection_diagram(
     labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
@@ -508,15 +643,56 @@ def rejection_diagram(
     Heights that are means over less than 5% of the examples are noise, and may be
     beyond the limits of the axis.
 
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
+        their names to their arrays; any array may be such a mapping.
+      logits: logits of the same shape, instead of `probabilities`.
+      ood_probabilities: with `probabilities`, those out of distribution; any number of
+        examples, otherwise the same shape.
+      ood_logits: with `logits`, those out of distribution.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      ood_confidences: with `confidences`, those out of distribution, of any shape.
+      ignore_index: a label whose examples are left out.
+      title: title of the diagram.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
+
+    Returns:
+      The matplotlib Axes.
+
+    Raises:
+      ImportError: matplotlib is not installed.
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> from matplotlib.figure import Figure
       >>> data = {"probabilities": [0.1, 0.8, 0.4], "ood_probabilities": [0.5]}
       >>> ax = um.rejection_diagram([0, 1, 1], **data, ax=Figure().subplots())
       >>> ax.get_legend().get_texts()[0].get_text()
       'PRR = 1.000'
+
+    References:
+      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
+      Classification Methods with a Reject Option. Malinin, Mlodozeniec and Gales
+      (2020), Ensemble Distribution Distillation.
     """
-    arguments = _series.arguments_of(rejection_curve, locals())
-    curves = _series.each_model(rejection_curve, **arguments)
+    data = _RejectionData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        confidences=confidences,
+        correct=correct,
+        ignore_index=ignore_index,
+        ood_probabilities=ood_probabilities,
+        ood_logits=ood_logits,
+        ood_confidences=ood_confidences,
+    )
+    curves = _series.each_model(_rejection_curve, data)
     ax, own = _series.axes(ax, 6, 4.5)
     for i, (name, curve) in enumerate(curves.items()):
         label = _series.label(name, f"PRR = {curve.rejection_ratio:.3f}")

@@ -12,8 +12,10 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import bayesian_calibration as np_bayesian
-from uncertainty_metrics.numpy.bayesian_calibration import DEFAULT_NUM_SAMPLES
+from uncertainty_metrics.numpy.calibration import bayesian_calibration as np_bayesian
+from uncertainty_metrics.numpy.calibration.bayesian_calibration import (
+    DEFAULT_NUM_SAMPLES,
+)
 from uncertainty_metrics.ops import _posterior, to_numpy, xp
 
 if TYPE_CHECKING:

@@ -7,19 +7,17 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._spec import (
-    PRESETS,
-    CalibrationSpec,
-)
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.keras import _base, _groups, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy import _binning as np_binning
-from uncertainty_metrics.numpy import _error_interval, _sketch_before, _sketch_grid
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy._score_cells import Cells
-from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.numpy.calibration import _binning as np_binning
+from uncertainty_metrics.numpy.calibration import _error_interval
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _binning,
@@ -80,7 +78,7 @@ def _batch_sums(
         cells = spec.num_bins
         index = _binning.even_index(scored.scores, cells)
     else:
-        cells = _sketch_grid.num_cells(*sketch_bits)
+        cells = _grid.num_cells(*sketch_bits)
         index = _sketch.index(scored.scores, *sketch_bits)
     is_sparse = IS_TENSORFLOW and sketch_bits is not None
     sparse = num_groups * cells + totals if is_sparse else 0
@@ -108,7 +106,9 @@ class CalibrationMetric(Sketched, ClassMetric):
         if preset is not None and options["threshold"] is None:
             options["threshold"] = preset.threshold
         preset = preset or PRESETS["expected_calibration_error"]
-        self.spec = preset.replaced(options)
+        fields = {field.name for field in dataclasses.fields(preset)}
+        chosen = {name: options[name] for name in options if name in fields}
+        self.spec = dataclasses.replace(preset, **chosen)
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
         # What errors of the same sums have in common: norms, and bins of the cells of a
         # sketch, are a matter of `result`.
@@ -128,13 +128,13 @@ class CalibrationMetric(Sketched, ClassMetric):
             return None
         if self.sketch_bits is not None:
             return (self.sketch_bits,)
-        return _sketch_grid.default_bits(num_groups)
+        return _grid.default_bits(num_groups)
 
     def _build(self, num_classes: int) -> None:
         """Makes the state, for a number of classes where it depends on that."""
         self._num_groups = self._groups_of(num_classes)
         bits = self._bits(self._num_groups)
-        cells = self.spec.num_bins if bits is None else _sketch_grid.num_cells(*bits)
+        cells = self.spec.num_bins if bits is None else _grid.num_cells(*bits)
         shape = 3, self._num_groups * cells + self._totals
         self._build_sums(shape, scores=True, scattered=bits is not None)
         if self.spec.num_groups(num_classes) > 1:
@@ -145,7 +145,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         groups = self._groups_of(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
             return state
-        arrays = _sketch_before.calibration_arrays(state.arrays, groups)
+        arrays = _older_grids.calibration_arrays(state.arrays, groups)
         return dataclasses.replace(state, arrays=arrays)
 
     def _before(self, classes: int) -> tuple[Any, ...]:

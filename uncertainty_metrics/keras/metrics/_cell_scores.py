@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from uncertainty_metrics.keras.metrics._calibration import CalibrationMetric
-from uncertainty_metrics.ops import _cell_scores, _sums, xp
+from uncertainty_metrics.ops import _pooled_errors, _sums, xp
 
 
 class CellMetric(CalibrationMetric):
@@ -22,5 +22,5 @@ class CellMetric(CalibrationMetric):
         super()._set_up(name, dtype, binning_scheme="adaptive", **options)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
-        residuals = _cell_scores.of_sums(sums, dtype)
+        residuals = _pooled_errors.of_sums(sums, dtype)
         return self._value(residuals, *(getattr(self, name) for name in self._own))

@@ -1,7 +1,7 @@
 """The state of streaming selective prediction and detection.
 
 Ranks are not additive, but counts are. The state counts hits and misses in the cells of
-a sketch (`numpy/_sketch_grid.py`), of fixed size, and `result` takes the scores of a
+a sketch (`numpy/sketch/_grid.py`), of fixed size, and `result` takes the scores of a
 cell as equal: the exact metric of slightly rounded scores.
 """
 
@@ -16,10 +16,10 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _declared, _family, _labels
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.keras.metrics._sketched import Sketched
-from uncertainty_metrics.numpy import _sketch_before, _sketch_grid
-from uncertainty_metrics.numpy import detection as np_detection
-from uncertainty_metrics.numpy import selective as np_selective
-from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.numpy.selective import detection as np_detection
+from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
+from uncertainty_metrics.numpy.sketch import _grid, _older_grids
 from uncertainty_metrics.ops import (
     IS_TENSORFLOW,
     _inputs,
@@ -47,7 +47,7 @@ def positive_share(name: str, value: Any) -> float:
 
 
 def _num_cells(bits: tuple[int, ...], real: bool) -> int:
-    count = _sketch_grid.num_real_cells if real else _sketch_grid.num_cells
+    count = _grid.num_real_cells if real else _grid.num_cells
     return count(*bits)
 
 
@@ -89,7 +89,7 @@ class RankingMetric(_declared.Metric):
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
         bits = self.sketch_bits
-        default = _sketch_grid.RANKING_BITS[self._is_real]
+        default = _grid.RANKING_BITS[self._is_real]
         self._bits = default if bits is None else (bits,)
         cells = _num_cells(self._bits, self._is_real) + 1
         self._build_sums((2, cells), scattered=True)
@@ -105,12 +105,12 @@ class RankingMetric(_declared.Metric):
             return state
         if self._is_real:
             arrays, size = state.arrays, _num_cells(self._bits, True)
-            for old in _sketch_before.RANKING_BITS[True]:
+            for old in _older_grids.RANKING_BITS[True]:
                 middles = _sketch.real_middles(*old)
                 cells = to_numpy(_sketch.real_index(middles, *self._bits))
-                arrays = _sketch_before.ranking_arrays(arrays, cells, size)
+                arrays = _older_grids.ranking_arrays(arrays, cells, size)
         else:
-            arrays = _sketch_before.unit_ranking_arrays(state.arrays)
+            arrays = _older_grids.unit_ranking_arrays(state.arrays)
         return dataclasses.replace(state, arrays=arrays)
 
     def _read_ranking(self) -> tuple[_ranking.Ranking, xp.Tensor]:

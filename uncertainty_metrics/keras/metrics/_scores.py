@@ -22,8 +22,8 @@ from uncertainty_metrics.keras import (
 )
 from uncertainty_metrics.keras.metrics._classes import ClassMetric
 from uncertainty_metrics.numpy import _inputs as np_inputs
-from uncertainty_metrics.numpy import scoring_rules as np_rules
 from uncertainty_metrics.numpy._inputs import Partition
+from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.ops import (
     _classifier_scores,
     _inputs,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from uncertainty_metrics.numpy._state import MetricState
+from uncertainty_metrics.numpy._metric_state import MetricState
 
 if TYPE_CHECKING:
-    from uncertainty_metrics.numpy.score_sketch import ScoreSketch
+    from uncertainty_metrics.numpy.sketch.score_sketch import ScoreSketch
 
 
 class Sketched:
@@ -25,6 +25,6 @@ class Sketched:
             or of logits; or a batch was refused.
         """
         # SciPy takes time to import, and few ask for it.
-        from uncertainty_metrics.numpy import score_sketch
+        from uncertainty_metrics.numpy.sketch import score_sketch
 
         return score_sketch.ScoreSketch.from_state(self.get_state())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics._spec import Norm
+from uncertainty_metrics._calibration_spec import Norm
 from uncertainty_metrics.keras._declared import Option, declared, flag, one_of
 from uncertainty_metrics.keras.metrics._calibration import (
     GROUPED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from uncertainty_metrics.keras._declared import Option, declared
 from uncertainty_metrics.keras.metrics._cell_scores import CellMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
-from uncertainty_metrics.numpy.smooth_calibration import checked_bandwidth
-from uncertainty_metrics.ops import _cell_scores
+from uncertainty_metrics.numpy.calibration.smooth_calibration import checked_bandwidth
+from uncertainty_metrics.ops import _pooled_errors
 
 __all__ = [
     "AveragedTwoBinCalibrationError",
@@ -52,7 +52,7 @@ class SmoothCalibrationError(CellMetric, GeneralCalibrationError):
 
     _direction = "down"
     _function = "smooth_calibration_error"
-    _value = staticmethod(_cell_scores.smooth_error)
+    _value = staticmethod(_pooled_errors.smooth_error)
 
 
 @declared(_COMMON)
@@ -78,7 +78,7 @@ class KolmogorovSmirnovCalibrationError(CellMetric, GeneralCalibrationError):
 
     _direction = "down"
     _function = "kolmogorov_smirnov_calibration_error"
-    _value = staticmethod(_cell_scores.kolmogorov_smirnov)
+    _value = staticmethod(_pooled_errors.kolmogorov_smirnov)
 
 
 @declared(_COMMON)
@@ -104,7 +104,7 @@ class KuiperCalibrationError(CellMetric, GeneralCalibrationError):
 
     _direction = "down"
     _function = "kuiper_calibration_error"
-    _value = staticmethod(_cell_scores.kuiper)
+    _value = staticmethod(_pooled_errors.kuiper)
 
 
 @declared(_COMMON)
@@ -128,4 +128,4 @@ class AveragedTwoBinCalibrationError(CellMetric, GeneralCalibrationError):
 
     _direction = "down"
     _function = "averaged_two_bin_calibration_error"
-    _value = staticmethod(_cell_scores.averaged_two_bin)
+    _value = staticmethod(_pooled_errors.averaged_two_bin)

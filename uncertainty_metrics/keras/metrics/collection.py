@@ -13,8 +13,8 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.keras import _base, _family, _members, _variables
-from uncertainty_metrics.numpy._state import MetricState
-from uncertainty_metrics.ops import _inputs, _once, _sums, wide, xp
+from uncertainty_metrics.numpy._metric_state import MetricState
+from uncertainty_metrics.ops import _inputs, _shared_values, _sums, wide, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -75,7 +75,7 @@ def _batch(
     """Returns the sums of all parts and whether each is valid, or adds to the states
     if all are.
     """
-    with _once.sharing():
+    with _shared_values.sharing():
         found = [
             batch_sums(*options, *_mapped(tensors.__getitem__, places))
             for batch_sums, options, places in parts
@@ -234,7 +234,7 @@ class MetricCollection(_base.SumsMetric):
                 batch[name] = parts
             elif value is not None and not _inputs.is_distribution(value):
                 batch[name] = _inputs.as_tensor(name, value)
-        with _once.sharing(), _members.reading() as readings:
+        with _shared_values.sharing(), _members.reading() as readings:
             for name, *_ in self._groups:
                 metric = self.metrics[name]  # tf_keras wraps methods of objects.
                 type(metric).update_state(metric, **batch)

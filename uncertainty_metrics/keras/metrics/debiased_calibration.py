@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncertainty_metrics._spec import BinningScheme
+from uncertainty_metrics._calibration_spec import BinningScheme
 from uncertainty_metrics.keras._declared import Option, declared, flag
 from uncertainty_metrics.keras.metrics._calibration import COMMON, DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError

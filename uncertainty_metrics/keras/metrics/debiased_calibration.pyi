@@ -5,7 +5,7 @@ from typing import Any, Literal
 import matplotlib.axes
 import tensorflow as tf
 
-from uncertainty_metrics._statistics import ConfidenceInterval
+from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.keras.metrics._calibration import DebiasedMetric
 from uncertainty_metrics.keras.metrics.calibration import GeneralCalibrationError
 

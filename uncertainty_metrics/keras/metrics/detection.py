@@ -8,7 +8,7 @@ from uncertainty_metrics.keras.metrics._ranking import (
     declared,
     positive_share,
 )
-from uncertainty_metrics.numpy.detection import Positive
+from uncertainty_metrics.numpy.selective.detection import Positive
 from uncertainty_metrics.ops import _ranking, xp
 
 _COMMON = "ignore_index, name, dtype, *, sketch_bits, positive"

@@ -12,7 +12,7 @@ from uncertainty_metrics.keras.metrics._scores import (
     NormalScore,
     RefinedMetric,
 )
-from uncertainty_metrics.numpy.forecast_scores import ALPHA, SpreadEstimator
+from uncertainty_metrics.numpy.scoring.forecast_scores import ALPHA, SpreadEstimator
 
 __all__ = [
     "BrierDecomposition",

@@ -10,6 +10,6 @@ for any model, if new examples and held-out ones are exchangeable, on average ov
 of one held-out set the coverage is off by about sqrt(alpha (1 - alpha) / n).
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

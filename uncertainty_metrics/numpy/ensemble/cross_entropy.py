@@ -6,28 +6,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments, _inputs, scoring_rules
+from uncertainty_metrics._arguments import MemberData
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
+from uncertainty_metrics.numpy.scoring import scoring_rules
 
 __all__ = ["ensemble_cross_entropy", "gibbs_cross_entropy", "variance_bound"]
 
 
 def _label_log_probabilities(
-    labels: ArrayLike,
-    logits: ArrayLike | None,
-    probabilities: ArrayLike | None,
-    aggregate: bool,
-    ensemble_axis: int,
-    sample_weight: ArrayLike | None,
-    ignore_index: int | None,
+    data: MemberData, aggregate: bool
 ) -> tuple[_inputs.Examples, np.ndarray]:
     """Returns the examples that count, and log p_m of their labels, [N, M]."""
     _checks.boolean("aggregate", aggregate)
-    name, predictions = _checks.predictions(probabilities, logits, None)
+    name, predictions = _checks.predictions(data.probabilities, data.logits, None)
     predictions = _inputs.as_array(name, predictions)
-    labels = _inputs.as_array("labels", labels)
+    labels = _inputs.as_array("labels", data.labels)
     _predictions.check_not_swapped(labels.shape, name, predictions.shape)
-    axis = _predictions.check_members(name, predictions.shape, ensemble_axis)
+    axis = _predictions.check_members(name, predictions.shape, data.ensemble_axis)
     predictions = np.moveaxis(predictions, axis, -2)
     _predictions.check_labels(
         labels.shape, name, predictions.shape, predictions.shape[:-2]
@@ -36,8 +32,8 @@ def _label_log_probabilities(
     examples = _inputs.examples(
         labels,
         **{name: predictions[..., 0, :]},
-        sample_weight=sample_weight,
-        ignore_index=ignore_index,
+        sample_weight=data.sample_weight,
+        ignore_index=data.ignore_index,
         allow_none=not aggregate,
     )
     rows = predictions.reshape(-1, *predictions.shape[-2:])[examples.kept.reshape(-1)]
@@ -53,7 +49,6 @@ def _label_log_probabilities(
         return examples, np.log(at_labels)
 
 
-@_arguments.of_members
 def ensemble_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -74,15 +69,26 @@ def ensemble_cross_entropy(
     be taken for examples.
 
     Args:
+      labels: integer class labels in [0, K), shape of the predictions without the axes
+        of members and classes.
       logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
         where the probability of the label underflows.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       aggregate: whether to return the mean instead of a score for each example.
+      ensemble_axis: axis of the members.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
       probability 0 in all members. Smaller is better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
       >>> loss = um.ensemble_cross_entropy([0], probabilities=probabilities)
       >>> round(float(loss), 6)
@@ -97,7 +103,17 @@ def ensemble_cross_entropy(
       Lakshminarayanan, Pritzel and Blundell (2017), Simple and Scalable Predictive
       Uncertainty Estimation Using Deep Ensembles.
     """
-    examples, log_p = _label_log_probabilities(**locals())
+    examples, log_p = _label_log_probabilities(
+        MemberData(
+            labels=labels,
+            logits=logits,
+            probabilities=probabilities,
+            ensemble_axis=ensemble_axis,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        ),
+        aggregate,
+    )
     top = log_p.max(axis=-1, keepdims=True)
     top = np.where(np.isfinite(top), top, 0)
     with np.errstate(divide="ignore"):
@@ -105,7 +121,6 @@ def ensemble_cross_entropy(
     return scoring_rules.reduced(examples, scores, aggregate)
 
 
-@_arguments.as_in(ensemble_cross_entropy)
 def gibbs_cross_entropy(
     labels: ArrayLike,
     logits: ArrayLike | None = None,
@@ -124,11 +139,27 @@ def gibbs_cross_entropy(
     layout in later versions of the package of 2020: where N = M the shape cannot tell,
     and without it the value is WRONG.
 
+    Args:
+      labels: integer class labels in [0, K), shape of the predictions without the axes
+        of members and classes.
+      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
+        where the probability of the label underflows.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      aggregate: whether to return the mean instead of a score for each example.
+      ensemble_axis: axis of the members.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
       probability 0 in one member. Smaller is better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]]]
       >>> loss = um.gibbs_cross_entropy([0], probabilities=probabilities)
       >>> round(float(loss), 6)
@@ -138,11 +169,20 @@ def gibbs_cross_entropy(
       Masegosa (2020), Learning under Model Misspecification: Applications to
       Variational and Ensemble Methods.
     """
-    examples, log_p = _label_log_probabilities(**locals())
+    examples, log_p = _label_log_probabilities(
+        MemberData(
+            labels=labels,
+            logits=logits,
+            probabilities=probabilities,
+            ensemble_axis=ensemble_axis,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        ),
+        aggregate,
+    )
     return scoring_rules.reduced(examples, -log_p.mean(axis=-1) + 0.0, aggregate)
 
 
-@_arguments.of_classifier
 def variance_bound(
     probs: ArrayLike, labels: ArrayLike, num_models: int | None = None
 ) -> float:
@@ -163,7 +203,11 @@ def variance_bound(
       The mean, in [0, 1/8]; 0 for equal members. Examples whose labels have probability
       0 in all members count as 0. Larger is more diverse.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.variance_bound([[[0.5, 0.5]], [[1.0, 0.0]]], [0]))
       0.03125
 

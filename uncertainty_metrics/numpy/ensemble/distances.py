@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -64,7 +64,6 @@ def _aggregated(values: np.ndarray, aggregate: bool) -> float | np.ndarray:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_members
 def kl_divergence(
     p: ArrayLike, q: ArrayLike, *, aggregate: bool = False
 ) -> float | np.ndarray:
@@ -78,12 +77,17 @@ def kl_divergence(
     Args:
       p: finite and >= 0, shape [..., K], K >= 2. For P(class 1) pass `[1 - p, p]`.
       q: of the shape of `p`, finite and >= 0.
+      aggregate: whether to return the mean over the examples.
 
     Returns:
       Divergences in nats, shape [...], or their mean; inf where q_k = 0 < p_k, while
       p_k = 0 contributes q_k. No digits cancel where p and q nearly agree.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> p, q = [[0.5, 0.5], [1.0, 0.0]], [[0.25, 0.75], [0.25, 0.75]]
       >>> [round(float(divergence), 6) for divergence in um.kl_divergence(p, q)]
       [0.143841, 1.386294]
@@ -112,7 +116,6 @@ def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_members
 def logit_kl_divergence(
     logits_1: ArrayLike, logits_2: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -121,12 +124,17 @@ def logit_kl_divergence(
     Args:
       logits_1: of p_1, finite or -inf, shape [..., K]; or [..., 1], those of class 1.
       logits_2: of p_2, of the same shape.
+      aggregate: whether to return the mean over the examples.
 
     Returns:
       The mean, or divergences in nats, shape [...]; >= 0, inf where p_2 is 0 and p_1
       is not.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> divergence = um.logit_kl_divergence([[0.0, 0.0]], [[0.0, 1.0]])
       >>> round(float(divergence), 5)
       0.12011
@@ -167,7 +175,6 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_members
 def lp_distance(
     x: ArrayLike, y: ArrayLike, p: float = 1, *, aggregate: bool = True
 ) -> float | np.ndarray:
@@ -176,12 +183,19 @@ def lp_distance(
       distance = (sum_k |x_k - y_k|^p)^(1/p), max_k |x_k - y_k| for p = inf
 
     Args:
+      x: finite numbers, shape [..., K].
+      y: finite numbers of the shape of `x`.
       p: a number >= 1, or inf.
+      aggregate: whether to return the mean over the examples.
 
     Returns:
       The mean, or distances, shape [...], >= 0.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.lp_distance([[0.0, 0.0]], [[3.0, 4.0]], p=2))
       5.0
     """
@@ -193,17 +207,25 @@ def lp_distance(
     return _aggregated(norms * scale[..., 0], aggregate)
 
 
-@_arguments.of_members
 def cosine_similarity(
     x: ArrayLike, y: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
     """Cosine of the angle between vectors, over the last axis: x.y / (|x| |y|).
 
+    Args:
+      x: finite numbers, shape [..., K].
+      y: finite numbers of the shape of `x`.
+      aggregate: whether to return the mean over the examples.
+
     Returns:
       The mean, or similarities, shape [...], in [-1, 1]; 0 where a vector is zero. Of
       predictions: larger is less diverse.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> round(float(um.cosine_similarity([[3.0, 4.0]], [[4.0, 3.0]])), 6)
       0.96
     """
@@ -214,16 +236,24 @@ def cosine_similarity(
     return _aggregated(np.clip(cosines, -1, 1), aggregate)
 
 
-@_arguments.of_members
 def cosine_distance(
     x: ArrayLike, y: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
     """One less the cosine similarity.
 
+    Args:
+      x: finite numbers, shape [..., K].
+      y: finite numbers of the shape of `x`.
+      aggregate: whether to return the mean over the examples.
+
     Returns:
       The mean, or distances, shape [...], in [0, 2]; 1 where a vector is zero.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.cosine_distance([[1.0, 0.0]], [[0.0, 2.0]]))
       1.0
     """

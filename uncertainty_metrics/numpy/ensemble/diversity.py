@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
@@ -21,7 +21,6 @@ def _scores_of_two(logits_1: ArrayLike, logits_2: ArrayLike) -> tuple[np.ndarray
     return tuple(map(_predictions.checked, names, scores))
 
 
-@_arguments.of_classifier
 def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     """Share of the examples that two models decide differently.
 
@@ -33,7 +32,11 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
       The share of examples with different argmax, in [0, 1]. Ties go to the lowest
       class.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
       >>> float(um.disagreement(logits_1, logits_2))
       0.5
@@ -46,17 +49,22 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
     return float(np.mean(scores_1.argmax(axis=-1) != scores_2.argmax(axis=-1)))
 
 
-@_arguments.as_in(disagreement)
 def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) -> float:
     """Share of the examples that two models both decide wrong.
 
     Args:
+      logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
+      logits_2: those of the other, of the same shape.
       labels: integers in [0, K), shape [N, ...].
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> logits_1, logits_2 = [[1.0, 0.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]]
       >>> float(um.double_fault(logits_1, logits_2, [0, 0]))
       0.5
@@ -134,7 +142,6 @@ def _diversity(p: np.ndarray) -> np.ndarray:
     )
 
 
-@_arguments.of_classifier
 def average_pairwise_diversity(
     probs: ArrayLike, num_models: int | None = None, error: ArrayLike | None = None
 ) -> dict[str, float]:
@@ -158,7 +165,11 @@ def average_pairwise_diversity(
       division; >= 0, inf where an earlier member gives a class a chance that a later
       one does not; in [0, 1]. Larger, larger and smaller is more diverse.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> diversity = um.average_pairwise_diversity([[[0.5, 0.5]], [[0.25, 0.75]]])
       >>> {name: round(float(value), 4) for name, value in diversity.items()}
       {'disagreement': 1.0, 'average_kl': 0.1438, 'cosine_similarity': 0.8944}

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _docstrings
-from uncertainty_metrics._statistics import KnowledgeUncertainty, ModelUncertainty
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics import _checks
+from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = [
@@ -34,15 +34,6 @@ DIGAMMA_SERIES = (
 SERIES_FROM = 8
 # The exponential of it is 0.
 _NOTHING = -800.0
-_of_members = _docstrings.completed(
-    {
-        "labels": (
-            "of the shape of the examples, or ValueError: members on another axis than "
-            "`ensemble_axis` are noticed. Their values are not read."
-        )
-    },
-    _arguments.MEMBERS,
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +162,6 @@ def _member_uncertainties(members: _Members) -> np.ndarray:
     return 1 - members.probabilities.max(axis=-1).mean(axis=1)
 
 
-@_of_members
 def model_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -189,12 +179,23 @@ def model_uncertainty(
     0 where all members agree, however uncertain they are; large values point at inputs
     far from the training data.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
       of the shape of the examples, in nats, >= 0. The model uncertainty of one member
       is 0.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.9, 0.1], [0.1, 0.9]], [[0.5, 0.5], [0.5, 0.5]]]
       >>> model, total, expected = um.model_uncertainty(probabilities=probabilities)
       >>> [round(float(value), 6) for value in model]
@@ -212,7 +213,6 @@ def model_uncertainty(
     )
 
 
-@_of_members
 def predictive_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -223,14 +223,22 @@ def predictive_entropy(
     """Entropy of the mean of the members: `H(mean_m p_m)`.
 
     Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
         [..., 1].
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
       distributions. Larger is more uncertain.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> entropies = um.predictive_entropy([[[5.0, 5.0], [2.0, 2.0]]])
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.693147]
@@ -251,7 +259,6 @@ def predictive_entropy(
     )
 
 
-@_arguments.as_in(model_uncertainty)
 def expected_entropy(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -261,20 +268,35 @@ def expected_entropy(
 ) -> np.ndarray:
     """Mean of the entropies of the members: `mean_m H(p_m)`.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
       distributions. Larger is more uncertain; the part that more members would not
       remove.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> entropies = um.expected_entropy(probabilities=[[[1, 0], [0.5, 0.5]]])
       >>> [round(float(entropy), 6) for entropy in entropies]
       [0.346574]
+
+    References:
+      Depeweg, Hernandez-Lobato, Doshi-Velez and Udluft (2018), Decomposition of
+      Uncertainty in Bayesian Deep Learning.
+      Malinin and Gales (2018), Predictive Uncertainty Estimation via Prior Networks.
     """
     return _scores(_expected_entropies, logits, probabilities, ensemble_axis, labels)
 
 
-@_of_members
 def mutual_information(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -286,12 +308,23 @@ def mutual_information(
 
     The first part of `model_uncertainty`: the epistemic uncertainty of an ensemble.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
       distributions; 0 where the members agree, or there is one. Larger is more
       uncertain.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> import numpy as np
       >>> members = [[[1, 0], [0.5, 0.5]], [[0, 1], [0.5, 0.5]]]  # Of shapes [N, K].
       >>> probabilities = np.stack(members, axis=1)
@@ -308,7 +341,6 @@ def mutual_information(
     return _scores(_information, logits, probabilities, ensemble_axis, labels)[0]
 
 
-@_of_members
 def ensemble_disagreement(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -318,11 +350,22 @@ def ensemble_disagreement(
 ) -> np.ndarray:
     """Share of the M (M - 1) / 2 pairs of members that decide differently.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
       uncertain. Ties go to the lowest class.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
       >>> [float(x) for x in um.ensemble_disagreement(probabilities=probabilities)]
       [0.5]
@@ -333,7 +376,6 @@ def ensemble_disagreement(
     return _scores(_disagreements, logits, probabilities, ensemble_axis, labels)
 
 
-@_of_members
 def mean_member_uncertainty(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -343,11 +385,22 @@ def mean_member_uncertainty(
 ) -> np.ndarray:
     """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
       Larger is more uncertain; that the members disagree does not count.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.5, 0.5], [0, 1]]]
       >>> [float(x) for x in um.mean_member_uncertainty(probabilities=probabilities)]
       [0.25]
@@ -359,7 +412,6 @@ def mean_member_uncertainty(
     return _scores(_member_uncertainties, logits, probabilities, ensemble_axis, labels)
 
 
-@_of_members
 def variation_ratio(
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
@@ -373,11 +425,22 @@ def variation_ratio(
     the members, which may have fewer votes, and by default probabilities, not votes:
     `1 - max_k mean_m p_mk`.
 
+    Args:
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: of the shape of the examples, or ValueError: members on another axis than
+        `ensemble_axis` are noticed. Their values are not read.
+
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
       uncertain. A member with ties votes for the lowest of the classes.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> probabilities = [[[0.2], [0.7], [0.8], [0.9]]]
       >>> [float(x) for x in um.variation_ratio(probabilities=probabilities)]
       [0.25]
@@ -436,7 +499,6 @@ def _dirichlet_parts(
     return knowledge, total, total - knowledge
 
 
-@_arguments.of_classifier
 def knowledge_uncertainty(
     alphas: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> KnowledgeUncertainty:
@@ -459,7 +521,11 @@ def knowledge_uncertainty(
       A named tuple `(knowledge_uncertainty, total_uncertainty,
       expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> [round(float(part), 4) for part in um.knowledge_uncertainty([1.0, 1.0])]
       [0.1931, 0.6931, 0.5]
 

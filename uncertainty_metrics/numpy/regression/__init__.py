@@ -18,6 +18,6 @@ Arguments that the functions share:
   n_bins: number of levels of coverage, or of bins, up to 10^6.
 """
 
-from uncertainty_metrics import _lazy
+from uncertainty_metrics import _public_names
 
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = _public_names.attach(__name__, __file__)

@@ -31,7 +31,7 @@ from .pit_calibration import (
 from .ecdf import ecdf_band as ecdf_band
 
 # Plots.
-from ._visualization import (
+from ...visualization.regression import (
     create_calibration_report as create_calibration_report,
     plot_calibration_comparison as plot_calibration_comparison,
     plot_pit_histogram as plot_pit_histogram,

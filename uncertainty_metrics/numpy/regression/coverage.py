@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
 ]
 
 
-@_arguments.of_forecasts
 def compute_calibration_curve(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -38,13 +36,27 @@ def compute_calibration_curve(
 
       observed(p) = share of examples with |z| <= z_p
 
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
     Returns:
       A dict of vectors [n_bins]: `expected_coverage`, the levels p;
       `observed_coverage`, in [0, 1], above p where the variances are too large and
       below it where they are too small; `bin_counts`, the weight of all examples, of
       which every level is a share.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.regression.compute_calibration_curve(
       ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
       ... )
@@ -64,7 +76,6 @@ def compute_calibration_curve(
     return _levels.normal_curve(forecasts.z, forecasts.weights, n_bins)
 
 
-@_arguments.as_in(compute_calibration_curve)
 def expected_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -82,16 +93,34 @@ def expected_calibration_error(
 
     over the levels of `compute_calibration_curve`.
 
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
     Returns:
       A number in [0, 1]. Smaller is better; of n calibrated examples it is of the order
       of 1 / sqrt(n).
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> error = um.regression.expected_calibration_error(
       ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
       ... )
       >>> round(float(error), 6)
       0.051667
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
     """
     arguments = predictions, uncertainties, targets, n_bins, mask
     return _levels.curve_error(
@@ -101,7 +130,6 @@ def expected_calibration_error(
     )
 
 
-@_arguments.of_forecasts
 def interval_coverage(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -117,12 +145,23 @@ def interval_coverage(
       coverage = share of examples with |y - mean| <= z_p stddev
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
       level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A share in [0, 1], or one for each `level`; the closer to the level, the better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.interval_coverage([0.0, 0.0], [1.0, 1.0], [1.9, 2.0]))
       0.5
 
@@ -139,7 +178,6 @@ def interval_coverage(
     return _levels.of_level(shares, levels)
 
 
-@_arguments.as_in(interval_coverage)
 def calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -156,10 +194,24 @@ def calibration_error(
 
     with the coverage of `interval_coverage`.
 
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
     Returns:
       A number in [0, 1), or one for each `level`. Smaller is better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0], [1.0, 1.0], [1.9, 2.0]
       >>> error = um.regression.calibration_error(*data, level=[0.25, 0.75])
       >>> [float(value) for value in error]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _arguments, _binning, _inputs
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = [
@@ -37,7 +38,6 @@ def _likelihood(
     return 0.5 * (math.log(2 * math.pi) + _forecasts.mean(values, weights))
 
 
-@_arguments.of_forecasts
 def negative_log_likelihood(
     mean: ArrayLike,
     var: ArrayLike | None = None,
@@ -54,13 +54,21 @@ def negative_log_likelihood(
     Args:
       mean: predicted means, shape [n] or [n, 1].
       var: predicted variances, > 0.
+      targets: observed values.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
       stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
       The mean, in nats; any real number. Smaller is better. That of tensors has a
       gradient.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> score = um.regression.negative_log_likelihood([0.0], [1.0], [1.0])
       >>> round(float(score), 6)
       1.418939
@@ -72,7 +80,6 @@ def negative_log_likelihood(
     return _likelihood(*_forecasts.checked_arrays(*arguments, names=("mean", "var")))
 
 
-@_arguments.of_forecasts
 def sharpness(
     uncertainties: ArrayLike | None = None,
     mask: ArrayLike | None = None,
@@ -87,12 +94,18 @@ def sharpness(
 
     Args:
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
+      mask: True for the examples to include.
       sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, in the unit of the targets. Smaller is sharper.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.sharpness([1.0, 4.0]))
       1.5
 
@@ -105,7 +118,6 @@ def sharpness(
     return _forecasts.mean(np.sqrt(_forecasts.variances(name, values)), weights)
 
 
-@_arguments.as_in(sharpness)
 def interval_width(
     uncertainties: ArrayLike | None = None,
     level: float | Sequence[float] | np.ndarray = 0.95,
@@ -119,13 +131,21 @@ def interval_width(
       width = mean of 2 z_p stddev
 
     Args:
+      uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number > 0, or one for each `level`, in the unit of the targets. Smaller is
       sharper; read it together with `interval_coverage`.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> round(float(um.regression.interval_width([1.0, 4.0], level=0.95)), 5)
       5.87989
 
@@ -141,7 +161,6 @@ def interval_width(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_forecasts
 def root_mean_squared_error(
     predictions: ArrayLike,
     targets: ArrayLike,
@@ -153,10 +172,21 @@ def root_mean_squared_error(
 
       RMSE = sqrt(mean of (y - mean)^2)
 
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      targets: observed values.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+
     Returns:
       A number >= 0, in the unit of the targets. Smaller is better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> float(um.regression.root_mean_squared_error([0.0, 0.0], [1.0, 7.0]))
       5.0
     """
@@ -166,7 +196,6 @@ def root_mean_squared_error(
     return math.sqrt(_forecasts.mean(errors**2, weights))
 
 
-@_arguments.of_forecasts
 def expected_normalized_calibration_error(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -191,13 +220,24 @@ def expected_normalized_calibration_error(
     largest, and all that hold an example count the same.
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
       n_bins: number of bins.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A number >= 0. Smaller is better; of n calibrated examples it is of the order of
       sqrt(n_bins / n). Time O(n log n).
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 4.0, 4.0], [1.0, -1.0, 1.0, 3.0]
       >>> round(float(um.regression.ence(*data, n_bins=2)), 5)
       0.05902
@@ -233,7 +273,6 @@ def _ence(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_forecasts
 def evaluate_calibration(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -247,7 +286,14 @@ def evaluate_calibration(
     """The metrics of Normal forecasts at once.
 
     Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      mask: True for the examples to include.
       n_bins: number of levels of the calibration error.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
       A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
@@ -256,7 +302,11 @@ def evaluate_calibration(
       sqrt(2 / pi) = 0.798 of calibrated Normal forecasts, more where the variances are
       too small.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> data = [0.0, 0.0], [1.0, 4.0], [1.0, 7.0]
       >>> values = um.regression.evaluate_calibration(*data)
       >>> {name: round(float(value), 4) for name, value in values.items()}

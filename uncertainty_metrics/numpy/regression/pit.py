@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts
 
 __all__ = [
@@ -49,7 +49,6 @@ def check_last_axis(
     _checks.last_axis(name, shape, targets, axis, "targets")
 
 
-@_arguments.of_forecasts
 def probability_integral_transform(
     predictions: ArrayLike,
     uncertainties: ArrayLike | None = None,
@@ -63,10 +62,20 @@ def probability_integral_transform(
 
     with Phi the Normal CDF. PIT values of calibrated forecasts are uniform on [0, 1].
 
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
     Returns:
       Values in [0, 1], of the shape of the targets.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.probability_integral_transform(
       ...     [0.0, 1.0], [1.0, 4.0], [0.0, 3.0]
       ... )
@@ -85,7 +94,6 @@ def probability_integral_transform(
     return special.ndtr(forecasts.z).reshape(shape)
 
 
-@_arguments.of_classifier
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
@@ -105,7 +113,11 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
       `PITInterval` of `lower` and `upper` in [0, 1], lower < upper, each of the shape
       of the targets.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> pit = um.regression.sample_pit([[1.0, 2.0, 3.0]], [2.5])
       >>> float(pit.lower[0]), float(pit.upper[0])
       (0.5, 0.75)
@@ -130,7 +142,6 @@ def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-@_arguments.of_classifier
 def quantile_pit(
     quantile_predictions: ArrayLike,
     quantiles: Sequence[float] | np.ndarray,
@@ -154,7 +165,11 @@ def quantile_pit(
     Returns:
       Values in (0, 1), of the shape of the targets.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> quantile_predictions = [[0.0, 1.0, 3.0]] * 3
       >>> pit = um.regression.quantile_pit(
       ...     quantile_predictions, [0.25, 0.5, 0.75], [-1.0, 1.0, 2.0]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _statistics
-from uncertainty_metrics._statistics import PITInterval
-from uncertainty_metrics.numpy import _arguments, _binning, _inputs
+from uncertainty_metrics import _checks, _results
+from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.regression import _forecasts, _levels
 
 __all__ = ["pit_calibration_curve", "pit_calibration_error", "pit_histogram"]
@@ -23,7 +24,7 @@ def _pit_values(
     """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
     upper ends of intervals; and weights.
     """
-    arguments = _statistics.pit_ends(pit)
+    arguments = _results.pit_ends(pit)
     ends, weights = _forecasts.included(arguments, mask, sample_weight)
     ends = [
         _inputs.check_probabilities(_inputs.native_floating(values), name)
@@ -66,7 +67,6 @@ def _spread_masses(
     return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
 
 
-@_arguments.of_classifier
 def pit_histogram(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -92,7 +92,11 @@ def pit_histogram(
       A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
       `density` [n_bins], which is 1 for a uniform distribution.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
       >>> [float(value) for value in histogram["density"]]
       [1.5, 0.5]
@@ -117,7 +121,6 @@ def pit_histogram(
     }
 
 
-@_arguments.as_in(pit_histogram)
 def pit_calibration_curve(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -132,13 +135,22 @@ def pit_calibration_curve(
     The mass of an interval is spread evenly over it.
 
     Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
       n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
 
     Returns:
       A dict as that of `compute_calibration_curve`, which it equals for the PIT values
       of Normal forecasts.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> curve = um.regression.pit_calibration_curve([0.4, 0.5, 0.9, 1.0], n_bins=3)
       >>> [float(value) for value in curve["observed_coverage"]]
       [0.25, 0.5, 0.75]
@@ -161,7 +173,6 @@ def pit_calibration_curve(
     return _levels.of_coverage(levels, within[:-1] / within[-1], within[-1])
 
 
-@_arguments.as_in(pit_calibration_curve)
 def pit_calibration_error(
     pit: ArrayLike | PITInterval,
     n_bins: int = 10,
@@ -175,13 +186,29 @@ def pit_calibration_error(
 
     over the levels of `pit_calibration_curve`.
 
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
     Returns:
       A number in [0, 1]. Smaller is better.
 
+    Raises:
+      ValueError: an argument is not as described.
+
     Example:
+      >>> import uncertainty_metrics.numpy as um
       >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
       >>> round(float(error), 6)
       0.145
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
     """
     return _levels.curve_error(
         pit_calibration_curve(pit, n_bins, mask, sample_weight=sample_weight)

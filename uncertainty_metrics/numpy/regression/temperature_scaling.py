@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from uncertainty_metrics import _checks, _scaling
-from uncertainty_metrics.numpy import _arguments, _inputs
+from uncertainty_metrics import _checks, _temperature
+from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.regression import _forecasts
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["TemperatureScaling"]
 
 
-class TemperatureScaling(_scaling.Scaling):
+class TemperatureScaling(_temperature.Scaling):
     """Recalibration of predicted variances by one factor, the temperature.
 
       calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
@@ -46,7 +46,6 @@ class TemperatureScaling(_scaling.Scaling):
 
     _kind = "regression.TemperatureScaling"
 
-    @_arguments.of_forecasts
     def fit(
         self,
         predictions: ArrayLike,
@@ -63,8 +62,14 @@ class TemperatureScaling(_scaling.Scaling):
 
         Args:
           predictions: predicted means of held-out data, shape [n] or [n, 1].
+          uncertainties: predicted variances, > 0.
+          targets: observed values.
+          mask: True for the examples to include.
           max_iter: not needed; for code that was written for an iterative fit.
           lr: not needed, likewise.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            targets.
+          stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
           The scaling itself.

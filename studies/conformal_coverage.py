@@ -1,0 +1,203 @@
+"""How often conformal sets and intervals hold what they should.
+
+With n examples to fit and alpha the share that may be missed, a new example is held
+with probability 1 - alpha at least, and at most 1 / (n + 1) more where no scores are
+equal; within each group, n being its own examples. Labels are drawn from probabilities
+that are not the forecasts, since nothing may depend on these being right. `python -m
+studies.conformal_coverage` prints the coverage of new examples, and by how many
+standard errors it is above the one bound and below the other; then the least of these.
+
+The scores of "ties" are of few values. Those of "aps" and "raps" are equal, unless
+randomized, where a set holds all classes. The quantile of a `ScoreSketch` is that of
+"lac", rounded up. All these may hold more.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+import uncertainty_metrics.numpy as um
+
+_NEW = 300
+# Draws of a case have at most so many probabilities.
+_MOST = 4 * 10**7
+_GROUPS = np.array(["few", "some", "many"])
+_CLASSIFIERS = {
+    "lac": ("lac", False),
+    "aps": ("aps", False),
+    "aps, randomized": ("aps", True),
+    "raps": ("raps", False),
+    "raps, randomized": ("raps", True),
+}
+_REGRESSORS = ("absolute", "normalized", "cqr")
+
+
+class Held(NamedTuple):
+    """Of one data set: the new examples that are held, and n."""
+
+    held: np.ndarray
+    n: int
+
+
+def _forecasts(
+    rng: np.random.Generator, ties: bool, n: int, classes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns labels and probabilities."""
+    p = rng.dirichlet(np.full(classes, 0.3), n)
+    if ties:
+        p = rng.multinomial(8, p) / 8
+    true = np.sqrt(p + 1e-3 / classes)
+    ends = np.cumsum(true / true.sum(axis=1, keepdims=True), axis=1)
+    return np.sum(rng.random((n, 1)) > ends[:, :-1], axis=1), p
+
+
+def _grouped(
+    rng: np.random.Generator, sizes: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Returns the groups of examples, which go by a size, and the places of each."""
+    noisy = sizes + 0.2 * sizes.std() * rng.normal(size=len(sizes))
+    groups = _GROUPS[np.searchsorted(np.quantile(noisy, [0.1, 0.4]), noisy)]
+    return groups, [groups == name for name in _GROUPS]
+
+
+def classifiers(
+    rng: np.random.Generator, ties: bool, n: int, classes: int, alphas: list[float]
+) -> Iterator[tuple[str, float, Held]]:
+    """Yields score, alpha and what was held, of one data set."""
+    y, p = _forecasts(rng, ties, n + _NEW, classes)
+    new = y[n:, None]
+    groups, places = _grouped(rng, p.max(axis=1))
+    sketch = um.ScoreSketch(max_prob=False)
+    sketch.update(y[:n], p[:n])
+    for alpha in alphas:
+        for name, (score, randomized) in _CLASSIFIERS.items():
+            model = um.conformal.ConformalClassifier(score, alpha, randomized)
+            sets = model.fit(y[:n], p[:n], seed=rng).predict(p[n:], seed=rng)
+            yield name, alpha, Held(np.take_along_axis(sets, new, 1), n)
+        model = um.conformal.ConformalClassifier("lac", alpha)
+        model.fit(y[:n], p[:n], groups=groups[:n])
+        sets = model.predict(p[n:], groups=groups[n:])
+        held = np.take_along_axis(sets, new, 1)[:, 0]
+        for group, at in zip(_GROUPS, places, strict=True):
+            yield f"lac of {group}", alpha, Held(held[at[n:]], int(at[:n].sum()))
+        least = 1 - sketch.conformal_quantile(alpha)
+        yield "sketch", alpha, Held(np.take_along_axis(p[n:], new, 1) >= least, n)
+
+
+def regressors(
+    rng: np.random.Generator, ties: bool, n: int, alphas: list[float]
+) -> Iterator[tuple[str, float, Held]]:
+    """Yields the same of intervals."""
+    x = rng.uniform(0.5, 2, n + _NEW)
+    y = x * rng.standard_t(3, n + _NEW)
+    if ties:
+        x, y = np.ceil(x), np.rint(y)
+    groups, places = _grouped(rng, x)
+    forecasts = {
+        "absolute": {"means": np.zeros_like(x)},
+        "normalized": {"means": 0.1 * x, "stddevs": x},
+        "cqr": {"lower": -x, "upper": 0.5 * x},
+    }
+
+    def held(score: str, alpha: float, **grouped: np.ndarray) -> np.ndarray:
+        model = um.conformal.ConformalRegressor(score, alpha)
+        given = forecasts[score] | grouped
+        model.fit(y[:n], **{name: value[:n] for name, value in given.items()})
+        ends = model.predict(**{name: value[n:] for name, value in given.items()})
+        return (ends[0] <= y[n:]) & (y[n:] <= ends[1])
+
+    for alpha in alphas:
+        for score in _REGRESSORS:
+            yield score, alpha, Held(held(score, alpha), n)
+        of_groups = held("absolute", alpha, groups=groups)
+        for group, at in zip(_GROUPS, places, strict=True):
+            held_there = Held(of_groups[at[n:]], int(at[:n].sum()))
+            yield f"absolute of {group}", alpha, held_there
+
+
+def _bounds(alpha: float, found: list[Held], exact: bool) -> tuple[float, float]:
+    """Returns by how many standard errors the mean coverage is above the one bound, and
+    below the other.
+    """
+    new = sum(of.held.size for of in found)
+    least = np.sqrt(alpha * (1 - alpha) / new)
+
+    def errors(excess: list[float]) -> float:
+        error = max(np.std(excess) / np.sqrt(len(excess)), least)
+        return float(np.mean(excess) / error)
+
+    above = [of.held.mean() - (1 - alpha) for of in found]
+    below = [1 / (of.n + 1) - x for of, x in zip(found, above, strict=True)]
+    return errors(above), errors(below) if exact else np.inf
+
+
+def _is_exact(name: str, ties: bool, classes: int) -> bool:
+    """Says if no two scores are equal."""
+    alike = name in ("aps", "raps", "sketch")
+    return not (ties or alike or classes >= 1000)  # Some of 1000 p are about 0.
+
+
+def rows(options: argparse.Namespace) -> Iterator[str]:
+    """Yields the lines of the tables."""
+    yield f"At most {options.data_sets} data sets a row, {_NEW} new examples each."
+    yield ""
+    yield (
+        "| score | forecasts | classes | n | alpha | coverage | above 1 - alpha "
+        "| below 1 - alpha + 1 / (n + 1) |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    least: dict[str, np.ndarray] = {}
+    count = 0
+    for ties in (False, True):
+        for classes in (1, *options.classes):  # 1: real numbers.
+            for n in options.examples:
+                data_sets = min(options.data_sets, _MOST // ((n + _NEW) * classes))
+                found: dict[tuple[str, float], list[Held]] = defaultdict(list)
+                for seed in range(data_sets):
+                    rng = np.random.default_rng([options.seed, seed, n, classes])
+                    each = (
+                        classifiers(rng, ties, n, classes, options.alphas)
+                        if classes > 1
+                        else regressors(rng, ties, n, options.alphas)
+                    )
+                    for name, alpha, one in each:
+                        if one.held.size:
+                            found[name, alpha].append(one)
+                for (name, alpha), of in found.items():
+                    bounds = _bounds(alpha, of, _is_exact(name, ties, classes))
+                    least[name] = np.minimum(least.get(name, np.inf), bounds)
+                    count += 1
+                    kind = "ties" if ties else "distinct"
+                    coverage = np.mean([one.held.mean() for one in of])
+                    yield (
+                        f"| {name} | {kind} | {classes} | {n} | {alpha} "
+                        f"| {coverage:.4f} | {bounds[0]:.1f} | {bounds[1]:.1f} |"
+                    )
+    yield ""
+    yield f"The least of {count} rows, in standard errors:"
+    yield ""
+    yield "| score | above 1 - alpha | below 1 - alpha + 1 / (n + 1) |"
+    yield "|---|---|---|"
+    for name, (above, below) in least.items():
+        yield f"| {name} | {above:.1f} | {below:.1f} |"
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--classes", type=int, nargs="+", default=[2, 10, 100, 1000])
+    parser.add_argument("--examples", type=int, nargs="+", default=[20, 200, 2000])
+    parser.add_argument("--alphas", type=float, nargs="+", default=[0.01, 0.1, 0.5])
+    parser.add_argument("--data-sets", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    for row in rows(parser.parse_args()):
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Detection: against references, with ties, weights and extreme scores."""
+
+import numpy as np
+import pytest
+
+from tests.catalogue import DETECTION_ROWS, cases_of
+from uncertainty_metrics.numpy.selective import detection
+
+every_case = cases_of(DETECTION_ROWS)
+
+
+def call(name, *arguments, **options):
+    value = getattr(detection, name)(*arguments, **options)
+    assert isinstance(value, float)
+    return value
+
+
+def labelled(rng, n=80):
+    """Labels of both classes, scores that go with them with ties, and weights."""
+    scores = np.round(2 * rng.normal(size=n)) / 2
+    labels = (rng.normal(size=n) < scores).astype(int)
+    labels[:2] = 0, 1
+    return labels, scores, np.exp(rng.normal(size=n))
+
+
+@every_case
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.float16])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_the_reference(row, case, dtype, weighted, rng):
+    labels, scores, weights = labelled(rng)
+    given = {"sample_weight": weights} if weighted else {}
+    extremes = np.finfo(np.float16)
+    untied = rng.normal(size=80)
+    outlying = np.append(scores[:78], [float(extremes.max), float(extremes.min)])
+    for values in (scores, untied, np.abs(scores), outlying):
+        values = values.astype(dtype)
+        np.testing.assert_allclose(
+            call(row.name, labels, values, **given, **case),
+            row.reference(labels, values, **given, **case),
+            rtol=1e-12,
+            atol=1e-15,
+        )
+
+
+@every_case
+def test_scores_in_the_unit_interval(row, case, rng):
+    labels = np.append([0, 1], rng.integers(0, 2, 300))
+    for dtype in (np.float32, np.float64):
+        scores = (0.995 + 0.005 * rng.uniform(size=302)).astype(dtype)
+        scores[2:10] = [0.0, -0.0, 1.0, 1.0, 0.0, -0.0, np.finfo(dtype).tiny, 1e-300]
+        np.testing.assert_allclose(
+            call(row.name, labels, scores, **case),
+            row.reference(labels, scores, **case),
+            rtol=1e-12,
+        )
+
+
+def test_by_hand():
+    labels, scores = [0, 1, 1, 0, 1], [-2.0, 5.0, -2.0, 3.0, 4.0]
+    # Of the six pairs four are right, one is equal.
+    assert detection.auroc(labels, scores) == 4.5 / 6
+    # Two positive examples are first; at the score of the third there are five.
+    assert detection.aupr(labels, scores) == pytest.approx((1 + 1 + 3 / 5) / 3)
+    assert detection.fpr_at_tpr(labels, scores) == 1
+    assert detection.fpr_at_tpr(labels, scores, 2 / 3) == 0
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 3.0], 1e-200, 0.1, 1e200])
+def test_perfect_reversed_and_equal_scores(weights):
+    labels = [1, 0, 0, 1]
+    given = {"sample_weight": weights}
+    assert detection.auroc(labels, [4, 2, 1, 3], **given) == 1
+    assert detection.aupr(labels, [4, 2, 1, 3], **given) == 1
+    assert detection.fpr_at_tpr(labels, [4, 2, 1, 3], 1.0, **given) == 0
+    assert detection.auroc(labels, [1, 3, 4, 2], **given) == 0
+    assert detection.fpr_at_tpr(labels, [1, 3, 4, 2], 0.01, **given) == 1
+    assert detection.auroc(labels, [7, 7, 7, 7], **given) == 0.5
+    assert detection.fpr_at_tpr(labels, [7, 7, 7, 7], **given) == 1
+    share = np.average(labels, weights=np.broadcast_to(weights or 1, 4))
+    assert detection.aupr(labels, [7, 7, 7, 7], **given) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("scale", [None, 1.0, 0.1, 1e-9])
+def test_limits_are_reached_exactly(scale):
+    # 3 of 10 are 0.1 + 0.2 but for rounding.
+    for n, tpr in ((20, 0.95), (10, 0.3), (10, 0.1 + 0.2), (10, 0.7), (50, 0.98)):
+        # One negative example is after a share `tpr` of the positive ones.
+        labels = np.append(np.ones(n), 0)
+        scores = np.append(-np.arange(n), -round(n * tpr) + 0.5)
+        weights = None if scale is None else np.full(n + 1, scale)
+        given = {"sample_weight": weights}
+        assert detection.fpr_at_tpr(labels, scores, tpr, **given) == 0
+        assert detection.fpr_at_tpr(labels, scores, tpr + 1e-9, **given) == 1
+
+
+def test_positive_in_is_the_other_class(rng):
+    labels, scores, weights = labelled(rng)
+    given = {"sample_weight": weights}
+    for name, options in (("auroc", {}), ("aupr", {}), ("fpr_at_tpr", {"tpr": 0.8})):
+        turned = call(name, 1 - labels, -scores, **options, **given)
+        found = call(name, labels, scores, positive="in", **options, **given)
+        assert found == turned
+        if name != "auroc":
+            assert found != call(name, labels, scores, **options, **given)
+    assert call("aupr", [0, 0], [1.0, 2.0], positive="in") == 1
+    for label, missing in ((0, 1), (1, 0)):
+        match = f"{missing} for at least one"
+        with pytest.raises(ValueError, match=match):
+            detection.auroc([label] * 2, [0.1, 0.2], positive="in")
+    with pytest.raises(ValueError, match="`labels` must be 0 for at least one"):
+        detection.aupr([1, 1], [0.1, 0.2], positive="in")

@@ -1,0 +1,269 @@
+"""Metrics of groups of examples, and of labels that are each 0 or 1."""
+
+import functools
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import uncertainty_metrics.numpy as um
+from tests import catalogue, references
+from uncertainty_metrics.numpy.calibration import _binning
+
+ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
+CASES = catalogue.cases_of(ROWS)
+# Label by label, the others all together.
+BY_LABEL = {
+    "sce": np.mean,
+    "ace": np.mean,
+    "tace": np.mean,
+    "ece": None,
+    "mce": None,
+    "rmsce": None,
+}
+
+
+def draw_groups(rng, n):
+    """Returns groups of which that of 2 is empty."""
+    return rng.choice([0, 1, 3], n)
+
+
+def by_group(groups, function, **arguments):
+    """Calls a function for each of four groups; NaN where one has no weight."""
+    values, weights = np.full(4, np.nan), np.zeros(4)
+    for g in range(4):
+        given = {name: array[groups == g] for name, array in arguments.items()}
+        weights[g] = given.get("sample_weight", np.ones(np.sum(groups == g))).sum()
+        if weights[g] > 0:
+            values[g] = function(**given)
+    return values, weights
+
+
+@CASES
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
+    arguments = row.data(rng).arguments(weighted)
+    groups = draw_groups(rng, 40)
+    if weighted:  # A group of nothing but weights of 0.
+        arguments["sample_weight"][groups == 1] = 0
+    expected, weights = by_group(
+        groups, lambda **given: row.reference(**given, **case), **arguments
+    )
+    found = getattr(um, row.name)(**arguments, **case, groups=groups, num_groups=4)
+    np.testing.assert_allclose(found.values, expected, atol=1e-12)
+    np.testing.assert_allclose(found.weights, weights)
+    worst = np.nanmin if row.name == "accuracy" else np.nanmax
+    assert found.worst == worst(found.values)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("threshold", [0.0, 0.4])
+def test_few_examples_of_many_groups_are_binned_at_once(
+    dtype, threshold, rng, monkeypatch
+):
+    data = catalogue.data(rng, 400, dtype=np.dtype(dtype))
+    groups = {"groups": draw_groups(rng, 400), "num_groups": 4}
+    choices = ("adaptive", True, True, "l2", 5, threshold)
+    at_once = um.gce(data.labels, data.predictions, *choices, **groups)
+    monkeypatch.setattr(_binning, "FEW", 0)
+    one_by_one = um.gce(data.labels, data.predictions, *choices, **groups)
+    np.testing.assert_array_equal(at_once.values, one_by_one.values)
+
+
+def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):
+    data = catalogue.lattice(rng)
+    groups = draw_groups(rng, 40)
+    p = (data.predictions + 0.01) / 1.03
+    given = {"labels": data.labels, "sample_weight": data.weights}
+    for function, reference in (
+        (
+            um.accuracy,
+            lambda labels, p, sample_weight: metrics.accuracy_score(
+                labels, p.argmax(1), sample_weight=sample_weight
+            ),
+        ),
+        (
+            um.negative_log_likelihood,
+            lambda labels, p, sample_weight: metrics.log_loss(
+                labels, p, sample_weight=sample_weight, labels=[0, 1, 2]
+            ),
+        ),
+    ):
+        expected, _ = by_group(groups, reference, **given, p=p)
+        found = function(**given, probabilities=p, groups=groups, num_groups=4)
+        np.testing.assert_allclose(found.values, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_examples_that_are_left_out_may_be_of_any_group(row, rng):
+    arguments, case = row.data(rng).arguments(True), row.cases[0]
+    groups = draw_groups(rng, 40)
+    kept = (arguments["sample_weight"] > 0) & (arguments["labels"] != 1)
+    wrong = np.where(kept, groups, 99)
+    function = getattr(um, row.name)
+    found = function(**arguments, **case, groups=wrong, num_groups=4, ignore_index=1)
+    some = {name: array[kept] for name, array in arguments.items()}
+    expected = function(**some, **case, groups=groups[kept], num_groups=4)
+    np.testing.assert_equal(tuple(found), tuple(expected))
+
+
+def test_group_of_an_image_is_that_of_its_pixels(rng):
+    labels, p = rng.integers(0, 3, [4, 5, 6]), rng.dirichlet(np.ones(3), [4, 5, 6])
+    images = np.array([0, 1, 1, 0])
+    found = um.sce(labels, p, groups=images, num_groups=2)
+    pixels = np.repeat(images, 30)
+    expected = um.sce(labels.reshape(-1), p.reshape(-1, 3), groups=pixels, num_groups=2)
+    np.testing.assert_equal(tuple(found), tuple(expected))
+    assert list(found.weights) == [60, 60]
+
+
+def test_infinite_score_is_that_of_its_group():
+    found = um.negative_log_likelihood(
+        [0, 1, 1], [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], groups=[0, 1, 2], num_groups=3
+    )
+    np.testing.assert_allclose(found.values, [0, np.log(2), np.inf])
+    assert found.worst == np.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"groups": [0, 1, 4]}, r"`groups`.*integers in \[0, 4\).*4 at \[2\]"),
+        ({"groups": [0, -1, 1]}, r"`groups`.*-1 at \[1\]"),
+        ({"groups": [0, 1, 1.5]}, r"`groups`.*integers.*1.5 at \[2\]"),
+        ({"groups": [0, 1, np.nan]}, r"`groups`.*integers.*nan at \[2\]"),
+        ({"groups": [0, 1]}, r"`groups`.*broadcastable.*\[2\]"),
+        ({"groups": ["a", "b", "a"]}, r"`groups`.*np\.unique\(groups"),
+        ({"groups": None}, "`groups` and `num_groups` .* together.*`num_groups`"),
+        ({"num_groups": None}, "`groups` and `num_groups` .* together.*`groups`"),
+        ({"num_groups": 0}, "`num_groups` must be an integer of at least 1"),
+        ({"num_groups": 2.5}, "`num_groups` must be an integer of at least 1"),
+    ],
+)
+def test_wrong_groups_are_told(change, message):
+    data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
+    given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
+    for function in (um.ece, um.brier_score, um.accuracy):
+        with pytest.raises(ValueError, match=message):
+            function(**given)
+    with pytest.raises(ValueError, match=r"`aggregate` must be True with `groups`"):
+        um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
+
+
+def test_place_of_a_wrong_probability_is_that_among_all():
+    with pytest.raises(ValueError, match=r"1\.5 at \[2, 0\]"):
+        um.ece([0, 1, 1], [[0.5, 0.5]] * 2 + [[1.5, 0]], groups=[1, 1, 0], num_groups=2)
+
+
+def test_bootstrap_of_groups(rng):
+    labels, p = rng.integers(0, 2, 200), rng.random(200)
+    groups = np.arange(200) % 2
+    for metric in (um.ece, um.brier_score, um.accuracy):
+        data = {"labels": labels, "probabilities": p, "groups": groups}
+        interval = um.bootstrap(metric, num_resamples=20, **data, num_groups=2, seed=0)
+        expected = metric(**data, num_groups=2)
+        np.testing.assert_equal(tuple(interval.estimate), tuple(expected))
+        assert np.all(interval.lower.values < interval.upper.values)
+
+
+def labelled(rng):
+    """Returns labels [30, 3], some of them unknown (-1), and probabilities."""
+    labels = rng.integers(0, 2, [30, 3])
+    labels[rng.random([30, 3]) < 0.2] = -1
+    return labels, np.round(rng.random([30, 3]), 1)
+
+
+@pytest.mark.parametrize("name", BY_LABEL)
+def test_multilabel_is_of_binary_problems(name, rng):
+    labels, p = labelled(rng)
+    weights = rng.choice([0.0, 1.0, 2.0], 30)
+    row = next(row for row in ROWS if name in row.names)
+
+    def reference(labels, p, weights):
+        return row.reference(
+            labels,
+            p,
+            sample_weight=weights,
+            ignore_index=-1,
+            positive_class=True,
+        )
+
+    found = getattr(um, name)(
+        labels, p, sample_weight=weights, ignore_index=-1, multilabel=True
+    )
+    if BY_LABEL[name] is None:
+        every = np.repeat(weights, 3)
+        expected = reference(labels.reshape(-1), p.reshape(-1), every)
+    else:
+        columns = zip(labels.T, p.T, strict=True)
+        expected = BY_LABEL[name]([reference(*column, weights) for column in columns])
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["even", "adaptive"])
+def test_multilabel_asks_no_decision(scheme, rng):
+    labels, p = np.abs(labelled(rng)[0]), rng.random([30, 3])
+    options = {"binning_scheme": scheme, "norm": "l2", "num_bins": 4}
+    values = [
+        um.gce(labels, p, multilabel=True, **options, max_prob=m, class_conditional=c)
+        for c in (False, True)
+        for m in (False, True)
+    ]
+    assert values[0] == values[1] != values[2] == values[3]
+    each = [
+        references.calibration_error(
+            labels[:, k], p[:, k], scheme, True, False, "l2", 4, positive_class=True
+        )
+        for k in range(3)
+    ]
+    assert values[2] == pytest.approx(np.sqrt(np.mean(np.square(each))), abs=1e-12)
+
+
+def test_multilabel_of_groups_and_of_logits(rng):
+    labels, p = labelled(rng)
+    logits = 3 * rng.normal(size=labels.shape)
+    groups = draw_groups(rng, 30)
+    for given in ({"probabilities": p}, {"logits": logits}):
+        options = {"multilabel": True, "ignore_index": -1}
+        for function in (um.ece, um.ace):
+            found = function(labels, **given, **options, groups=groups, num_groups=4)
+            expected, _ = by_group(
+                groups,
+                functools.partial(function, **options),
+                labels=labels,
+                **given,
+            )
+            np.testing.assert_allclose(found.values, expected, atol=1e-12)
+        pairs = [np.sum(labels[groups == g] >= 0) for g in range(4)]
+        np.testing.assert_array_equal(found.weights, pairs)
+
+
+def test_one_label_of_several_may_be_all_that_there_is():
+    # Rows that sum to 1 are no mistake here: as one-hot labels they would be.
+    error = um.ece([[1, 0], [0, 1]], [[0.75, 0.25], [0.5, 0.5]], multilabel=True)
+    assert error == pytest.approx((0.25 + 0.25 + 0) / 4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "p", "more", "message"),
+    [
+        (
+            [0, 1],
+            [[0.5, 0.5]] * 2,
+            {},
+            r"`probabilities` must be of the shape .* \[\.\.\., L\]",
+        ),
+        (
+            [0, 1],
+            [0.5, 0.5],
+            {},
+            r"`probabilities` must be of the shape .* \[\.\.\., L\]",
+        ),
+        ([[0, 2]], [[0.5, 0.5]], {}, r"`labels` must be integers in \[0, 2\)"),
+        ([[0, 1]], [[0.5, 0.5]], {"positive_class": True}, "`positive_class`.*False"),
+        ([[0, 1]], [[0.5, 0.5]], {"multilabel": 1}, "`multilabel` must be True or"),
+    ],
+)
+def test_wrong_multilabel_is_told(labels, p, more, message):
+    with pytest.raises(ValueError, match=message):
+        um.ece(labels, p, **{"multilabel": True, **more})

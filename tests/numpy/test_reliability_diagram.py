@@ -1,0 +1,591 @@
+"""Reliability diagrams: the drawing against the data."""
+
+import builtins
+import pickle
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import figure as mpl_figure
+
+import uncertainty_metrics.numpy as um
+from tests.numpy.test_reliability_curve import coin_flips, multiclass
+from uncertainty_metrics.visualization import reliability
+
+mpl.use("Agg")
+
+import matplotlib.pyplot as plt
+
+pytestmark = pytest.mark.usefixtures("close_figures")
+
+
+def rectangles(container):
+    return np.array(
+        [
+            [bar.get_x(), bar.get_y(), bar.get_width(), bar.get_height()]
+            for bar in container
+        ]
+    ).reshape(-1, 4)
+
+
+def by_place(bars):
+    """Rectangles from left to right: faded ones are drawn last."""
+    return bars[np.argsort(bars[:, 0])]
+
+
+def corner_text(ax):
+    (legend,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
+    return legend.get_texts()[0].get_text()
+
+
+def test_bars_are_the_data(ax):
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(labels, probabilities, num_bins=10)
+    returned = um.reliability_diagram(labels, probabilities, num_bins=10, ax=ax)
+    assert returned is ax
+    held = curve.counts[0] > 0
+    assert 0 < held.sum() < 10  # Some bins are empty.
+    left, right = curve.edges[0, :-1][held], curve.edges[0, 1:][held]
+    accuracy, confidence = curve.accuracies[0][held], curve.confidences[0][held]
+
+    bars, over, under = ax.containers
+    expected = np.stack([left, 0 * left, right - left, accuracy], axis=-1)
+    np.testing.assert_allclose(by_place(rectangles(bars)), expected)
+    below = accuracy < confidence
+    for container, which in ((over, below), (under, ~below)):
+        low = np.minimum(accuracy, confidence)[which]
+        gap = np.abs(accuracy - confidence)[which]
+        expected = np.stack([left[which], low, (right - left)[which], gap], axis=-1)
+        np.testing.assert_allclose(by_place(rectangles(container)), expected)
+    diagonal, means, few, _ = ax.lines
+    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+    for drawn, which in ((means, curve.counts >= 5), (few, curve.counts < 5)):
+        which = which[0][held]
+        np.testing.assert_array_equal(drawn.get_xdata(), confidence[which])
+        np.testing.assert_array_equal(drawn.get_ydata(), accuracy[which])
+
+    (strip,) = ax.child_axes
+    expected = np.stack(
+        [left, 0 * left, right - left, curve.proportions[0][held]], axis=-1
+    )
+    np.testing.assert_allclose(by_place(rectangles(strip.containers[0])), expected)
+    assert corner_text(ax) == f"ECE = {um.ece(labels, probabilities, num_bins=10):.3f}"
+
+
+def test_adaptive_bars_are_at_the_edges_of_their_bins(ax):
+    labels, probabilities = multiclass()
+    curve = um.reliability_curve(labels, probabilities, binning_scheme="adaptive")
+    um.reliability_diagram(labels, probabilities, binning_scheme="adaptive", ax=ax)
+    bars = rectangles(ax.containers[0])
+    np.testing.assert_allclose(bars[:, 0], curve.edges[0, :-1])
+    np.testing.assert_allclose(bars[:, 2], np.diff(curve.edges[0]))
+    assert np.ptp(bars[:, 2]) > 0.1
+
+
+def test_empty_bins_draw_nothing(ax):
+    um.reliability_diagram([1, 1, 0], [0.95, 0.95, 0.35], num_bins=10, ax=ax)
+    # Confidences .95, .95 and .65: two of ten bins.
+    bars, over, under = ax.containers
+    assert [len(bars), len(over), len(under)] == [2, 0, 2]
+    assert len(ax.patches) == 4
+    assert len(ax.child_axes[0].patches) == 2
+    np.testing.assert_allclose(rectangles(bars)[:, 0], [0.6, 0.9])
+    assert "Overconfident" not in ax.get_legend_handles_labels()[1]
+
+
+def test_axis_labels_and_title():
+    labels, scores = [0, 1, 1], [0.2, 0.6, 0.9]
+    ax = um.reliability_diagram(labels, scores, title="Forecast", y_axis="frequency")
+    assert ax.get_xlabel() == "Predicted probability"
+    assert ax.get_ylabel() == "Observed relative frequency"
+    assert ax.get_title() == "Forecast"
+    ax = um.reliability_diagram(labels, scores)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Confidence", "Accuracy")
+
+
+def test_the_title_is_above_the_strip_and_nothing_leaves_the_place_of_the_axes():
+    figure = mpl_figure.Figure()
+    ax = figure.subplots(1, 2)[1]
+    place = ax.get_position()
+    um.reliability_diagram([0, 1, 1], [0.2, 0.6, 0.9], ax=ax)
+    ax.set_title("set later")
+    figure.draw_without_rendering()
+    (strip,) = ax.child_axes
+    main = ax.get_window_extent().transformed(figure.transFigure.inverted())
+    top = strip.get_window_extent().transformed(figure.transFigure.inverted())
+    np.testing.assert_allclose(
+        [main.x0, main.y0, main.x1], [place.x0, place.y0, place.x1]
+    )
+    assert main.y1 < top.y0
+    assert top.y1 == pytest.approx(place.y1)
+    assert ax.title.get_window_extent().y0 >= strip.get_window_extent().y1
+
+
+@pytest.mark.parametrize("y_axis", ["accuracy", "frequency"])
+def test_grid_has_a_panel_with_the_data_of_each_class(y_axis):
+    labels, probabilities = multiclass()
+    panels = um.reliability_diagram(
+        labels, probabilities, class_conditional=True, y_axis=y_axis, title="All"
+    )
+    assert panels.shape == (4,)
+    assert len({id(panel) for panel in panels}) == 4
+    decided = probabilities.argmax(axis=-1)
+    for k, panel in enumerate(panels):
+        # A class of its own: the binary problem of its score and its outcome.
+        if y_axis == "accuracy":
+            of = decided == k
+            score, outcome = probabilities[of, k], labels[of] == k
+        else:
+            score, outcome = probabilities[:, k], labels == k
+        own = um.bin_statistics(outcome.astype(int), score, positive_class=True)
+        heights = by_place(rectangles(panel.containers[0]))[:, 3]
+        np.testing.assert_allclose(heights, own.accuracies[own.counts > 0])
+        error = um.ece(outcome.astype(int), score, positive_class=True)
+        name, annotation = panel.get_title().split("\n")
+        assert name == f"Class {k}"
+        assert annotation.startswith(f"ECE = {error:.3f}")
+        assert (f"n = {len(score)}" in annotation) == (y_axis == "accuracy")
+    figure = panels[0].get_figure()
+    assert figure.get_suptitle() == "All"
+    assert len(figure.legends) == 1
+
+
+def test_classes_and_names():
+    labels, probabilities = multiclass()
+    panels = um.reliability_diagram(
+        labels,
+        probabilities,
+        class_conditional=True,
+        classes=[3, 1],
+        class_names=["a", "b", "c", "d"],
+    )
+    assert [panel.get_title()[0] for panel in panels] == ["d", "b"]
+
+
+def test_grid_in_axes_of_the_user():
+    labels, probabilities = multiclass()
+    axes = mpl_figure.Figure().subplots(2, 2)
+    panels = um.reliability_diagram(
+        labels, probabilities, class_conditional=True, ax=axes
+    )
+    assert panels.shape == (2, 2)
+    assert panels[1, 0] is axes[1, 0]
+    assert panels[1, 0].get_title().startswith("Class 2\n")
+    assert plt.get_fignums() == []
+
+
+def test_a_class_that_is_never_decided_draws_no_bar():
+    panels = um.reliability_diagram(
+        [0, 1, 2],
+        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
+        class_conditional=True,
+    )
+    assert [len(panel.patches) for panel in panels] == [4, 0, 2]
+    assert panels[1].get_title() == "Class 1\nno examples"
+    panels[1].get_figure().draw_without_rendering()
+
+
+@pytest.mark.parametrize("options", [{}, {"error_bars": 0.9, "consistency_band": 0.9}])
+def test_a_panel_without_examples_is_as_wide_as_the_others(options):
+    panels = um.reliability_diagram(
+        [0, 1, 2],
+        [[0.7, 0.2, 0.1], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]],
+        class_conditional=True,
+        **options,
+    )
+    panels[0].get_figure().draw_without_rendering()
+    widths = [panel.get_window_extent().width for panel in panels]
+    np.testing.assert_allclose(widths, widths[0])
+    assert widths[0] > 100
+    ax = um.reliability_diagram([1], {"a": [0.7]}, threshold=0.9, **options)
+    ax.get_figure().draw_without_rendering()
+    assert ax.get_window_extent().width > 300
+
+
+def test_labels_of_a_grid_are_where_nothing_is_below_or_beside():
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet(np.ones(7), 100)  # Rows of four and three.
+    panels = um.reliability_diagram(
+        rng.integers(7, size=100), probabilities, class_conditional=True
+    )
+    assert [bool(panel.get_xlabel()) for panel in panels] == 3 * [False] + 4 * [True]
+    assert [k for k in range(7) if panels[k].get_ylabel()] == [0, 4]
+
+
+def test_many_classes_ask_for_a_choice():
+    labels, probabilities = multiclass(classes=21)
+    options = {"class_conditional": True}
+    with pytest.raises(ValueError, match=r"`classes` must be a list .* at most 20"):
+        um.reliability_diagram(labels, probabilities, **options)
+    panels = um.reliability_diagram(labels, probabilities, classes=[20], **options)
+    assert [panel.get_title()[:8] for panel in panels] == ["Class 20"]
+    assert um.reliability_curve(labels, probabilities, **options).num_groups == 21
+
+
+def test_annotation_of_another_metric(ax):
+    curve = um.reliability_curve([0, 1, 1], [0.2, 0.6, 0.9])
+    reliability.draw_reliability(curve, annotation="MCE = 0.400", ax=ax)
+    assert corner_text(ax) == "MCE = 0.400"
+    ax.legend()
+    texts = [a for a in ax.get_children() if isinstance(a, mpl.legend.Legend)]
+    assert len(texts) == 2  # A legend does not replace the corner.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": [0]}, "`classes` must be None unless class_conditional=True"),
+        ({"class_names": ["a"]}, "`class_names` must be None unless"),
+        (
+            {"class_conditional": True, "classes": [4]},
+            r"`classes` must hold 1 to 20 integers in \[0, 4\). Received: \[4\]",
+        ),
+        ({"class_conditional": True, "classes": []}, "`classes` must hold"),
+        ({"class_conditional": True, "classes": [0.5]}, "`classes` must hold"),
+        ({"class_conditional": True, "class_names": ["a"]}, "4 names, one per class"),
+        ({"class_conditional": True, "class_names": "abcd"}, "4 names, one per class"),
+        ({"class_conditional": True, "ax": [1, 2]}, "array of 4 matplotlib Axes"),
+        ({"class_conditional": True, "ax": [1, 2, 3, 4]}, "`ax` must be matplotlib"),
+    ],
+)
+def test_bad_options(options, message):
+    labels, probabilities = multiclass()
+    with pytest.raises(ValueError, match=message):
+        um.reliability_diagram(labels, probabilities, **options)
+    assert plt.get_fignums() == []
+
+
+def test_bad_data():
+    labels, probabilities = multiclass()
+    with pytest.raises(ValueError, match="swapped"):
+        um.reliability_diagram(probabilities, labels)
+    with pytest.raises(ValueError, match="`y_axis` must be one of"):
+        reliability.curve_from_statistics(
+            um.bin_statistics(labels, probabilities), y_axis="x"
+        )
+    curve = um.reliability_curve(labels, probabilities, class_conditional=True)
+    with pytest.raises(ValueError, match="`annotation` must be None"):
+        reliability.draw_reliability(curve, annotation="ECE")
+    axes = mpl_figure.Figure().subplots(4)
+    with pytest.raises(ValueError, match="`title` must be None"):
+        reliability.draw_reliability(curve, title="All", ax=axes)
+    assert plt.get_fignums() == []
+
+
+def test_there_are_no_intervals_unless_asked_for(ax):
+    curve = um.reliability_curve(*coin_flips())
+    assert curve.error_bars is curve.consistency_band is None
+    um.reliability_diagram(*coin_flips(), ax=ax)
+    assert len(ax.containers) == 3
+    assert len(ax.collections) == 0
+
+
+@pytest.mark.parametrize("class_conditional", [False, True])
+def test_bars_and_band_are_the_data(class_conditional):
+    labels, probabilities = multiclass(classes=3)
+    options = {
+        "class_conditional": class_conditional,
+        "num_bins": 6,
+        "error_bars": 0.9,
+        "consistency_band": 0.95,
+    }
+    curve = um.reliability_curve(labels, probabilities, **options)
+    panels = um.reliability_diagram(labels, probabilities, **options)
+    for group, panel in enumerate(np.atleast_1d(panels)):
+        held = curve.counts[group] > 0
+        lower, upper = (ends[group][held] for ends in curve.consistency_band[1:])
+        fill, outline = panel.containers[-2:]
+        expected = np.stack(
+            [
+                curve.edges[group, :-1][held],
+                lower,
+                np.diff(curve.edges[group])[held],
+                upper - lower,
+            ],
+            axis=-1,
+        )
+        np.testing.assert_allclose(rectangles(fill), expected)
+        np.testing.assert_allclose(rectangles(outline), expected)
+        assert fill[0].get_zorder() < panel.containers[0][0].get_zorder()
+        (bars,) = panel.collections
+        confidence = curve.confidences[group][held]
+        for segment, x, low, high in zip(
+            bars.get_segments(),
+            confidence,
+            *(ends[group][held] for ends in curve.error_bars[1:]),
+            strict=True,
+        ):
+            np.testing.assert_allclose(segment, [[x, low], [x, high]])
+        labels_shown = panel.get_legend_handles_labels()[1]
+        assert {"90% error bars", "95% band if calibrated"} < set(labels_shown)
+
+
+def entries(ax):
+    """The legend's entries, from label to handle."""
+    handles, labels = ax.get_legend_handles_labels()
+    return dict(zip(labels, handles, strict=True))
+
+
+def lines_of(ax):
+    """The lines of models, without the diagonal and the legend's own."""
+    return [line for line in ax.lines[1:] if len(line.get_xdata())]
+
+
+def test_bins_of_few_examples_are_faded(ax):
+    # Three bins: four examples that are overconfident; of six, and of four, that are
+    # underconfident.
+    p = [0.55] * 4 + [0.75] * 6 + [0.85] * 4
+    labels = [1, 0, 0, 0] + [1] * 6 + [1] * 4
+    um.reliability_diagram(labels, p, num_bins=10, ax=ax)
+    bars, over, under = ax.containers
+    # The faded ones come last, so that the legend shows none of them.
+    np.testing.assert_allclose(rectangles(bars)[:, 0], [0.7, 0.5, 0.8])
+    colors = np.array([bar.get_facecolor()[:3] for bar in bars])
+    full, *faded = colors
+    for color in faded:
+        np.testing.assert_allclose(1 - color, 0.35 * (1 - full))
+    assert rectangles(over)[:, 0] == pytest.approx([0.5])
+    np.testing.assert_allclose(rectangles(under)[:, 0], [0.7, 0.8])
+    _, means, few, _ = ax.lines
+    np.testing.assert_allclose(means.get_xydata(), [[0.75, 1]])
+    np.testing.assert_allclose(few.get_xydata(), [[0.55, 0.25], [0.85, 1]])
+    assert few.get_markerfacecolor() == "white"
+    shown = entries(ax)
+    assert "Fewer than 5 examples" in shown
+    assert shown["Accuracy"][0].get_facecolor()[:3] == tuple(full)
+
+
+def test_the_accuracy_of_an_underconfident_bin_looks_like_accuracy(ax):
+    um.reliability_diagram([1] * 6 + [0] * 6, [0.6] * 6 + [0.9] * 6, ax=ax)
+    shown = entries(ax)
+    under, over = shown["Underconfident"][0], shown["Overconfident"][0]
+    # A bar is as high as what has its colour.
+    assert under.get_facecolor() == shown["Accuracy"][0].get_facecolor()
+    assert over.get_facecolor() != shown["Accuracy"][0].get_facecolor()
+    assert under.get_hatch() != over.get_hatch()
+
+
+def test_sizes_of_weights_fade_bins(ax):
+    weights = [100, 1, 1, 1, 1, 1, 1, 1, 1, 1]  # Hardly more than one example.
+    um.reliability_diagram([1] * 10, [0.7] * 10, sample_weight=weights, ax=ax)
+    assert "Fewer than 5 examples" in entries(ax)
+
+
+def test_models_by_name(ax):
+    labels, p = coin_flips()
+    models = {"$a": p, "b$": p**2}
+    options = {"num_bins": 8, "error_bars": 0.9, "consistency_band": 0.9}
+    returned = um.reliability_diagram(labels, models, title="Two", ax=ax, **options)
+    assert returned is ax
+    assert (ax.get_title(), ax.get_xlabel(), ax.get_ylabel()) == (
+        *("Two", "Confidence", "Accuracy"),
+    )
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+    lines = lines_of(ax)
+    (strip,) = ax.child_axes
+    assert len({drawn.get_color() for drawn in lines}) == 2
+    assert len({drawn.get_marker() for drawn in lines}) == 2
+    assert len({drawn._dash_pattern[1] is None for drawn in lines}) == 2
+    assert not any(patch.get_hatch() for patch in ax.patches)
+    found, curves = [], []
+    shares = [patch for patch in strip.patches if not patch.get_fill()]
+    band, *bars = ax.collections
+    for i, (name, drawn) in enumerate(zip(models, lines, strict=True)):
+        curve = um.reliability_curve(labels, models[name], **options)
+        held = curve.counts[0] > 0
+        np.testing.assert_array_equal(drawn.get_xdata(), curve.confidences[0][held])
+        np.testing.assert_array_equal(drawn.get_ydata(), curve.accuracies[0][held])
+        found.append(f"{name}: ECE = {curve.error:.3f}".replace("$", r"\$"))
+        np.testing.assert_array_equal(shares[i].get_data().values, curve.proportions[0])
+        np.testing.assert_array_equal(shares[i].get_data().edges, curve.edges[0])
+        ends = [segment[:, 1].tolist() for segment in bars[i].get_segments()]
+        assert ends == np.stack([x[0][held] for x in curve.error_bars[1:]], -1).tolist()
+        curves.append(curve)
+    # One band: at each score the widest of the models that have scores on both sides.
+    drawn_points = {tuple(point) for point in band.get_paths()[0].vertices.round(9)}
+    expected_points = set()
+    bands = [
+        [part[0][c.counts[0] > 0] for part in (c.confidences, *c.consistency_band[1:])]
+        for c in curves
+    ]
+    for x in np.concatenate([scores for scores, *_ in bands]):
+        around = [b for b in bands if b[0][0] <= x <= b[0][-1]]
+        lower = min(np.interp(x, scores, low) for scores, low, _ in around)
+        upper = max(np.interp(x, scores, high) for scores, _, high in around)
+        expected_points |= {(x.round(9), lower.round(9)), (x.round(9), upper.round(9))}
+    assert drawn_points == expected_points
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    expected = {"Perfect calibration", *found, "90% band if calibrated (widest)"}
+    assert set(shown) == expected | {"90% error bars"}
+    ax.get_figure().draw_without_rendering()
+
+
+def test_models_of_different_data():
+    labels, p = coin_flips(100)
+    other_labels, other = coin_flips(60, seed=1)
+    for given in (
+        {"probs": {"a": p, "b": other}},
+        {"logits": {"a": np.log(p / (1 - p)), "b": np.log(other / (1 - other))}},
+    ):
+        ax = um.reliability_diagram({"a": labels, "b": other_labels}, **given)
+        expected = [
+            curve.accuracies[held]
+            for curve in (
+                um.reliability_curve(labels, p),
+                um.reliability_curve(other_labels, other),
+            )
+            for held in (curve.sizes >= 5, (curve.sizes > 0) & (curve.sizes < 5))
+            if np.any(held)
+        ]
+        for line, heights in zip(lines_of(ax), expected, strict=True):
+            np.testing.assert_allclose(line.get_ydata(), heights)
+    assert len(ax.get_figure().legends) == 1  # Below the Axes of a new figure.
+
+
+def test_a_second_call_adds_a_model():
+    labels, p = coin_flips(400)
+    options = {"num_bins": 8, "consistency_band": 0.9, "error_bars": 0.9}
+    for ax in (None, mpl_figure.Figure().subplots()):
+        own = ax is None
+        ax = um.reliability_diagram(labels, p, title="First", ax=ax, **options)
+        figure = ax.get_figure()
+        assert len(ax.containers) == 5
+        for given in (p**2, {"cubed": p**3}):
+            assert um.reliability_diagram(labels, given, ax=ax, **options) is ax
+        together = mpl_figure.Figure().subplots()
+        models = {"Model 1": p, "Model 2": p**2, "cubed": p**3}
+        um.reliability_diagram(labels, models, ax=together, **options)
+        assert ax.get_title() == "First"
+        assert ax.containers == []
+        assert len(ax.child_axes) == 1
+        for kind in ("lines", "collections", "patches", "texts"):
+            assert len(getattr(ax, kind)) == len(getattr(together, kind))
+        for line, expected in zip(ax.lines, together.lines, strict=True):
+            np.testing.assert_array_equal(line.get_xydata(), expected.get_xydata())
+            assert line.get_color() == expected.get_color()
+        legends = figure.legends if own else [ax.get_legend()]
+        assert [
+            [text.get_text() for text in legend.get_texts()] for legend in legends
+        ] == [[text.get_text() for text in together.get_legend().get_texts()]]
+        assert len(
+            [a for a in ax.get_children() if isinstance(a, type(legends[0]))]
+        ) == (0 if own else 1)
+        figure.draw_without_rendering()
+
+
+def test_a_second_call_keeps_what_is_not_its_own(ax):
+    labels, p = coin_flips(100)
+    (line,) = ax.plot([0, 1], [1, 0])
+    um.reliability_diagram(labels, p, ax=ax)
+    text = ax.text(0.1, 0.1, "note")
+    um.reliability_diagram(labels, {"": p**2}, ax=ax)
+    um.reliability_diagram(labels, {"Model 1": p**3}, method="isotonic", ax=ax)
+    assert line in ax.lines
+    assert text in ax.texts
+    names = [label.partition(":")[0] for label in entries(ax)]
+    assert {"Model 1", "Model 2", "Model 1 (2)"} <= set(names)
+    with pytest.raises(
+        ValueError, match="`y_axis` must be 'accuracy', as in the diagram"
+    ):
+        um.reliability_diagram(labels, p, y_axis="frequency", ax=ax)
+    ax.clear()
+    um.reliability_diagram(labels, p, ax=ax)
+    assert len(ax.containers) == 3
+    ax.get_figure().draw_without_rendering()
+
+
+def test_classes_take_no_other_model():
+    labels, probabilities = multiclass()
+    axes = mpl_figure.Figure().subplots(2, 2)
+    options = {"class_conditional": True, "ax": axes}
+    um.reliability_diagram(labels, probabilities, **options)
+    lines = len(axes[0, 0].lines)
+    with pytest.raises(ValueError, match="`ax` must be Axes without a diagram"):
+        um.reliability_diagram(labels, probabilities, **options)
+    with pytest.raises(ValueError, match="`ax` must be Axes without the diagram"):
+        um.reliability_diagram(labels, probabilities, ax=axes[0, 0])
+    assert len(axes[0, 0].lines) == lines
+
+
+def test_text_is_where_no_data_are(ax):
+    rng = np.random.default_rng(0)
+    p = rng.random(3000)
+    for shape, corner in ((lambda p: p**0.25, 4), (lambda p: p**4, 2)):
+        ax = mpl_figure.Figure().subplots()
+        labels = (rng.random(3000) < shape(p)).astype(int)
+        um.reliability_diagram(labels, p, positive_class=True, ax=ax)
+        (box,) = (a for a in ax.get_children() if isinstance(a, mpl.legend.Legend))
+        assert box._loc == corner  # 4 is the lower right, 2 the upper left.
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+def test_a_long_legend_is_below_where_a_layout_makes_room(layout):
+    labels, p = coin_flips(300)
+    figure = mpl_figure.Figure(figsize=(3.5, 4), layout=layout)
+    ax = figure.subplots()
+    um.reliability_diagram(labels, {f"model {k}": p**k for k in range(1, 6)}, ax=ax)
+    figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    whole = ax.get_tightbbox()
+    assert legend.y1 <= ax.xaxis.get_label().get_window_extent().y0 + 2
+    assert min(legend.x0, legend.y0, whole.x0) >= -1
+    assert legend.x1 <= figure.bbox.x1 + 1
+    assert ax.get_window_extent().height > 100
+    pickle.loads(pickle.dumps(figure))
+
+
+@pytest.mark.parametrize(("size", "columns"), [(10, 2), (18, 1)])
+def test_a_legend_below_has_the_columns_that_fit(size, columns):
+    labels, p = coin_flips(300)
+    models = {f"model {k}": p**k for k in range(1, 6)}
+    with mpl.rc_context({"font.size": size}):
+        figure = um.reliability_diagram(labels, models).get_figure()
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    found = legend.get_window_extent()
+    assert min(found.x0, found.y0) >= 0
+    assert found.x1 <= figure.bbox.x1
+    assert len({round(text.get_window_extent().x0) for text in legend.texts}) == columns
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_bin_of_a_model_is_seen():
+    options = {"num_bins": 1, "consistency_band": 0.9, "error_bars": 0.9}
+    ax = um.reliability_diagram([0, 1], {"a": [0.2, 0.7]}, **options)
+    (mean,) = lines_of(ax)
+    assert len(mean.get_xdata()) == 1
+    assert ax.collections[0].get_linewidth()[0] > 0
+    ax.get_figure().draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"class_conditional": True}, "`class_conditional` must be False for several"),
+        ({"classes": [0]}, "`classes` must be None unless"),
+        ({"class_names": ["a"]}, "`class_names` must be None unless"),
+    ],
+)
+def test_bad_arguments_for_several_models(options, message):
+    with pytest.raises(ValueError, match=message):
+        um.reliability_diagram(
+            **{"labels": [1], "probabilities": {"a": [0.8]}, **options}
+        )
+    assert plt.get_fignums() == []
+
+
+def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without_matplotlib(name, *args, **kwargs):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    for module in [m for m in sys.modules if m.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    assert um.reliability_curve([0, 1], [0.2, 0.9]).error == pytest.approx(0.15)
+    with pytest.raises(ImportError, match=r"needs matplotlib.*`plot`"):
+        um.reliability_diagram([0, 1], [0.2, 0.9])

@@ -1,0 +1,134 @@
+"""Files of sketches that are damaged, hostile or of something else."""
+
+import contextlib
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uncertainty_metrics.numpy as um
+from tests.numpy import test_state
+from tests.numpy.test_score_sketch import CLASSES, sketch_of
+from uncertainty_metrics.numpy.sketch import _grid
+
+
+def archive(header=None, **changes):
+    sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
+    classes, sums = sketch._held
+    text = {
+        "format": "uncertainty_metrics.ScoreSketch",
+        "version": 1,
+        "config": sketch.config,
+        "classes": classes,
+        "count": sums.count,
+        "lowest": {name: row.lowest for name, row in sums.rows.items()},
+    } | (header or {})
+    arrays = {name: row.digits for name, row in sums.rows.items()}
+    arrays = {name: a for name, a in (arrays | changes).items() if a is not None}
+    text.setdefault("arrays", list(arrays))
+    file = io.BytesIO()
+    np.savez(file, header=np.array(json.dumps(text)), **arrays)
+    file.seek(0)
+    return file
+
+
+CELLS = _grid.num_cells(*_grid.default_bits(1))
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "name"),
+    [
+        ({"format": "uncertainty_metrics.MetricState"}, {}, "format"),
+        ({"version": 2}, {}, "version"),
+        ({"config": {"norm": "l1"}}, {}, "config"),
+        ({"config": [1]}, {}, "config"),
+        ({"config": {"max_prob": "yes"}}, {}, "max_prob"),
+        ({"config": {"num_classes": 2}}, {}, "classes"),
+        ({"config": {"positive_class": True}}, {}, "positive_class"),
+        ({"config": CLASSES}, {}, "weights"),
+        ({"classes": 0}, {}, "classes"),
+        ({"classes": 10**4000, "config": CLASSES}, {}, "weights"),
+        ({"count": -1}, {}, "count"),
+        ({"count": 10**400}, {}, "count"),
+        ({"lowest": 0}, {}, "lowest"),
+        ({"lowest": {"weights": 0, "score_sums": 0.5, "outcome_sums": 0}}, {}, "low"),
+        ({"lowest": {"weights": 99, "score_sums": 0, "outcome_sums": 0}}, {}, "low"),
+        ({}, {"weights": None}, "arrays"),
+        ({}, {"weights": np.ones((1, CELLS))}, "weights"),
+        ({}, {"weights": np.ones((1, 9), np.uint32)}, "weights"),
+        ({}, {"weights": np.ones(CELLS, np.uint32)}, "weights"),
+        ({}, {"weights": np.zeros((1, CELLS), np.uint32)}, "weights"),
+        ({}, {"weights": np.zeros((0, CELLS), np.uint32)}, "weights"),
+        ({}, {"outcome_sums": np.ones((1, CELLS), np.uint32)}, "outcome_sums"),
+    ],
+)
+def test_files_that_are_no_sketch_are_refused(header, arrays, name):
+    assert um.ScoreSketch.load(archive()).accuracy() == 0.5
+    with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
+        um.ScoreSketch.load(archive(header, **arrays))
+    assert len(str(raised.value)) < 6000
+
+
+def test_a_sum_with_a_sketch_of_an_unknown_number_of_examples_knows_none():
+    known, unknown = (
+        um.ScoreSketch.load(archive({"count": count})) for count in (2, None)
+    )
+    assert (known + known).aurc() == known.aurc()
+    for sketch in (unknown, known + unknown, unknown + known, unknown + unknown):
+        assert sketch.accuracy() == 0.5
+        with pytest.raises(ValueError, match="must hold unit weights"):
+            sketch.aurc()
+
+
+@pytest.mark.parametrize("case", test_state.HOSTILE_ARRAYS)
+def test_hostile_files_are_refused_before_they_are_unpacked(case):
+    with zipfile.ZipFile(archive()) as good:
+        members = {
+            name.removesuffix(".npy"): good.read(name) for name in good.namelist()
+        }
+    members["score_sums"] = test_state.HOSTILE_ARRAYS[case]()
+    content = test_state.archive(members.items())
+    most, message = test_state.peak(lambda: um.ScoreSketch.load(io.BytesIO(content)))
+    assert most < 8 * test_state.MiB
+    assert len(message) < 500
+
+
+def test_damaged_files_raise_or_hold_the_sketch(rng):
+    content = archive().getvalue()
+    sketch = um.ScoreSketch.load(io.BytesIO(content))
+    for place in rng.integers(0, len(content), 200):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        with contextlib.suppress(ValueError):
+            assert um.ScoreSketch.load(io.BytesIO(bytes(damaged))) == sketch
+    with pytest.raises(ValueError, match=r"`ScoreSketch\.save`"):
+        um.ScoreSketch.load(io.BytesIO(b"text"))
+
+
+def test_a_file_that_an_earlier_grid_filled_is_read():
+    """The file holds these predictions, put into wider cells than sketches have now."""
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet(np.ones(4), 40).astype(np.float32)
+    labels = rng.integers(0, 4, 40)
+    with pytest.warns(UserWarning, match="wider cells"):
+        sketch = um.ScoreSketch.load(
+            Path(__file__).parent / "sketch_of_other_cells.npz"
+        )
+    counts, scores, right = (
+        part.sum(axis=1)
+        for part in (
+            sketch.bin_statistics(num_bins=4).counts,
+            sketch.bin_statistics(num_bins=4).score_sums,
+            sketch.bin_statistics(num_bins=4).outcome_sums,
+        )
+    )
+    np.testing.assert_array_equal(counts, 40)
+    np.testing.assert_allclose(scores, p.sum(axis=0, dtype=np.float64), rtol=1e-12)
+    np.testing.assert_array_equal(right, np.bincount(labels, minlength=4))
+    # A score moves by at most the width of a cell there, (1 / 32) min(p, 1 - p).
+    exact = um.ace(labels, p, num_bins=5)
+    assert sketch.ace(num_bins=5) == pytest.approx(exact, abs=0.02)
+    assert (sketch + sketch).ace(num_bins=5) == sketch.ace(num_bins=5)

@@ -1,0 +1,179 @@
+"""The smooth calibration error: kernels and quadrature, and closed forms."""
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+
+import uncertainty_metrics.numpy as um
+from tests import catalogue, references
+from uncertainty_metrics.numpy.calibration import _pooled_errors
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells, pooled
+
+WITHIN = 1e-6  # As the documentation says.
+
+
+def forecasts(rng, kind, n=40):
+    """Makes scores and outcomes."""
+    p = {
+        "spread": rng.random(n),
+        "tied": np.round(rng.random(n), 1),
+        "saturated": 1 / (1 + np.exp(-20 * rng.normal(size=n))),
+        "certain": rng.integers(0, 2, n).astype(float),
+        "one": rng.random(1),
+        "narrow": 0.4 + 0.02 * rng.random(n),
+    }[kind]
+    return rng.random(len(p)) < 0.1 + 0.7 * p, p
+
+
+@pytest.mark.parametrize(
+    "kind", ["spread", "tied", "saturated", "certain", "one", "narrow"]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_kernels_and_quadrature(kind, weighted, rng):
+    labels, p = forecasts(rng, kind)
+    weights = {"sample_weight": rng.choice([0.5, 1, 3], len(p))} if weighted else {}
+    options = {**weights, "positive_class": True}
+    for bandwidth in (0.01, 0.1, 2.0):
+        found = um.smece(labels, p, bandwidth=bandwidth, **options)
+        expected = references.smooth_calibration_error(
+            labels, p, bandwidth=bandwidth, **options
+        )
+        assert found == pytest.approx(expected, abs=WITHIN / 10)
+    found = um.smooth_calibration_error(labels, p, **options)
+    assert isinstance(found, float)
+    if kind == "one":
+        assert found == pytest.approx(abs(labels[0] - p[0]), abs=WITHIN)
+    else:
+        expected = references.smooth_calibration_error(labels, p, **options)
+        assert found == pytest.approx(expected, abs=WITHIN)
+
+
+def test_decisions_and_logits(rng):
+    data = catalogue.data(rng)
+    arguments = data.arguments(True)
+    found = um.smece(**arguments, bandwidth=0.05)
+    expected = references.smooth_calibration_error(**arguments, bandwidth=0.05)
+    assert found == pytest.approx(expected, abs=WITHIN)
+    predicted = rng.integers(0, 3, len(data.labels))
+    found = um.smece(**arguments, labels_predicted=predicted, bandwidth=0.05)
+    expected = references.smooth_calibration_error(
+        **arguments, labels_predicted=predicted, bandwidth=0.05
+    )
+    assert found == pytest.approx(expected, abs=WITHIN)
+    logits = rng.normal(size=(30, 3))
+    labels = rng.integers(0, 3, 30)
+    found = um.smece(labels, logits=logits)
+    assert found == pytest.approx(um.smece(labels, references.softmax(logits)))
+
+
+def test_closed_forms():
+    # Residuals of one sign: any bandwidth keeps their sum.
+    found = um.smece([0, 0, 0], [0.2, 0.4, 0.9], positive_class=True)
+    assert found == pytest.approx(0.5)
+    # Far apart, of both signs: nothing cancels.
+    cells = Cells(np.ones(2), np.array([0.25, 0.75]), np.array([0.252, 0.748]))
+    assert _pooled_errors.smooth_error(cells) == pytest.approx(0.002, abs=1e-9)
+    # A pair e at distance d from its opposite: 2 e erf(d / (2 sqrt(2) s)) = s, but for
+    # mirror images, which are too far.
+    e, d = 0.01, 0.02
+    cells = Cells(np.ones(2), np.array([0.5, 0.5 + d]), np.array([0.52, 0.48 + d]))
+    expected = optimize.brentq(
+        lambda s: 2 * e * integrate.quad(normal, -d / 2 / s, d / 2 / s)[0] - s, 1e-4, 1
+    )
+    assert _pooled_errors.smooth_error(cells) == pytest.approx(expected, abs=WITHIN)
+
+
+def normal(x):
+    return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_nearly_calibrated(size, rng):
+    # Gaps that alternate, several bandwidths apart: their mean size is the error.
+    p = np.linspace(0.1, 0.9, 9)
+    cells = Cells(np.ones(9), p, p + size * (-1) ** np.arange(9))
+    assert _pooled_errors.smooth_error(cells) == pytest.approx(size, abs=WITHIN)
+
+
+def test_calibrated():
+    assert um.smece([0, 1], [0.5, 0.5], positive_class=True) == 0
+    assert um.smece([0, 1, 1], [[1, 0], [0, 1], [0, 1]]) == 0
+    # Equal scores cancel, in any order and of any weight, though not bit by bit.
+    p = np.repeat([0.1, 0.3], 3)
+    weights = np.tile([0.7, 0.1, 0.1], 2)
+    labels = np.tile([0, 1, 0], 2)
+    weights[[1, 4]] = np.array([0.1, 0.3]) * 0.8 / np.array([0.9, 0.7])
+    found = um.smece(labels, p, sample_weight=weights, positive_class=True)
+    assert found == pytest.approx(0, abs=WITHIN)
+    nothing = Cells(*np.zeros((3, 0)))
+    assert _pooled_errors.smooth_error(nothing) == 0
+    assert _pooled_errors.smooth_error(nothing, 0.1) == 0
+
+
+def test_gaps_that_alternate_cancel():
+    # 4000 scores that are off by a half in turn: smoothing leaves half of one of them
+    # at either end.
+    p = 0.5 + np.linspace(-1e-3, 1e-3, 4000)
+    cells = Cells(np.ones(4000), p, p + np.tile([-0.5, 0.5], 2000))
+    found = _pooled_errors.smooth_error(cells)
+    assert found == pytest.approx(2 * 0.25 / 4000, abs=WITHIN)
+
+
+def test_fine_meshes_agree_with_coarse_ones(rng):
+    p = rng.random(300)
+    cells = pooled(p, rng.random(300) < p, None)
+    blocks = _pooled_errors._of_arrays(cells.scores, cells.residuals)
+    for s in (0.02, 0.2):
+        norms = [_pooled_errors._Mesh(blocks, m).norm(s) for m in (2**12, 2**14, 2**18)]
+        np.testing.assert_allclose(norms, norms[-1], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("offsets", [(0, 0), (0.5, 0.5), (0, 0.5)])
+def test_two_nodes_are_as_good_as_they_say(offsets):
+    # Masses that two nodes widen the least, and the most, and so far apart that it
+    # counts the most.
+    intervals = 2**14
+    bandwidth = _pooled_errors._span(1.0, nodes=2) / intervals
+    first = intervals // 2
+    second = first + round(2 * bandwidth * intervals)
+    points = (np.array([first, second]) + 0.5 + offsets) / intervals
+    blocks = _pooled_errors._of_arrays(points, np.array([0.5, -0.5]))
+    mesh = _pooled_errors._Mesh(blocks, intervals, 2)
+    found = mesh.norm(bandwidth)
+    expected = _pooled_errors._Mesh(blocks, 4 * intervals).norm(bandwidth)
+    assert found == pytest.approx(expected, abs=_pooled_errors._TOLERANCE / 2)
+    mesh.split(4)
+    assert mesh.norm(bandwidth) == pytest.approx(expected, abs=1e-10)
+
+
+def test_many_scores_take_the_mesh_that_their_number_allows(rng):
+    p = rng.random(300_000)
+    labels = rng.random(300_000) < p**1.05
+    few = np.round(p * 500) / 500  # Pooled to 501 cells, on the coarsest mesh.
+    assert um.smece(labels, p, positive_class=True) == pytest.approx(
+        um.smece(labels, few, positive_class=True), abs=2e-3
+    )
+    # Repeated, it is the same, whichever mesh serves.
+    labels, p = labels[:3000], p[:3000]
+    expected = um.smece(labels, p, positive_class=True)
+    found = um.smece(
+        np.tile(labels, 100), np.tile(p, 100), positive_class=True, sample_weight=2.0
+    )
+    assert found == pytest.approx(expected, abs=WITHIN)
+
+
+def test_curves_of_a_diagram(rng):
+    p = np.concatenate([rng.random(20), [0.0, 1.0]])
+    weights = rng.random(22)
+    cells = pooled(p, rng.random(22) < p, weights)
+    points = np.array([0.0, 1e-3, 0.2, 0.77, 1.0])
+    for s in (0.003, 0.05, 0.7):
+        for found, shares in (
+            (_pooled_errors.smooth_residuals(cells, s, points), cells.residuals),
+            (
+                _pooled_errors.smooth_density(cells, s, points),
+                cells.weights / cells.weights.sum(),
+            ),
+        ):
+            expected = references.smoothed(points, cells.scores, shares, s)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

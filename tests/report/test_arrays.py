@@ -1,0 +1,515 @@
+"""`um.report`: what it takes, what it returns, and its verdict."""
+
+import html
+import json
+import math
+import os
+import pathlib
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uncertainty_metrics.numpy as um
+from tests.report.reports import (
+    calibrated,
+    each_kind,
+    examples,
+    forecasts,
+    members,
+    of_kind,
+    run,
+    weighted_or_not,
+    without_progress,
+)
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import (
+    _sections_intervals,
+    _verdict,
+    calibration_report,
+)
+from uncertainty_metrics.numpy import _inputs
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+
+class Frame:
+    """As much of a data frame as the report asks for."""
+
+    def __init__(self, values, columns):
+        self._values, self.columns = np.array(values), columns
+
+    def to_numpy(self):
+        return self._values
+
+
+class Series:
+    def __init__(self, values):
+        self._values = np.array(values, dtype=object)
+
+    def to_numpy(self):
+        return self._values
+
+
+# Fewer than what is mended, which takes long.
+LABELS, P = examples(n=45).values()
+MANY, P_OF_MANY = examples(n=80).values()
+NAMES = np.array(["cat", "ant", "owl"])
+WHOLE = {"labels": LABELS, "probabilities": P}
+
+
+def numbers(*arguments, **options):
+    """All that a report tells, but what it is called and what it notes."""
+    found = um.report(*arguments, **options).to_dict()
+    return {k: v for k, v in found.items() if k not in ("source", "notes")}
+
+
+def of_classes(found):
+    return list(found["calibration"]["classes"])
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Leaves out the pictures, which take most of the time."""
+    monkeypatch.setattr(calibration_report, "draw", lambda *_: {})
+
+
+def test_arrays_equal_files(quick):
+    np.savez("p.npz", **WHOLE)
+    out = run("p.npz", "--out", "of_file")
+    found = um.report(LABELS, P, name="p.npz")
+    written = found.save("of_arrays")
+    files = {path.name: path.read_bytes() for path in written}
+    assert files == {p.name: p.read_bytes() for p in pathlib.Path("of_file").iterdir()}
+    assert out.startswith(f"{found.summary()}\n\nWrote of_file")
+    assert json.loads(files["report.json"]) == json.loads(
+        report.as_json(found.to_dict())
+    )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS.tolist(),
+        LABELS[:, None],
+        Series(LABELS.tolist()),
+        Frame(LABELS[:, None], ["y"]),
+    ],
+    ids=["list", "column", "series", "frame"],
+)
+def test_forms_of_labels(labels):
+    assert numbers(labels, P) == numbers(LABELS, P)
+
+
+def test_columns_name_the_classes():
+    text = Series(NAMES[LABELS])
+    found = um.report(text, Frame(P, NAMES.tolist())).to_dict()
+    assert of_classes(found) == NAMES.tolist()
+    expected = numbers(LABELS, P)
+    assert found["scoring_rules"] == expected["scoring_rules"]
+    assert of_classes(expected) == ["0", "1", "2"]
+    # Their order is that of the columns, whatever that is.
+    other = um.report(text, Frame(P[:, [2, 0, 1]], NAMES[[2, 0, 1]].tolist())).to_dict()
+    rows = other["calibration"]["classes"]
+    assert rows == {
+        k: pytest.approx(v) for k, v in found["calibration"]["classes"].items()
+    }
+    # Numbers of classes stay numbers.
+    assert of_classes(numbers(LABELS, Frame(P, NAMES.tolist()))) == NAMES.tolist()
+    assert numbers(LABELS, Frame(P[:, ::-1], ["p2", "p1", "p0"])) == expected
+    assert numbers(LABELS, Frame(P, [0, 1, 2])) == expected
+    from_one = numbers(LABELS + 1, Frame(P, [1, 2, 3]))
+    assert of_classes(from_one) == ["1", "2", "3"]
+    with pytest.raises(ValueError, match=r"cat, owl, must be among the columns"):
+        um.report(text, Frame(P, ["ant", "dog", "elk"]))
+
+
+def test_text_without_names_is_in_sorted_order():
+    ordered = np.sort(NAMES)
+    found = um.report(ordered[LABELS], P).to_dict()
+    assert of_classes(found) == ordered.tolist()
+    (note,) = found["notes"]
+    assert "sorted order of their names, as scikit-learn does: ant, cat, owl" in note
+    told = um.report(NAMES[LABELS], P, classes=NAMES).to_dict()
+    assert told["notes"] == []
+    assert of_classes(told) == NAMES.tolist()
+    few = np.where(LABELS == 2, "cat", NAMES[LABELS])
+    with pytest.raises(
+        ValueError, match="predictions are of 3 classes: pass `classes`"
+    ):
+        um.report(few, P)
+    binary = np.where(LABELS > 0, "yes", "no")
+    assert um.report(binary, P[:, 1], classes=["no", "yes"]).to_dict()["data"]
+    with pytest.raises(ValueError, match="--positive-class"):
+        um.report(binary, P[:, 1])
+
+
+def test_other_predictions():
+    arrays = members()
+    found = um.report(**arrays).to_dict()
+    assert found["data"]["members"] == 4
+    assert numbers(**of_kind(arrays, "logits"))["ensemble"]["members"] == 4
+    made = forecasts(np.random.default_rng(1))
+    mean, stddev, target = made.values()
+    weights = np.arange(200) % 3
+    found = numbers(target, means=mean, stddevs=stddev, sample_weight=weights)
+    assert found["task"] == "regression"
+    squares = numbers(target, means=mean, variances=stddev**2, sample_weight=weights)
+    assert squares["tiles"] == found["tiles"]
+    np.savez("r.npz", **made, sample_weight=weights)
+    of_file = report.build(report.read_predictions("r.npz"))
+    assert of_file["tiles"] == found["tiles"]
+
+
+def test_compare():
+    other = np.roll(P, 1, axis=1)
+    found = um.report(LABELS, P, name="a", compare={"b": other}).to_dict()
+    assert (found["source"], found["comparison"]["other"]["source"]) == ("a", "b")
+    of_other = numbers(LABELS, other)
+    assert found["comparison"]["other"]["tiles"] == of_other["tiles"]
+    as_dict = um.report(LABELS, P, name="a", compare={"b": {"probabilities": other}})
+    assert as_dict.to_dict() == found
+    mean, stddev, target = forecasts(np.random.default_rng(1)).values()
+    pair = {"wide": (mean, 2 * stddev)}
+    found = um.report(target, means=mean, stddevs=stddev, compare=pair).to_dict()
+    numbers_of_both = found["comparison"]["numbers"]["temperature"]
+    assert numbers_of_both["first"] == pytest.approx(4 * numbers_of_both["second"])
+
+
+BAD = {
+    "nothing": ({}, "Either `probabilities`, or `logits`, or `means` with"),
+    "both": ({"probabilities": P, "logits": P}, "Received: logits, probabilities"),
+    "no spread": ({"means": LABELS}, "Received: means"),
+    "bins": ({"probabilities": P, "num_bins": 0}, "`num_bins` must be"),
+    "two models": (
+        {"probabilities": P, "compare": {"a": P, "b": P}},
+        "`compare` must be a dict from the name of one model",
+    ),
+    "no name": ({"probabilities": P, "compare": P}, "`compare` must be a dict"),
+    "no pair": (
+        {"means": LABELS, "stddevs": np.ones(45), "compare": {"b": np.ones(45)}},
+        "a pair `(means, stddevs)`",
+    ),
+    "lengths": ({"probabilities": P[1:]}, "predictions: "),
+    "percent": ({"probabilities": 100 * P}, "seem to be percent"),
+    "classes": (
+        {"probabilities": P, "classes": ["a", "b"]},
+        "must be 3, one for each column",
+    ),
+    "one name": (
+        {"probabilities": P, "classes": ["a", "a", "b"]},
+        "have the same name",
+    ),
+    "not among": (
+        {"labels": NAMES[LABELS], "probabilities": P, "classes": ["ant", "cat", "elk"]},
+        "one of the classes ant, cat, elk. Received: owl",
+    ),
+    "missing": (
+        {"labels": Series(["cat", None, *NAMES[LABELS][2:]]), "probabilities": P},
+        "labels must be all numbers, all text or all booleans. Received: missing ones",
+    ),
+    "masked": (
+        {"labels": np.ma.masked_equal(LABELS, 1), "probabilities": P},
+        "without masked entries",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arguments(case):
+    arguments, message = BAD[case]
+    with pytest.raises(ValueError) as raised:  # noqa: PT011
+        um.report(**{"labels": LABELS, **arguments})
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+# What it returns.
+
+
+def test_numbers_are_plain_and_a_copy(quick):
+    p = np.where(P.max(axis=1, keepdims=True) == P, 1.0, 0.0)
+    found = um.report(LABELS, p)
+    first, again = found.to_dict(), found.to_dict()
+    row = first["scoring_rules"]["metrics"]["negative_log_likelihood"]
+    assert row["value"] == math.inf
+
+    def check(value):
+        if isinstance(value, dict):
+            for key, item in value.items():
+                assert type(key) is str
+                check(item)
+        elif isinstance(value, list):
+            list(map(check, value))
+        else:
+            assert type(value) in (str, int, float, bool, type(None))
+
+    check(first)
+    first["tiles"].clear()
+    assert found.to_dict() == again
+    folder = pathlib.Path("there")
+    found.save(folder)
+    text = (folder / "report.json").read_text()
+    assert '"value": "inf"' in text
+    assert "Infinity" not in text
+
+
+def test_notebook_and_text(monkeypatch):
+    found = um.report(LABELS, P, name="<model>")
+    shown = found._repr_html_()
+    assert shown.startswith('<iframe srcdoc="')
+    assert 'sandbox=""' in shown
+    page = html.unescape(shown.partition('srcdoc="')[2].partition('"')[0])
+    page = page.replace("&nbsp;", " ")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<title>Calibration report: &lt;model&gt;</title>" in page
+    assert "<figure" in page
+    assert str(found) == repr(found)
+    assert len(str(found).splitlines()) < 25
+    for tile in found.to_dict()["tiles"]:
+        assert f"{tile['title']}: {tile['value']}" in str(found)
+        assert tile["value"] in found.summary()
+        for word in tile.values():
+            assert html.escape(word) in page
+    # The pictures are drawn once, and only where they are shown.
+    monkeypatch.setattr(calibration_report, "draw", lambda *_: 1 / 0)
+    assert found._repr_html_().startswith(shown[:1000])
+    assert um.report(LABELS, P).summary()
+
+
+def test_it_needs_the_numpy_half_alone(capfd):
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(('tensorflow', 'keras', 'pandas'))\n"
+        "import uncertainty_metrics as um\n"
+        "import uncertainty_metrics._report\n"
+        "assert um.report is um.numpy.report\n"
+        "print(um.report([0, 1], [0.2, 0.7]))"
+    )
+    root = pathlib.Path(um.__file__).parents[2]
+    assert os.system(f'cd "{root}" && "{os.sys.executable}" -c "{code}"') == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("Calibration report: predictions, 2 examples")
+    assert without_progress(err) == ""
+
+
+# The verdict.
+
+
+def tiles_of(*arguments, **options):
+    return um.report(*arguments, **options).to_dict()["tiles"]
+
+
+def test_accuracy_tile():
+    tile = tiles_of(MANY, P_OF_MANY)[0]
+    right = int(np.sum(P_OF_MANY.argmax(axis=1) == MANY))
+    low, high = stats.binomtest(right, 80).proportion_ci(method="wilson")
+    share = np.bincount(MANY).max() / 80
+    assert tile["value"] == f"{right / 80:.1%}"
+    assert f"95% interval {low:.1%} to {high:.1%}." in tile["detail"]
+    assert f"most frequent class: {share:.1%}." in tile["detail"]
+    expected = "good" if low > share else "bad" if high < share else "unclear"
+    assert tile["level"] == expected
+
+
+def test_constant_forecasts():
+    weights = np.arange(80) % 3
+    found = numbers(MANY, P_OF_MANY, sample_weight=weights)["scoring_rules"]["constant"]
+    shares = np.bincount(MANY, weights) / weights.sum()
+    everywhere = np.tile(shares, (80, 1))
+    one_hot = np.eye(3)[MANY]
+    model, constant = (
+        np.average(np.sum((q - one_hot) ** 2, axis=1), weights=weights)
+        for q in (P_OF_MANY, everywhere)
+    )
+    assert found["model"] == pytest.approx(model)
+    assert found["constant"] == pytest.approx(constant)
+    assert found["gain"] == pytest.approx(constant - model)
+    # Without weights, that of the t-test of pairs, but of a Normal distribution.
+    found = numbers(MANY, P_OF_MANY)["scoring_rules"]["constant"]
+    z = stats.ttest_rel(
+        np.sum((np.bincount(MANY) / 80 - one_hot) ** 2, axis=1),
+        np.sum((P_OF_MANY - one_hot) ** 2, axis=1),
+    ).statistic
+    assert found["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z)))
+    mean, stddev, target = forecasts(np.random.default_rng(1)).values()
+    found = numbers(target, means=mean, stddevs=stddev)["scoring_rules"]["constant"]
+    center, spread = stats.norm.fit(target)
+    crps = um.crps_normal_score(target, center, spread).mean()
+    assert found["constant"] == pytest.approx(crps)
+    assert found["stddev"] == pytest.approx(spread)
+    assert found["model"] == pytest.approx(
+        um.crps_normal_score(target, mean, stddev).mean()
+    )
+
+
+@pytest.mark.parametrize("n", [1, 9, 49])
+def test_few_are_too_few_to_say(n):
+    p = np.full(n, 0.9)
+    for found in (
+        um.report(np.arange(n) % 2, p),
+        um.report(p, means=np.arange(n), stddevs=p),
+    ):
+        tiles = found.to_dict()["tiles"]
+        assert [tile["value"] for tile in tiles] == ["Too few to say"] * 4
+        assert {tile["level"] for tile in tiles} == {"unclear"}
+        assert f"Of {n} example{'s' * (n > 1)}: " in str(found)
+
+
+def test_fifty_are_enough_to_say():
+    tiles = um.report(np.arange(50) % 2, np.full(50, 0.9)).to_dict()["tiles"]
+    assert "Too few to say" not in [tile["value"] for tile in tiles[:3]]
+
+
+def test_grades():
+    fine = tiles_of(**calibrated(2000, 0.5, 1))
+    off = tiles_of(**calibrated(2000, 0.5, 1, gap=0.2))
+    assert [tile["value"] for tile in fine[1:]][::2] == [
+        "May be calibrated",
+        "Not clearly needed",
+    ]
+    assert [tile["value"] for tile in off[1:]][::2] == ["Overconfident", "Would help"]
+    assert [tile["level"] for tile in off[1::2]] == ["bad", "bad"]
+    assert fine[2]["value"].endswith("% better")
+    mean, stddev, target = forecasts(np.random.default_rng(1), factor=0.5).values()
+    tiles = tiles_of(target, means=mean, stddevs=stddev)
+    assert [tile["value"] for tile in tiles[1::2]] == ["Underconfident", "Would help"]
+
+
+@pytest.mark.parametrize(
+    ("p", "value", "level"),
+    [
+        (0.0104, "Overconfident", "bad"),
+        (0.0106, "Borderline", "unclear"),
+        (0.05, "Borderline", "unclear"),
+        (0.0506, "May be calibrated", "good"),
+    ],
+)
+def test_borderline_is_called_so(p, value, level):
+    found = um.report(**calibrated(200, 0.5, 1, gap=0.2)).to_dict()
+    found["bayesian_ece"]["p_value"] = p
+    found["scoring_rules"]["constant"]["p_value"] = p
+    _, calibration, constant, _ = _verdict.tiles(found, "classification")
+    assert (calibration["value"], calibration["level"]) == (value, level)
+    expected = value if value == "Borderline" else "Not clearly better"
+    assert p <= 0.0104 or constant["value"] == expected
+
+
+def test_p_values_hold_where_hardly_any_is_wrong():
+    # Two wrong of 1000 where 0.3 are expected: P = 0.037, which is not clear. A Normal
+    # sum would have a standard deviation of 0.55, and clear.
+    labels = np.arange(1000) >= 2
+    found = um.report(labels, np.full(1000, 0.9997)).to_dict()
+    expected = stats.binom.sf(1, 1000, 0.0003)
+    assert found["bayesian_ece"]["p_value"] == pytest.approx(expected, abs=0.02)
+    assert found["tiles"][1]["value"] == "Borderline"
+
+
+def test_labels_of_one_class():
+    tile = tiles_of(np.ones(60), np.linspace(0.5, 1, 60))[2]
+    assert (tile["value"], tile["level"]) == ("Nothing to tell", "unclear")
+    assert tile["detail"].startswith("What came is always the same.")
+
+
+def test_tile_of_a_comparison():
+    other = np.full([80, P_OF_MANY.shape[1]], 1 / P_OF_MANY.shape[1])
+    found = um.report(MANY, P_OF_MANY, compare={"constant": other})
+    tile = found.to_dict()["tiles"][-1]
+    scores = [um.brier_score(MANY, p, zero_based=True) for p in (P_OF_MANY, other)]
+    assert tile["title"] == "Beside constant"
+    shown = f"Brier score {scores[0]:.4f} of the first and {scores[1]:.4f}"
+    assert shown in tile["detail"]
+    low, _, high = um.bootstrap_difference(
+        um.brier_score,
+        {"labels": MANY, "probabilities": P_OF_MANY},
+        {"labels": MANY, "probabilities": other},
+        seed=1,
+    )
+    better = "first" if high < 0 else "second"
+    clear = low > 0 or high < 0
+    expected = f"The {better} predicts better" if clear else "No clear difference"
+    assert tile["value"] == expected
+    assert "Beside constant: " in repr(found)
+    same = um.report(MANY, P_OF_MANY, compare={"it": P_OF_MANY}).to_dict()["tiles"][-1]
+    assert (same["value"], same["level"]) == ("No clear difference", "unclear")
+    few = um.report(LABELS, P, compare={"it": P}).to_dict()["tiles"][-1]
+    assert few["value"] == "Too few to say"
+
+
+def test_notes_are_in_the_verdict():
+    found = um.report(["b", "a"], [[0.5, 0.5], [0.25, 0.75]])
+    assert "Note: Classes are taken in the sorted order" in repr(found)
+
+
+def test_classes_in_another_order_are_the_same_examples():
+    columns = ["ant", "cat", "owl"]
+    frame = Frame(P, columns)
+    turned = Frame(P[:, [2, 0, 1]], ["owl", "ant", "cat"])
+    labels = np.array(columns)[LABELS]
+    found = um.report(labels, frame, compare={"turned": turned}).to_dict()
+    assert found["comparison"]["same_examples"]
+    assert found["comparison"]["differences"]["ece"]["estimate"] == 0
+
+
+class Index(list):
+    def equals(self, other):
+        return self == other
+
+
+def test_one_index_in_two_orders():
+    labels, frame = Series(NAMES[[0, 1, 2]]), Frame(np.eye(3), NAMES)
+    labels.index, frame.index = Index([0, 1, 2]), Index([2, 0, 1])
+    with pytest.raises(ValueError, match="the same index in two orders; pass"):
+        um.report(labels, frame)
+    for index in ([0, 1, 2], [7, 8, 9]):  # That of another table says nothing.
+        frame.index = Index(index)
+        assert um.report(labels, frame).to_dict()["calibration"]["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    ("p", "value", "level"),
+    [
+        (0.005, "Would help", "bad"),
+        (0.02, "Borderline", "unclear"),
+        (0.3, "Not clearly needed", "good"),
+    ],
+)
+@pytest.mark.parametrize("side", ["too small", "too large"])
+def test_mending_of_a_regression_is_borderline(p, value, level, side):
+    n = 400
+    tail = p / 2 if side == "too large" else 1 - p / 2
+    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    z *= np.sqrt(stats.chi2.ppf(tail, n) / np.sum(z**2))
+    tile = tiles_of(z, means=np.zeros(n), stddevs=np.ones(n))[-1]
+    assert (tile["value"], tile["level"]) == (value, level)
+
+
+@each_kind
+def test_decisions_of_all_examples_are_taken_once(kind, monkeypatch):
+    found = []
+
+    def counting(values, name):
+        found.append(len(values))
+        return decisions(values, name)
+
+    decisions = _inputs.decisions
+    monkeypatch.setattr(_inputs, "decisions", counting)
+    monkeypatch.setattr(_sections_intervals, "_MOST_DRAWN", 1000)
+    many = 20_500  # Of which mending takes some.
+    made = um.report(**of_kind(examples(many, 2), kind))
+    assert made._figures
+    assert found.count(many) == 1
+
+
+@each_kind
+@weighted_or_not
+def test_checked_examples_stand_for_all_arguments(kind, weighted):
+    weights = np.arange(200) % 5 / 4 if weighted else None
+    given = of_kind(examples(200, 2), kind)
+    checked = _inputs.examples(**given, sample_weight=weights)
+    for metric in (um.ece, um.accuracy, um.brier_decomposition_exact, um.aurc):
+        assert metric(checked) == metric(**given, sample_weight=weights)
+    kept = np.full(200, True) if weights is None else weights > 0
+    scores = um.brier_score(**given, aggregate=False)[kept]
+    for again in (checked, checked.weighted(2 * checked.weighted(None).labels + 1.0)):
+        plain = again.weighted(None)
+        np.testing.assert_array_equal(um.brier_score(plain, aggregate=False), scores)

@@ -1,0 +1,289 @@
+"""The report on what mending would give, and on a promised risk."""
+
+import numpy as np
+import pytest
+from scipy import optimize, special
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import PredefinedSplit
+
+import uncertainty_metrics.numpy as um
+from tests.report.reports import (
+    approximately,
+    built,
+    calibrated,
+    examples,
+    read,
+    shown,
+    sure,
+    weighted_or_not,
+    words,
+)
+from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _sections_mending
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+MAPS = ("temperature", "vector", "isotonic")
+
+
+def forecasts(n=400, classes=3, factor=1.0, seed=0):
+    """Labels and logits that are `factor` times as large as is right."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(n, classes))
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    return {"labels": labels, "logits": factor * logits}
+
+
+def temperature_of(labels, logits, weights):
+    def loss(log_beta):
+        z = np.exp(log_beta) * logits
+        own = z[np.arange(len(z)), labels]
+        return np.average(special.logsumexp(z, axis=1) - own, weights=weights)
+
+    found = optimize.minimize_scalar(loss, bounds=(-4, 4), options={"xatol": 1e-10})
+    return np.exp(-found.x)
+
+
+def naive(labels, p, weights, num_bins):
+    """The section by a loop over folds, with other people's fits, of two classes."""
+    folds = _sections_mending.folds_of(len(labels))
+    assert np.ptp(np.bincount(folds)) <= 1
+    two = np.stack([1 - p, p], axis=1)
+    found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS}}
+    held = np.empty(two.shape, bool)
+    for rest, fold in PredefinedSplit(folds).split():
+        given = labels[rest], np.log(two[rest]), weights[rest]
+        scaled = np.log(two[fold]) / temperature_of(*given)
+        found["temperature"][fold] = special.softmax(scaled, axis=1)[:, 1]
+        vector = um.VectorScaling().fit(*given[:2], sample_weight=7 * given[2])
+        found["vector"][fold] = special.softmax(
+            vector.scales * np.log(two[fold]) + vector.biases, axis=1
+        )[:, 1]
+        isotonic = IsotonicRegression(out_of_bounds="clip")
+        isotonic.fit(p[rest], labels[rest], sample_weight=weights[rest])
+        found["isotonic"][fold] = isotonic.predict(p[fold])
+        scores = np.sort(1 - two[rest, labels[rest]])
+        limit = scores[int(np.ceil((len(rest) + 1) * 0.9 - 1e-9)) - 1]
+        held[fold] = 1 - two[fold] <= limit
+    scores, each = {}, {}
+    for name, q in found.items():
+        at_label = np.where(labels == 1, q, 1 - q)
+        with np.errstate(divide="ignore"):
+            each[name] = -np.log(at_label), 2 * (1 - at_label) ** 2
+        nll, brier = (np.average(values, weights=weights) for values in each[name])
+        scores[name] = {
+            "negative_log_likelihood": "inf" if nll == np.inf else nll,
+            "brier_score_zero_based": brier,
+            "ece": um.ece(labels, q, num_bins=num_bins, sample_weight=weights),
+        }
+    which = "inf" in (row["negative_log_likelihood"] for row in scores.values())
+    gains = {}
+    for name in MAPS:
+        gain = each["as it is"][which] - each[name][which]
+        mean = np.average(gain, weights=weights)
+        error = np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)) / np.sum(weights)
+        low, high = mean - 2 * error, mean + 2 * error
+        gains[name] = {"low": low, "estimate": mean, "high": high}
+    coverage = np.mean(held[np.arange(len(p)), labels])
+    return scores, gains, coverage, np.mean(held.sum(axis=1))
+
+
+@weighted_or_not
+def test_numbers_are_those_of_a_naive_loop(weighted):
+    arrays = calibrated(300, 0.1, 0.9, gap=0.1)
+    weights = 1.0 + np.arange(300) % 3 if weighted else np.full(300, 1 / 7)
+    more = {"sample_weight": 7 * weights} if weighted else {}
+    section = built({**arrays, **more}, num_bins=9)["mending"]
+    scores, gains, coverage, size = naive(*arrays.values(), weights, 9)
+    for name, row in section["scores"].items():
+        expected = {
+            key: value if value == "inf" else pytest.approx(value, rel=1e-7)
+            for key, value in scores[name].items()
+        }
+        if name == "isotonic":  # Rounding may move a pool to the next bin.
+            expected["ece"] = pytest.approx(scores[name]["ece"], abs=0.02)
+        assert row == expected
+    assert list(section["scores"]) == ["as it is", *MAPS]
+    assert section["examples"] == 300
+    for name, row in section["gains"].items():
+        assert row == pytest.approx(gains[name], rel=1e-6)
+    sets = section["sets"]["metrics"]
+    assert sets["coverage"]["value"] == pytest.approx(coverage, abs=1e-12)
+    assert sets["mean_set_size"]["value"] == pytest.approx(size, abs=1e-12)
+
+
+def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
+    arrays = forecasts(factor=3)
+    found, out = shown(arrays)
+    section = found["mending"]
+    text = words(out)
+    assert section["needs_mending"]
+    assert section["verdict"].startswith("Mending would help: ")
+    assert section["verdict"] in text
+    assert section["best"] == max(MAPS, key=lambda x: section["gains"][x]["estimate"])
+    new = forecasts(4000, factor=3, seed=1)
+    names = {**arrays, "new_logits": new["logits"]}
+    assert len(section["code"]) == 3
+    assert all(f"\n  {line}\n" in out for line in section["code"])
+    exec("\n".join(section["code"]), names)
+    before = um.negative_log_likelihood(new["labels"], logits=new["logits"])
+    after = um.negative_log_likelihood(new["labels"], logits=names["mended"])
+    assert after < before - 0.2
+    weighted = {**calibrated(300, 0.5, 1, gap=0.3), "sample_weight": np.ones(300)}
+    names = {**weighted, "new_probabilities": [0.9]}
+    exec("\n".join(built(weighted)["mending"]["code"]), names)
+    assert names["mended"][0] < 0.8
+
+
+def test_a_calibrated_model_needs_no_mending():
+    # At two standard errors the best of three is clear in a few of 100 at most.
+    clear = [
+        _sections_mending.mended(read(forecasts(200, seed=seed)), 15).section
+        for seed in range(20)
+    ]
+    assert sum(section["needs_mending"] for section in clear) <= 3
+    verdict = next(row["verdict"] for row in clear if not row["needs_mending"])
+    assert verdict.startswith("Nothing clearly needs mending: the best map, ")
+    assert "which chance alone may do" in verdict
+
+
+def test_a_clear_gain_comes_before_a_larger_one_by_chance():
+    sign = np.tile([1.0, -1.0], 50)  # Its mean has a standard error of 1/10.
+    found = {
+        "as it is": np.full(100, 4.0),
+        "vector": np.full(100, 3.9),
+        "isotonic": 3.8 + 2 * sign,
+    }
+    each = {name: {"negative_log_likelihood": nll} for name, nll in found.items()}
+    scores = {
+        name: {"negative_log_likelihood": nll.mean()} for name, nll in found.items()
+    }
+    section = {"scores": scores}
+    _sections_mending._judge(section, each, None)
+    gain = {"low": -0.2, "estimate": 0.2, "high": 0.6}
+    assert section["gains"]["isotonic"] == pytest.approx(gain)
+    assert (section["best"], section["needs_mending"]) == ("vector", True)
+
+
+def test_infinite_likelihoods_leave_the_brier_score():
+    found, out = shown(forecasts(factor=3))
+    section = found["mending"]
+    assert section["scores"]["isotonic"]["negative_log_likelihood"] == "inf"
+    assert section["criterion"] == "brier_score_zero_based"
+    said = "compared by the Brier score, as isotonic calibration gives some labels"
+    assert said in words(out)
+    # Two levels of confidence leave nobody a probability of 0.
+    labels = np.tile([1, 1, 1, 1, 0], 40)
+    p = np.repeat([0.9, 0.8], 100)
+    section = built({"labels": labels, "probabilities": p})["mending"]
+    assert section["criterion"] == "negative_log_likelihood"
+    assert "Brier" not in section["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        (examples(49), "49 examples, where 50 are the least"),
+        (
+            {**examples(60), "sample_weight": [1000.0] + [1.0] * 59},
+            "1.1 examples once they are weighted, where 50",
+        ),
+        (
+            {"labels": np.zeros(90, int), "probabilities": np.linspace(0, 1, 90)},
+            "fewer than two classes have two labels",
+        ),
+    ],
+)
+def test_too_few_to_say(arrays, reason):
+    found, out = shown(arrays)
+    section = found["mending"]
+    assert f"Too few to say: {reason}" in words(out)
+    assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
+    assert section["sets"]["metrics"] == {}
+    assert "mended_reliability_diagram.png" not in report.draw(read(arrays))
+
+
+def test_maps_that_cannot_be_fitted_are_told():
+    # Always right, and of three classes one that never is.
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=80)
+    logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
+    found, out = shown({"labels": labels, "logits": logits})
+    section = found["mending"]
+    assert section["best"] is None
+    assert len(section["notes"]) == 3
+    assert all(words(note) in words(out) for note in section["notes"])
+    assert "No map can be fitted to these examples." in out
+    assert section["sets"]["metrics"]["coverage"]["value"] > 0.7
+
+
+def test_many_examples_are_drawn_from(monkeypatch):
+    arrays = forecasts(500)
+    monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
+    section = built(arrays)["mending"]
+    note = "Of 500 examples this section takes 100, drawn at random."
+    assert section.pop("notes") == [note]
+    chosen = np.sort(np.random.default_rng(0).permutation(500)[:100])
+    alone = built({name: array[chosen] for name, array in arrays.items()})["mending"]
+    assert alone.pop("notes") == []
+    assert section == approximately(alone)
+
+
+def test_picture_of_before_and_after():
+    figures = report.draw(read(forecasts(factor=3)))
+    (legend,) = figures["mended_reliability_diagram.png"].subfigs[0].legends
+    texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
+    best = built(forecasts(factor=3))["mending"]["best"]
+    title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"
+    assert {"as it is", title} < set(texts)
+
+
+# A promised risk.
+
+
+@pytest.mark.parametrize("kind", ["labels of two", "labels of three"])
+def test_promised_threshold(kind):
+    rng = np.random.default_rng(0)
+    if kind == "labels of two":
+        p = 1 - rng.uniform(size=600) ** 3 / 2
+        arrays = {"labels": (rng.random(600) < p).astype(int), "probabilities": p}
+    else:
+        logits = 4 * rng.normal(size=(600, 3))
+        labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        arrays = {"labels": labels, "logits": logits}
+    found, out = shown(arrays)
+    promise = found["selective_prediction"]["promise"]
+    threshold = um.threshold_at_risk(**arrays, risk=0.05, delta=0.05)
+    values = {name: row["value"] for name, row in promise["metrics"].items()}
+    if "logits" in arrays:
+        scores = special.softmax(arrays["logits"], axis=1).max(axis=1)
+    else:
+        scores = np.maximum(arrays["probabilities"], 1 - arrays["probabilities"])
+    share = np.mean(scores >= threshold)
+    assert values == {
+        "threshold_at_risk": threshold,
+        "coverage_at_threshold": pytest.approx(share, abs=2 / 600),
+    }
+    coverage = um.coverage_at_risk(**arrays, risk=0.05)
+    assert 0.1 < values["coverage_at_threshold"] < coverage
+    assert promise["verdict"] in words(out)
+    # Equal weights are none; of others nothing is promised.
+    equal = built({**arrays, "sample_weight": np.full(600, 3.0)})
+    assert equal["selective_prediction"]["promise"] == promise
+    weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})
+    assert weighted["selective_prediction"]["promise"] == {
+        "verdict": "Of weighted examples no threshold can be promised for new ones.",
+        "metrics": {},
+    }
+
+
+def test_no_threshold_and_no_need_of_one():
+    none, out = shown(sure(30))
+    promise = none["selective_prediction"]["promise"]
+    assert promise["metrics"]["threshold_at_risk"]["value"] == "inf"
+    assert promise["metrics"]["coverage_at_threshold"]["value"] == 0
+    assert "No threshold promises, with 95% probability, that at most 5%" in words(out)
+    right = {"labels": np.ones(200, int), "probabilities": np.linspace(0.6, 1, 200)}
+    promise = built(right)["selective_prediction"]["promise"]
+    assert promise["verdict"].startswith("Deciding everything, at most 5% of new")
+    assert promise["metrics"]["coverage_at_threshold"]["value"] == 1

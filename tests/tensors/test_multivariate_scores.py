@@ -1,0 +1,122 @@
+"""What is particular to scores of multivariate forecasts, in both rooms."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import uncertainty_metrics as um
+import uncertainty_metrics.numpy as um_np
+
+ROOMS = pytest.mark.parametrize("room", [um_np, um], ids=["numpy", "tensors"])
+
+
+def both_raise(word, function, *arguments, **options):
+    messages = []
+    for room in (um_np, um):
+        with pytest.raises(ValueError, match=word) as raised:
+            getattr(room, function)(*arguments, **options)
+        messages.append(str(raised.value))
+        assert "Received" in messages[-1]
+    assert messages[0] == messages[1]
+
+
+def test_the_true_correlation_scores_best(rng):
+    """On average over many forecasts, by more than 4 sigma."""
+    n, m = 4000, 40
+    shapes = {r: np.linalg.cholesky([[1, r], [r, 1]]).T for r in (-0.6, 0.0, 0.6)}
+    y = rng.normal(size=[n, 2]) @ shapes[0.6]
+    for score in (um_np.variogram_score, um_np.dawid_sebastiani_score):
+        drawn = {r: rng.normal(size=[n, m, 2]) @ shape for r, shape in shapes.items()}
+        best = score(y, drawn[0.6])
+        for wrong in (-0.6, 0.0):
+            gain = score(y, drawn[wrong]) - best
+            assert gain.mean() > 4 * gain.std() / np.sqrt(n)
+
+
+@ROOMS
+def test_variogram_score_by_hand(room):
+    y, samples = np.array([0.0, 4.0]), np.array([[0.0, 1.0], [9.0, 0.0]])
+    # (4^p - (1^p + 9^p) / 2)^2, for (1, 2) and for (2, 1).
+    for p, expected in ((0.5, 0.0), (1, 2.0), (2, 2 * 25.0**2)):
+        score = room.variogram_score(y, samples, p)
+        np.testing.assert_allclose(score, expected, atol=1e-12)
+    weights = [[7.0, 1.0], [0.5, 7.0]]
+    np.testing.assert_allclose(room.variogram_score(y, samples, 1, weights), 1.5)
+    # What all coordinates share does not count, nor does anything of one alone.
+    shift = np.array([[5.0], [-1.0]])
+    same = room.variogram_score(y + 3, samples + shift, 1)
+    np.testing.assert_allclose(same, 2.0)
+    assert float(room.variogram_score([1.0], [[2.0], [4.0]])) == 0
+
+
+@ROOMS
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_variogram_score_of_tiny_and_huge_numbers(room, scale, rng):
+    labels, samples = rng.normal(size=[5, 3]), rng.normal(size=[5, 7, 3])
+    given = (labels * scale).astype(np.float32), (samples * scale).astype(np.float32)
+    expected = um_np.variogram_score(labels, samples)
+    found = np.asarray(room.variogram_score(*given)) / scale
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    score = room.variogram_score(np.zeros(2), np.array([[1e200, 0.0]]), 2)
+    assert float(score) == np.inf  # (1e400)^2
+    same = np.full([3, 2], 1e200)
+    assert float(room.variogram_score(same[0], same, 2)) == 0
+
+
+def test_wrong_orders_and_weights_of_variograms_raise():
+    y, samples = [0.0, 1.0], [[0.0, 1.0], [2.0, 0.0]]
+    for p in (0, -1, np.nan, np.inf, None, "x", True):
+        both_raise("`p` must be a finite number > 0", "variogram_score", y, samples, p)
+    for weights, word in (
+        ([1.0, 1.0], r"`weights` must be of shape \[d, d\] = \[2, 2\]"),
+        (np.ones([3, 3]), "`weights` must be of shape"),
+        ([[1.0, -1.0], [1.0, 1.0]], "`weights` must be >= 0. Received: -1.0"),
+        ([[1.0, np.inf], [1.0, 1.0]], "`weights` must be finite"),
+    ):
+        both_raise(word, "variogram_score", y, samples, 1.0, weights)
+
+
+@ROOMS
+def test_dawid_sebastiani_score_of_one_dimension(room, rng):
+    y, samples = rng.normal(size=6), rng.normal(size=[6, 9])
+    mean, variance = samples.mean(axis=1), samples.var(axis=1, ddof=1)
+    expected = np.log(variance) + (y - mean) ** 2 / variance
+    found = room.dawid_sebastiani_score(y[:, None], samples[..., None])
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+@ROOMS
+def test_dawid_sebastiani_score_in_other_coordinates(room, rng):
+    """Adds the logarithm of the determinant, however long and thin the cloud is."""
+    y, samples = rng.normal(size=[4, 3]), rng.normal(size=[4, 12, 3])
+    expected = room.dawid_sebastiani_score(y, samples)
+    for units, shift in (([1.0, 2.0, 4.0], 5.0), ([1e-12, 1.0, 1e9], 0.0)):
+        turned = np.diag(units) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
+        found = room.dawid_sebastiani_score(
+            y @ turned.T + shift, samples @ turned.T + shift
+        )
+        found = np.asarray(found) - 2 * np.log(np.prod(units))
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_covariance_without_an_inverse_raises(rng):
+    name = "dawid_sebastiani_score"
+    y, samples = rng.normal(size=[4, 3]), rng.normal(size=[4, 9, 3])
+    both_raise(r"at least d \+ 1 = 4 samples", name, y, samples[:, :3])
+    wrong = []
+    for dtype in (np.float64, np.float32):
+        changed = samples.astype(dtype)
+        changed[2, :, 1] = 0.1  # Of which the mean is another number.
+        wrong.append(changed)
+        changed = samples.astype(dtype)
+        changed[2, :, 1] = 2 * changed[2, :, 0] + 1
+        wrong.append(changed)
+        changed = samples.astype(dtype)
+        changed[2] = changed[2, [0, 1, 2, 0, 1, 2, 0, 1, 2]]
+        wrong.append(changed)
+    function = tf.function(um.dawid_sebastiani_score)
+    for changed in wrong:
+        word = r"covariance that has an inverse.*singular covariance at \[2\]"
+        both_raise(word, name, y.astype(changed.dtype), changed)
+        found = np.isnan(function(y.astype(changed.dtype), changed))
+        assert found.tolist() == [False, False, True, False]

@@ -1,0 +1,109 @@
+"""What users pass to many functions together, each by its name and not yet checked.
+
+A public function puts its arguments into one of these objects, so that everything it
+calls takes one argument, and none of its own is lost on the way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassifierData:
+    """Labels and predictions of a classifier, and which examples count.
+
+    Attributes:
+      labels: integer class labels [...].
+      probabilities: [..., K], or P(class 1) of two classes.
+      logits: instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: the decided classes, or None for the argmax.
+      sample_weight: weight of each example, or None for ones.
+      ignore_index: a label whose examples are left out, or None.
+      groups: group of each example, or None.
+      num_groups: number of groups, with `groups`.
+      multilabel: whether the labels [..., L] are each 0 or 1.
+    """
+
+    labels: Any
+    probabilities: Any = None
+    logits: Any = None
+    probs: Any = None
+    labels_predicted: Any = None
+    sample_weight: Any = None
+    ignore_index: Any = None
+    groups: Any = None
+    num_groups: Any = None
+    multilabel: Any = False
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedData:
+    """Examples of selective prediction: labels and predictions, or confidences.
+
+    Attributes:
+      labels: integer class labels [...], with `probabilities` or `logits`.
+      probabilities: [..., K], or P(class 1) of two classes.
+      logits: instead of `probabilities`.
+      confidences: instead of `labels`, with `correct`.
+      correct: whether each decision is right.
+      losses: None; see `RankedOrLosses`.
+      sample_weight: weight of each example, or None for ones.
+      ignore_index: a label whose examples are left out, or None.
+    """
+
+    labels: Any = None
+    probabilities: Any = None
+    logits: Any = None
+    confidences: Any = None
+    correct: Any = None
+    losses: Any = None
+    sample_weight: Any = None
+    ignore_index: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class RankedOrLosses(RankedData):
+    """The same of functions that take `losses` in place of `correct`, too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MemberData:
+    """Predictions of the members of an ensemble.
+
+    Attributes:
+      labels: integer class labels, or None.
+      logits: [..., M, K].
+      probabilities: instead of `logits`.
+      ensemble_axis: axis of the members; None where there is none.
+      sample_weight: weight of each example, or None for ones.
+      ignore_index: a label whose examples are left out, or None.
+    """
+
+    labels: Any = None
+    logits: Any = None
+    probabilities: Any = None
+    ensemble_axis: Any = 1
+    sample_weight: Any = None
+    ignore_index: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class DetectionData:
+    """Scores of examples that are positive or negative.
+
+    Attributes:
+      labels: 0 or 1.
+      scores: real numbers.
+      positive: "out" or "in", which examples the labels 1 are.
+      sample_weight: weight of each example, or None for ones.
+      ignore_index: a label whose examples are left out, or None.
+    """
+
+    labels: Any
+    scores: Any
+    positive: Any = "out"
+    sample_weight: Any = None
+    ignore_index: Any = None

@@ -1,0 +1,279 @@
+"""Containers of results, the same for NumPy arrays and for tensors."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._calibration_spec import NORMS, Norm
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BinStatistics:
+    """Sums over the scores in each bin of each group; every calibration error is read
+    off them.
+
+    Statistics of even bins add: `a + b` is the statistics of the examples of both.
+
+    Attributes:
+      edges: the bins, `(edges[g, b], edges[g, b + 1]]`, shape [groups, bins + 1].
+      counts: total weight in each bin, shape [groups, bins].
+      score_sums: weighted sum of the scores, shape [groups, bins].
+      outcome_sums: weighted sum of the outcomes, shape [groups, bins].
+      additive: whether the bins are the same for all data, so that sums add.
+    """
+
+    edges: Any
+    counts: Any
+    score_sums: Any
+    outcome_sums: Any
+    additive: bool = True
+
+    @property
+    def confidences(self) -> Any:
+        """Mean score of each bin, 0 where it is empty, shape [groups, bins]."""
+        return self._mean(self.score_sums)
+
+    @property
+    def accuracies(self) -> Any:
+        """Mean outcome of each bin, 0 where it is empty, shape [groups, bins]."""
+        return self._mean(self.outcome_sums)
+
+    def errors(self, norm: Norm) -> Any:
+        """Returns the calibration error of each group, in [0, 1], 0 where it is empty,
+        shape [groups]; "l1", "l2" or "max" over its bins.
+        """
+        _checks.one_of("norm", norm, NORMS)
+        return self._errors(norm)
+
+    def _title(self) -> str:
+        groups, bins = self.counts.shape
+        of = f"{groups} groups of " if groups > 1 else ""
+        scheme = "even" if self.additive else "adaptive"
+        return f"BinStatistics of {of}{bins} {scheme} bins"
+
+    def _mean(self, sums: Any) -> Any:
+        raise NotImplementedError
+
+    def _errors(self, norm: Norm) -> Any:
+        raise NotImplementedError
+
+    def __add__(self, other: BinStatistics) -> Self:
+        if not isinstance(other, BinStatistics):
+            return NotImplemented
+        if not (self.additive and other.additive):
+            raise _checks.plain_error(
+                "Statistics of adaptive bins cannot be added, because their edges "
+                "depend on the data: compute them on all the data, or use even bins.",
+                "statistics of adaptive bins",
+            )
+        if tuple(self.counts.shape) != tuple(other.counts.shape):
+            raise _checks.plain_error(
+                "Statistics can be added only if they have the same groups and bins.",
+                f"[groups, bins] = {list(self.counts.shape)} and "
+                f"{list(other.counts.shape)}",
+            )
+        return dataclasses.replace(
+            self,
+            counts=self.counts + other.counts,
+            score_sums=self.score_sums + other.score_sums,
+            outcome_sums=self.outcome_sums + other.outcome_sums,
+        )
+
+
+class GroupValues(NamedTuple):
+    """A metric of each group of examples.
+
+    Attributes:
+      values: of each group, shape [num_groups]; NaN where it is empty.
+      worst: of the groups that are not empty: the largest error or loss, the smallest
+        accuracy.
+      weights: total weight of the examples of each group, shape [num_groups].
+    """
+
+    values: Any
+    worst: Any
+    weights: Any
+
+
+class BrierParts(NamedTuple):
+    """The parts of the Brier score, partitioned by the decision.
+
+    Attributes:
+      uncertainty: `-sum_j pbar_j^2` of the label frequencies pbar, in [-1, -1/K].
+      resolution: how far the label frequencies of each decision are from pbar, >= 0.
+      reliability: how far the forecasts are from the label frequencies of their
+        decision, in [0, 2]; 0 is calibrated.
+    """
+
+    uncertainty: Any
+    resolution: Any
+    reliability: Any
+
+
+class ExactBrierParts(NamedTuple):
+    """Parts that make up the Brier score, partitioned by the decision:
+
+      brier = uncertainty - resolution + reliability
+              + within_bin_variance - within_bin_covariance
+
+    Attributes:
+      uncertainty: as in `BrierParts`.
+      resolution: as in `BrierParts`.
+      reliability: how far the mean forecast of each decision is from its label
+        frequencies, in [0, 2].
+      within_bin_variance: mean squared distance of the forecasts from the mean forecast
+        of their decision, >= 0.
+      within_bin_covariance: twice the covariance of forecast and outcome around the
+        means of the decision.
+    """
+
+    uncertainty: Any
+    resolution: Any
+    reliability: Any
+    within_bin_variance: Any
+    within_bin_covariance: Any
+
+
+def pit_ends(pit: Any) -> dict[str, Any]:
+    """Returns PIT values by the name of their argument: `lower` and `upper` ends of a
+    `PITInterval` or of a tuple of two arrays, else `pit`.
+    """
+    if isinstance(pit, PITInterval):
+        return pit._asdict()
+    pair = isinstance(pit, tuple) and len(pit) == 2
+    if pair and not all(isinstance(end, numbers.Real) for end in pit):
+        return PITInterval(*pit)._asdict()
+    return {"pit": pit}
+
+
+class PITInterval(NamedTuple):
+    """Where the probability integral transform (PIT) of a target may be, for forecasts
+    whose CDF jumps: those of samples, and discrete ones.
+
+    Calibrated forecasts are those for which a uniform draw from the interval is uniform
+    on [0, 1]. `sample_pit` returns intervals, and `distribution_pit` those of discrete
+    distributions; `pit_histogram`, `pit_calibration_curve` and `pit_calibration_error`
+    spread the mass of each evenly. Make one of the CDF of another discrete forecast.
+
+    Attributes:
+      lower: P(X < y), in [0, 1], shape [n] or [n, 1], or any other.
+      upper: P(X <= y), from `lower` to 1, of the same shape.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> pit = um.regression.PITInterval(lower=[0.0, 0.25], upper=[0.25, 1.0])
+      >>> um.regression.pit_histogram(pit, n_bins=2)["counts"].round(6).tolist()
+      [1.333333, 0.666667]
+
+    References:
+      Czado, Gneiting and Held (2009), Predictive Model Assessment for Count Data.
+    """
+
+    lower: Any
+    upper: Any
+
+
+class InformationCriterion(NamedTuple):
+    """An estimate of the log-likelihood of new data; higher is better.
+
+    Attributes:
+      estimate: its mean over the instances, in nats.
+      sem: the standard error of that mean; NaN for one instance.
+    """
+
+    estimate: Any
+    sem: Any
+
+
+class PsisLoo(NamedTuple):
+    """Leave-one-out cross-validation by smoothed importance sampling.
+
+    Attributes:
+      estimate: as in `InformationCriterion`.
+      sem: as in `InformationCriterion`.
+      pareto_k: shape of the tail of the importance ratios of each instance. Above
+        0.7, or `1 - 1 / log10(m)` for fewer than 2155 draws m, its share in the
+        estimate is unreliable; inf where the tail is too short to tell.
+    """
+
+    estimate: Any
+    sem: Any
+    pareto_k: Any
+
+
+class RiskCoverageCurve(NamedTuple):
+    """Risk and coverage of every threshold on the confidence, the highest first.
+
+    Attributes:
+      coverages: share of the examples with this confidence or more, in (0, 1], shape
+        [thresholds].
+      risks: share of errors among them, in [0, 1].
+      thresholds: the distinct confidences, descending.
+    """
+
+    coverages: Any
+    risks: Any
+    thresholds: Any
+
+
+class SpiegelhalterTest(NamedTuple):
+    """The outcome of Spiegelhalter's test of calibration.
+
+    Attributes:
+      z: the statistic, standard normal for a calibrated model. It is positive where the
+        Brier score is larger than the forecasts expect it to be: overconfidence.
+      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
+    """
+
+    z: Any
+    p_value: Any
+
+
+class ModelUncertainty(NamedTuple):
+    """The uncertainty of an ensemble and its parts, in nats, shape [...].
+
+    Attributes:
+      model_uncertainty: the mutual information of the label and the member, the part
+        that the members' disagreement makes; in [0, log min(M, K)] for distributions.
+      total_uncertainty: the entropy of the mean of the members.
+      expected_data_uncertainty: the mean of the members' entropies.
+    """
+
+    model_uncertainty: Any
+    total_uncertainty: Any
+    expected_data_uncertainty: Any
+
+
+class KnowledgeUncertainty(NamedTuple):
+    """The uncertainty of a Dirichlet distribution and its parts, in nats, shape [...].
+
+    Attributes:
+      knowledge_uncertainty: the mutual information of the label and the distribution
+        over the classes, which is drawn from the Dirichlet; in [0, log K].
+      total_uncertainty: the entropy of the mean distribution.
+      expected_data_uncertainty: the mean of the entropies.
+    """
+
+    knowledge_uncertainty: Any
+    total_uncertainty: Any
+    expected_data_uncertainty: Any
+
+
+class ConfidenceInterval(NamedTuple):
+    """An estimate and the interval around it.
+
+    Attributes:
+      lower: lower end of the interval.
+      estimate: the estimate from the data as they are.
+      upper: upper end of the interval.
+    """
+
+    lower: Any
+    estimate: Any
+    upper: Any

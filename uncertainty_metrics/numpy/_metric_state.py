@@ -1,0 +1,414 @@
+"""The state of a streaming metric, apart from Keras: to add, save and send.
+
+NumPy only: states of other processes merge without TensorFlow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import importlib
+import io
+import json
+import math
+import os
+import reprlib
+import textwrap
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _saved, _text_tables
+
+if TYPE_CHECKING:
+    import keras
+
+FORMAT = _saved.Format("MetricState", 1, ("metric", "config", "classes"))
+
+# The arrays that a state may hold, in the order of the file.
+DTYPES: dict[str, np.dtype] = {
+    "invalid": np.dtype(np.int64),
+    "units": np.dtype(np.int64),
+    "hi": np.dtype(np.float32),
+    "lo": np.dtype(np.float32),
+}
+# Two counts below it add within 64 bits.
+_MAX_COUNT = 2**62
+# Cells that any metric may have, whatever its state: 16 MB.
+_FEW_CELLS = 2**20
+
+
+# What `variance_transform` was, before `scale_transform` replaced it.
+_VARIANCE_TRANSFORMS = {
+    "identity": "variance",
+    "exp": "log_variance",
+    "softplus": "softplus_variance",
+}
+
+# Options that earlier versions had not, and what these did. A configuration that says
+# the same does without, so that states of both add.
+_NEWER = {"multilabel": False, "positive": "out"}
+
+
+def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a configuration of an earlier version as this one names it."""
+    config = dict(config)
+    if "variance_transform" in config:
+        old = config.pop("variance_transform")
+        config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
+    newer = dict(_NEWER)
+    if config.get("estimator") in ("fair", "nrg", "roll"):
+        newer["alpha"] = 0.95  # Of another estimator.
+    return {k: v for k, v in config.items() if k not in newer or v != newer[k]}
+
+
+def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a copy as JSON has it, where tuples are lists."""
+    if not isinstance(config, Mapping):
+        raise _checks.error("config", "a dict", repr(config))
+    try:
+        return json.loads(json.dumps(renewed_config(config)))
+    except (TypeError, ValueError, RecursionError):
+        raise _checks.error(
+            "config", "only values that JSON has", config, verb="hold"
+        ) from None
+
+
+def _checked_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Returns read-only copies in the order of the file."""
+    if not isinstance(arrays, Mapping):
+        raise _checks.error("arrays", "a dict", repr(arrays))
+    _check_names(arrays)
+    checked = {}
+    for name, dtype in DTYPES.items():
+        if name in arrays:
+            array = np.asarray(arrays[name])
+            if array.dtype.newbyteorder("=") != dtype:
+                raise _checks.error(name, f"of type {dtype}", f"type {array.dtype}")
+            checked[name] = np.array(array, dtype, order="C")
+            checked[name].flags.writeable = False
+    _check_shapes(**{name: array.shape for name, array in checked.items()})
+    _check_counts(**checked)
+    return checked
+
+
+def _check_names(names: Collection[str]) -> None:
+    if set(names) not in ({"invalid"}, set(DTYPES)):
+        raise _checks.error(
+            "arrays",
+            "`invalid` alone, or `invalid`, `units`, `hi` and `lo`",
+            reprlib.repr(list(names)),
+            verb="hold",
+        )
+
+
+def _check_shapes(
+    invalid: tuple[int, ...],
+    units: tuple[int, ...] = (0,),
+    hi: tuple[int, ...] = (0,),
+    lo: tuple[int, ...] = (0,),
+) -> None:
+    if invalid != ():
+        raise _checks.error("invalid", "a scalar", f"shape {list(invalid)}")
+    if len(hi) not in (1, 2):
+        raise _checks.error("hi", "one or two axes", f"shape {list(hi)}", verb="have")
+    if lo != hi:
+        raise _checks.error(
+            "lo", f"of the shape of `hi`, {list(hi)}", f"shape {list(lo)}"
+        )
+    if len(units) != len(hi) or units[1:] != hi[1:]:
+        expected = f"as many axes and cells as `hi` of shape {list(hi)}"
+        raise _checks.error("units", expected, f"shape {list(units)}", verb="have")
+
+
+def _check_counts(
+    invalid: np.ndarray,
+    units: np.ndarray | None = None,
+    hi: np.ndarray | None = None,
+    lo: np.ndarray | None = None,
+) -> None:
+    """Raises ValueError for counts that are negative, or whose sums would wrap."""
+    if not 0 <= invalid < _MAX_COUNT:
+        raise _checks.error("invalid", "in [0, 2^62)", invalid)
+    if units is None or hi is None or lo is None or not units.size:
+        return
+    of_units, of_hi = _count_rows(units.shape, len(hi))
+    counts = units[of_units]
+    if np.any(counts < 0):
+        raise _checks.error("units", ">= 0 where they count", counts.min())
+    total = counts.astype(np.float64).reshape(len(counts), -1).sum(axis=1).max()
+    if total >= _MAX_COUNT:
+        raise _checks.error("units", "sums below 2^62", f"{total:.4g}", verb="have")
+    # Scores of so many examples, in multiples of 2^-9; of more the result is NaN.
+    largest = np.abs(units.astype(np.float64)).max()
+    if counts.max() <= 2**53 and largest > _MAX_COUNT:
+        raise _checks.error("units", "within 2^62", f"{largest:.4g}")
+    # A weight of 0.6 counts as 1 and -0.4.
+    with np.errstate(invalid="ignore"):  # Infinities may meet.
+        weights = hi[of_hi].astype(np.float64) + lo[of_hi] + counts
+    if np.any(weights < -1e-6 * counts):  # Rounding.
+        raise _checks.error(
+            "hi", ">= 0 with `units` and `lo` where they are weights", weights.min()
+        )
+
+
+def _count_rows(shape: tuple[int, ...], rows: int) -> tuple[Any, Any]:
+    """Returns which rows of `units`, of a shape, and which of the rows of `hi` count.
+
+    Others may have a sign.
+    """
+    if len(shape) == 1:  # A mean: the weight and the sum.
+        return slice(1), slice(1)
+    if shape[0] > rows:  # Weight, scores and outcomes; scores have two rows of units.
+        return [0, -1], [0, -1]
+    if shape[0] == 2 * shape[1] + 2:  # Parts of the Brier score, of K classes.
+        return slice(shape[1]), slice(shape[1])
+    return slice(None), slice(None)
+
+
+def _add_pairs(
+    a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Returns the sum of two pairs of float32, within 2^-48 of its terms."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, other = (pair["hi"].astype(np.float64) + pair["lo"] for pair in (a, b))
+        total += other
+        hi = total.astype(np.float32)
+        # A sum that is infinite has lost nothing.
+        lo = np.where(np.isfinite(hi), total - hi, 0.0).astype(np.float32)
+    return {"hi": hi, "lo": lo}
+
+
+# The cells of the state for which a metric is made: its options and classes may come
+# from a file that claims any number. The call that makes it holds what this refers to,
+# so that an interrupt, which may come before any `finally`, leaves no bound behind.
+_bound: contextvars.ContextVar[Callable[[], set[int] | None]] = contextvars.ContextVar(
+    "bound", default=lambda: None
+)
+
+
+def check_cells(shape: tuple[int, ...]) -> None:
+    """Raises ValueError if a metric needs far more cells than its state has."""
+    bound = _bound.get()()
+    if bound is not None and math.prod(shape) > max(*bound, _FEW_CELLS):
+        raise _checks.error(
+            "arrays",
+            f"of the shape that the options and classes ask for, {list(shape)}",
+            f"{max(bound)} cells",
+        )
+
+
+@contextlib.contextmanager
+def bounded_by(state: MetricState) -> Iterator[None]:
+    """Refuses metrics that have far more cells than the state."""
+    held = {state.arrays["hi"].size if "hi" in state.arrays else 0}
+    token = _bound.set(weakref.ref(held))
+    try:
+        yield
+    finally:
+        _bound.reset(token)
+
+
+def _loads(data: bytes) -> MetricState:
+    return MetricState.load(io.BytesIO(data))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MetricState:
+    """What a streaming metric has added up, as NumPy arrays: `metric.get_state()`.
+
+    States of the same metric and options add: the sum is the state of a metric that saw
+    the examples of both, in whatever order. Counts add exactly; sums add as pairs of
+    float32 that hold 48 bits, with an error of 2^-48 for each addition. `sum(states)`
+    adds many. States are immutable, equal by content, and pickle as compactly as they
+    are saved. None of this needs TensorFlow, but `to_metric` does.
+
+    A file of `save` is an .npz archive without pickles, and stays readable. It holds
+
+    * `header`: a JSON text with `format` = "uncertainty_metrics.MetricState", `version`
+      = 1, `metric`, `config` and `classes`, and the names of the `arrays`.
+    * `invalid`: int64 [], the number of batches that a compiled update refused.
+    * `units`: int64 [rows, cells], or [rows] for means: what adds as integers.
+    * `hi`, `lo`: float32 of the same axes: what does not, as `hi + lo`.
+
+    What a cell holds is `units + hi + lo`. The rows of calibration errors are the
+    weight, the sum of the scores and that of the outcomes; as integers the scores have
+    two rows, multiples of 2^-9 and of 2^-31, so that `units` has four. Those of metrics
+    of ranks are the weight and that of the hits, with the number of examples in a last
+    cell; means have their weight and their sum, of groups those of all one after the
+    other. Other metrics have rows of their own.
+
+    The last three are not there before a metric knows the number of classes on which
+    their shape depends. Equal states make equal files with the same version of NumPy.
+
+    Args:
+      metric: public name of the class: "ExpectedCalibrationError" for
+        `um.ExpectedCalibrationError`, "regression.Sharpness" for
+        `um.regression.Sharpness`.
+      config: arguments of its constructor but for `name` and `dtype`, as JSON has them.
+      arrays: the arrays above, by name.
+      classes: the number of classes that the metric has settled on, or None.
+
+    Raises:
+      ValueError: an argument is not as described; a count is negative, or so large,
+        2^62 in all, that sums could wrap. So it is where states add.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> states = []
+      >>> for labels, probabilities in [([0, 1], [0.2, 0.8]), ([0], [0.7])]:
+      ...     metric = um.ExpectedCalibrationError(num_bins=2)  # In another process.
+      ...     metric.update_state(labels, probabilities)
+      ...     states.append(metric.get_state())
+      >>> total = sum(states)
+      >>> round(float(total.to_metric().result()), 6)
+      0.1
+    """
+
+    metric: str
+    config: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    classes: int | None = None
+
+    def __post_init__(self):
+        if not isinstance(self.metric, str):
+            raise _checks.error("metric", "the name of a class", repr(self.metric))
+        object.__setattr__(self, "config", _checked_config(self.config))
+        object.__setattr__(self, "arrays", _checked_arrays(self.arrays))
+        if self.classes is not None:
+            classes = _checks.positive_integer("classes", self.classes)
+            object.__setattr__(self, "classes", classes)
+
+    def __repr__(self) -> str:
+        known = "" if self.classes is None else f" of {self.classes} classes"
+        options = ", ".join(f"{k}={reprlib.repr(v)}" for k, v in self.config.items())
+        arrays = [
+            [name, array.dtype, list(array.shape), np.count_nonzero(array)]
+            for name, array in self.arrays.items()
+        ]
+        header = ("array", "type", "shape", "not zero")
+        table = _text_tables.table(header, len(arrays), arrays.__getitem__)
+        options = textwrap.fill(f"{self.metric}({options})", 88, subsequent_indent="  ")
+        return f"MetricState{known}\n{options}\n{table}"
+
+    def __add__(self, other: MetricState) -> MetricState:
+        if not isinstance(other, MetricState):
+            return NotImplemented
+        differences = self._differences(other)
+        if differences:
+            raise _checks.plain_error(
+                "States can be added only if they are of the same metric and options.",
+                differences,
+            )
+        pair = (self.arrays, other.arrays)
+        filled = [arrays for arrays in pair if "hi" in arrays]
+        total = dict(filled[0]) if filled else {}
+        if len(filled) == 2:
+            total |= _add_pairs(*filled)
+            total["units"] = self.arrays["units"] + other.arrays["units"]
+        total["invalid"] = self.arrays["invalid"] + other.arrays["invalid"]
+        classes = self.classes or other.classes
+        return dataclasses.replace(self, arrays=total, classes=classes)
+
+    def __radd__(self, other: object) -> MetricState:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
+
+    def _differences(self, other: MetricState) -> str:
+        """Returns in what two states differ that must not, for a message."""
+        pairs: dict[str, tuple[Any, ...]] = {"metric": (self.metric, other.metric)}
+        for key in {**self.config, **other.config}:
+            known = _NEWER.get(key)
+            pairs[key] = (self.config.get(key, known), other.config.get(key, known))
+        if self.classes and other.classes:
+            pairs["classes"] = (self.classes, other.classes)
+        for name in filter(other.arrays.__contains__, self.arrays):
+            shapes = (state.arrays[name].shape for state in (self, other))
+            pairs[f"shape of {name}"] = tuple(shapes)
+        return ", ".join(
+            f"{name} {ours!r} and {theirs!r}"
+            for name, (ours, theirs) in pairs.items()
+            if ours != theirs
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MetricState):
+            return NotImplemented
+        return (
+            (self.metric, self.config, self.classes, list(self.arrays))
+            == (other.metric, other.config, other.classes, list(other.arrays))
+        ) and all(
+            np.array_equal(array, other.arrays[name], equal_nan=True)
+            for name, array in self.arrays.items()
+        )
+
+    def __reduce__(self):
+        file = io.BytesIO()
+        self.save(file)  # Mostly zeros: a sketch of 3 MB becomes some kilobytes.
+        return _loads, (file.getvalue(),)
+
+    def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Writes the state as the .npz archive that the class describes.
+
+        Args:
+          path: where to, as it is: no ending is added. Or a file opened for writing
+            bytes.
+        """
+        header = {
+            "metric": self.metric,
+            "config": self.config,
+            "classes": self.classes,
+        }
+        FORMAT.write(path, header, self.arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> MetricState:
+        """Reads a state that `save` wrote. Nothing in the file is executed.
+
+        Args:
+          path: the file, or a file opened for reading bytes.
+
+        Raises:
+          ValueError: the file is not such an archive, or of a later version, or it is
+            damaged. Names and sizes are looked at before anything is unpacked: a file
+            does not become more than 128 MiB or 128 times its size.
+        """
+        header, arrays = FORMAT.read(path, _check_names)
+        return cls(header["metric"], header["config"], arrays, header["classes"])
+
+    def to_metric(
+        self, name: str | None = None, dtype: Any = None
+    ) -> keras.metrics.Metric:
+        """Returns a Keras metric with this state, of the Keras that is loaded.
+
+        Args:
+          name: of the metric; by default that of its class.
+          dtype: "float64" for float64 results.
+
+        Raises:
+          ValueError: there is no such metric, or it has no such options or state.
+            Options and classes that ask for far more memory than the arrays are refused
+            before it is taken.
+          TypeError: the metric has no option of such a name.
+        """
+        options = {"dtype": dtype} if name is None else {"name": name, "dtype": dtype}
+        with bounded_by(self):
+            metric = self._metric_class()(**self.config, **options)
+        # Options that are newer than the state have their defaults.
+        config = metric.get_state().config
+        metric.set_state(dataclasses.replace(self, config=config))
+        return metric
+
+    def _metric_class(self) -> type[keras.metrics.Metric]:
+        # The name may come from a file: only metrics are looked up.
+        room, _, class_name = self.metric.rpartition(".")
+        if room in ("", "conformal", "regression"):
+            module = importlib.import_module(f"uncertainty_metrics.{room}".rstrip("."))
+            found = getattr(module, class_name, None)
+            if isinstance(found, type) and hasattr(found, "set_state"):
+                return found
+        raise _checks.error("metric", "the name of a Keras metric", repr(self.metric))

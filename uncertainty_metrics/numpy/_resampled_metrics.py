@@ -1,0 +1,429 @@
+"""Metrics of resampled data: of given examples, as functions of how often each of them
+is drawn.
+
+Means over examples and calibration errors of even bins need no more than a few sums for
+that. All other metrics are called with resampled arrays; those that ask only for the
+decisions of a classifier and their scores, with arrays of these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics import _checks, _results
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    binned_errors,
+    debiased_calibration,
+)
+from uncertainty_metrics.numpy.ensemble import (
+    cross_entropy,
+    distances,
+    diversity,
+    uncertainty,
+)
+from uncertainty_metrics.numpy.scoring import (
+    forecast_scores,
+    multivariate_scores,
+    scoring_rules,
+)
+from uncertainty_metrics.numpy.selective import risk_coverage
+
+# They return a value for each example, some of them only for `aggregate=False`.
+_BY_EXAMPLE = (
+    *(
+        getattr(family, name)
+        for family in (distances, forecast_scores, multivariate_scores, uncertainty)
+        for name in family.__all__
+    ),
+    *(cross_entropy.ensemble_cross_entropy, cross_entropy.gibbs_cross_entropy),
+    regression.probability_integral_transform,
+    *(regression.quantile_pit, regression.sample_pit),
+    *(scoring_rules.brier_score, scoring_rules.negative_log_likelihood),
+    scoring_rules.ranked_probability_score,
+)
+_GENERAL = binned_errors.general_calibration_error
+_DEBIASED = debiased_calibration.debiased_calibration_error
+# They compare scores and outcomes in bins.
+_BINNED: dict[Callable[..., Any], CalibrationSpec | None]
+_BINNED = {getattr(binned_errors, name): spec for name, spec in PRESETS.items()}
+_BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
+# They depend on the order of the confidences and on which decisions are right.
+_RANKED = (
+    risk_coverage.area_under_generalized_risk_coverage_curve,
+    risk_coverage.area_under_risk_coverage_curve,
+    risk_coverage.coverage_at_risk,
+    risk_coverage.excess_aurc,
+    risk_coverage.oracle_collaborative_accuracy,
+    risk_coverage.risk_at_coverage,
+)
+# A metric need not be hashable, so this is no set.
+_OF_CLASSIFIERS = (*_BINNED, *_RANKED, risk_coverage.accuracy)
+_MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
+# Arguments of the package's metrics that are arrays of options, not of examples.
+_OPTION_ARRAYS = (
+    "at",
+    "default_hyperparam_range",
+    "hyperparam_range",
+    "level",
+    "quantiles",
+    "thresholds",
+    "weights",
+)
+# Those that are, where they have one axis.
+_OPTION_ROWS = ("alphas", "member_weights")
+_Value = Callable[[np.ndarray], np.ndarray]
+
+
+class Metric(NamedTuple):
+    """A metric of given data.
+
+    Attributes:
+      estimate: its result for the data as they are.
+      value: all numbers of its result, [S], for examples drawn so many times, int64
+        [n]; raises ValueError where there is none.
+      n: number of examples.
+    """
+
+    estimate: Any
+    value: _Value
+    n: int
+
+
+def _leaves(result: Any) -> Iterator[np.ndarray]:
+    """Yields the arrays in the result of a metric."""
+    if isinstance(result, Mapping):
+        result = tuple(result.values())
+    if isinstance(result, tuple):
+        for part in result:
+            yield from _leaves(part)
+        return
+    array = np.asarray(result)
+    if array.dtype.kind not in "biuf":
+        raise _checks.error(
+            "metric",
+            "a function that returns numbers, arrays, or dicts or tuples of them",
+            f"one that returns {type(result).__name__}",
+        )
+    yield array
+
+
+def flat(result: Any) -> np.ndarray:
+    """Returns all numbers in the result of a metric, float64 [S]."""
+    if isinstance(result, float):
+        return np.array([result])
+    leaves = (array.astype(np.float64) for array in _leaves(result))
+    return np.concatenate([np.zeros(0), *map(np.ravel, leaves)])
+
+
+def _each(function: Callable[[np.ndarray], Any], result: Any) -> Any:
+    """Returns `function` of an array, or of each in a named tuple."""
+    if isinstance(result, tuple):
+        return type(result)(*map(function, result))
+    return function(result)
+
+
+def by_name(
+    metric: Callable[..., Any], arguments: tuple[Any, ...], data: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns the arguments of a metric, also those given by position, by name.
+
+    Raises:
+      TypeError: the metric cannot be called so, or its arguments have no names.
+    """
+    if not arguments or not callable(metric):
+        return data
+    try:
+        signature = inspect.signature(metric)
+        bound = signature.bind_partial(*arguments, **data).arguments
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`metric` must take these arguments: {error}") from None
+    names = list(bound)[: len(arguments)]
+    kinds = {signature.parameters[name].kind for name in names}
+    if kinds != {inspect.Parameter.POSITIONAL_OR_KEYWORD}:
+        raise TypeError(
+            "Pass the data by name, for the positional arguments of `metric` have no "
+            f"names. Received: {signature}"
+        )
+    return {**data, **{name: bound[name] for name in names}}
+
+
+def _is_ours(metric: Callable[..., Any]) -> bool:
+    return str(getattr(metric, "__module__", "")).startswith("uncertainty_metrics.")
+
+
+def _function(
+    metric: Callable[..., Any], data: dict[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Returns the function to call, of those for tensors the NumPy twin, and its data.
+
+    What `functools.partial` binds to a metric of the package is data like the other.
+    """
+    if not callable(metric):
+        raise TypeError(f"`metric` must be a function. Received: {metric!r}")
+    if isinstance(metric, functools.partial) and _is_ours(metric.func):
+        signature = inspect.signature(metric.func)
+        bound = signature.bind_partial(*metric.args, **metric.keywords)
+        metric, data = metric.func, {**bound.arguments, **data}
+    if "pit" in data and len(ends := _results.pit_ends(data["pit"])) > 1:
+        rest = {name: value for name, value in data.items() if name != "pit"}
+        return _of_interval(metric), {**rest, **ends}
+    # A function on tensors has the NumPy function that declares it.
+    return getattr(metric, "__declaration__", metric), data
+
+
+def _of_interval(metric: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the metric with the ends of the interval `pit` as two arguments."""
+
+    def joined(lower, upper, **rest):
+        return metric(pit=PITInterval(lower, upper), **rest)
+
+    return joined
+
+
+def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:
+    """Returns the axis of the examples in an argument; None for an option."""
+    rank = np.ndim(data[name])
+    options = _OPTION_ARRAYS + (_OPTION_ROWS if rank == 1 else ())
+    if rank == 0 or (_is_ours(metric) and name in options):
+        return None
+    members_first = False
+    if name == "probs":
+        members_first = metric in _MEMBERS_FIRST
+    elif name in ("logits", "probabilities") and _is_ours(metric):
+        members_first = data.get("ensemble_axis") in (0, -rank)
+    return int(members_first)
+
+
+def _checked(
+    metric: Callable[..., Any], data: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, int], int]:
+    """Returns the data, with arrays for what is not an option; the axis of the examples
+    in each array that is resampled; and the number of examples.
+    """
+    data = dict(data)
+    for name, value in data.items():
+        if not (value is None or isinstance(value, bool | int | float | str)):
+            array = _inputs.as_array(name, value)
+            data[name] = array if array.ndim > 0 else value
+    labels = data.get("labels")
+    if _is_ours(metric) and labels is not None and np.ndim(labels) == 0:
+        # An axis of other arguments would be that of the classes.
+        raise _checks.error("labels", "at least two examples", labels, verb="hold")
+    found = {name: _axis(metric, data, name) for name in data}
+    axes = {name: axis for name, axis in found.items() if axis is not None}
+    if not axes:
+        raise _checks.plain_error(
+            "Pass the data of the metric, at least one array, by the names of its "
+            "arguments.",
+            list(data) or "nothing",
+        )
+    sizes = {name: data[name].shape[axis] for name, axis in axes.items()}
+    first, n = next(iter(sizes.items()))
+    for name, size in sizes.items():
+        if size != n:
+            raise _checks.error(
+                name,
+                f"as many examples as `{first}`, {n} on axis {axes[first]}",
+                f"{size} on axis {axes[name]}",
+                verb="hold",
+            )
+    if n < 2:
+        raise _checks.error(first, "at least two examples", n, verb="hold")
+    return data, axes, n
+
+
+def _calls(
+    metric: Callable[..., Any],
+    data: dict[str, Any],
+    axes: dict[str, int],
+    units: np.ndarray,
+) -> _Value:
+    """Returns calls with resampled arrays; `units` [N] are the examples that their
+    entries belong to.
+    """
+    entries = np.arange(len(units))
+
+    def value(times):
+        drawn = np.repeat(entries, times[units])
+        arrays = {name: data[name].take(drawn, axis) for name, axis in axes.items()}
+        return flat(metric(**{**data, **arrays}))
+
+    return value
+
+
+def _smaller_calls(
+    metric: Callable[..., Any],
+    options: dict[str, Any],
+    units: np.ndarray,
+    **arrays: np.ndarray | None,
+) -> _Value:
+    """Returns calls with arrays [N] in place of those of all classes."""
+    given = {name: array for name, array in arrays.items() if array is not None}
+    return _calls(metric, {**options, **given}, dict.fromkeys(given, 0), units)
+
+
+def _ratio(sums: np.ndarray, weights: np.ndarray) -> _Value:
+    """Returns weighted means, of the sums [n, S] and weights [n] of the examples."""
+
+    def value(times):
+        times = times.astype(np.float64)
+        # Not `@`, for which BLAS starts threads: that takes longer than the sums.
+        total = np.einsum("n,n", times, weights)
+        if total == 0:
+            raise ValueError
+        return np.einsum("n,ns->s", times, sums) / total
+
+    return value
+
+
+def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
+    """Returns the mean of a value for each example."""
+    values = estimate = metric(**data)
+    if isinstance(estimate, tuple) or np.ndim(estimate) > 0:
+        estimate = _each(lambda array: array.mean(axis=0), values)
+        columns = [array.reshape(n, -1) for array in _leaves(values)]
+        return Metric(estimate, _ratio(np.concatenate(columns, 1), np.ones(n)), n)
+    values = metric(**{**data, "aggregate": False})
+    weights = np.ones(values.shape)
+    if data.get("sample_weight") is not None:
+        given = _inputs.sample_weights(data["sample_weight"], values.shape)
+        weights = given.reshape(values.shape)
+    if data.get("ignore_index") is not None:
+        weights = np.where(data["labels"] == data["ignore_index"], 0.0, weights)
+    values, weights = (array.reshape(n, -1).sum(axis=1) for array in (values, weights))
+    return Metric(estimate, _ratio(values[:, None], weights), n)
+
+
+def _units(examples: _inputs.Examples) -> np.ndarray:
+    """Returns the entry of the first axis of the labels that each example is from."""
+    return np.nonzero(examples.kept)[0]
+
+
+def _accuracy(data: ClassifierData, n: int) -> _Value:
+    examples = _inputs.examples_of(data)
+    if examples.predicted is None:
+        _, correct, _ = risk_coverage.of_examples(examples)
+    else:
+        correct = examples.predicted == examples.labels
+    units = _units(examples)
+    weights = np.ones(len(units)) if examples.weights is None else examples.weights
+    hits, weights = (
+        np.bincount(units, values, n) for values in (weights * correct, weights)
+    )
+    return _ratio(hits[:, None], weights)
+
+
+def _ranked(
+    metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
+) -> _Value:
+    """Returns a metric of selective prediction."""
+    examples = _inputs.examples_of(data)
+    scores, correct, weights = risk_coverage.of_examples(examples)
+    return _smaller_calls(
+        metric,
+        options,
+        _units(examples),
+        # The margins of logits may be infinite, confidences not.
+        confidences=np.unique(scores, return_inverse=True)[1],
+        correct=correct,
+        sample_weight=weights,
+    )
+
+
+def _binned(
+    metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
+) -> _Value | None:
+    """Returns a calibration error of the scores of decisions; None for others."""
+    chosen = {name: options[name] for name in options if name != "squared"}
+    preset = _BINNED[metric]
+    spec = (
+        CalibrationSpec(**chosen)
+        if preset is None
+        else dataclasses.replace(preset, **chosen)
+    )
+    if not (spec.max_prob or spec.positive_class):
+        return None
+    examples = _inputs.examples_of(data)
+    units, weights = _units(examples), examples.weights
+    rows = _binning.scored_rows(examples, spec)
+    scores, outcomes, groups = (array[:, 0] for array in rows)
+    shape = spec.num_groups(examples.num_classes), spec.num_bins
+    if spec.binning_scheme == "adaptive" or metric is _DEBIASED:
+        if shape[0] > 1:  # What is in a group depends on the decision.
+            return None
+        return _smaller_calls(
+            metric,
+            {**options, "positive_class": True},
+            units,
+            labels=outcomes,
+            probabilities=scores,
+            sample_weight=weights,
+        )
+    masses = np.ones(len(scores)) if weights is None else weights
+    if spec.threshold > 0:
+        masses = np.where(_binning.above(scores, spec.threshold), masses, 0.0)
+    gaps = masses * (scores.astype(np.float64) - outcomes)
+    cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
+
+    def value(times):
+        drawn = times[units]
+        if not np.any(drawn):
+            raise ValueError
+        counts, sums = (
+            np.bincount(cells, drawn * values, math.prod(shape)).reshape(shape)
+            for values in (masses, gaps)
+        )
+        # Of the sums of scores and of outcomes only the difference matters.
+        statistics = _binning.BinStatistics(None, counts, sums, np.zeros(shape))
+        return flat(_binning.calibration_error(statistics, spec.norm))
+
+    return value
+
+
+def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
+    """Checks the data of a metric, and finds the fastest way to its replicates.
+
+    Raises:
+      ValueError: lengths differ, there is nothing to resample, or the metric raises it.
+      TypeError: the metric is not callable, or it raises it.
+    """
+    metric, data = _function(metric, data)
+    data, axes, n = _checked(metric, data)
+    whole = data.get("groups") is None and not data.get("multilabel")
+    if whole and metric in _BY_EXAMPLE:
+        return _mean(metric, data, n)
+    estimate = metric(**data)
+    for array in _leaves(estimate):
+        if array.ndim > 0 and len(array) == n:
+            raise _checks.error(
+                "metric",
+                "a function of all the examples: pass one that returns a mean",
+                f"one that returns a value for each of the {n} examples",
+            )
+    of_classifier = {field.name for field in dataclasses.fields(ClassifierData)}
+    options = {name: data[name] for name in data if name not in of_classifier}
+    value = None
+    if whole and data.get("labels") is not None and metric in _OF_CLASSIFIERS:
+        given = {name: data[name] for name in data if name in of_classifier}
+        examples = ClassifierData(**given)
+        if metric is risk_coverage.accuracy:
+            value = _accuracy(examples, n)
+        elif metric in _RANKED:
+            value = _ranked(metric, examples, options)
+        else:
+            value = _binned(metric, examples, options)
+    if value is None:
+        value = _calls(metric, data, axes, np.arange(n))
+    return Metric(estimate, value, n)

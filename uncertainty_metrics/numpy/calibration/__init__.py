@@ -1,0 +1,1 @@
+"""Calibration errors of classifiers: binned, debiased, smoothed, Bayesian."""

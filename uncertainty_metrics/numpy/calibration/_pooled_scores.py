@@ -1,0 +1,78 @@
+"""The scores of a group, pooled: what calibration beyond bins is read off.
+
+An exact function has a cell for every distinct score, a sketch one for every cell of
+its grid that holds a score. All arithmetic is of cells, so that one code serves both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
+
+
+@dataclasses.dataclass(frozen=True)
+class Cells:
+    """The cells of a group that hold something, their scores ascending.
+
+    Attributes:
+      weights: mass of each cell, > 0, float64 [J]; J is 0 for an empty group.
+      score_sums: mass times score, float64 [J].
+      outcome_sums: mass of the outcomes that are true, float64 [J].
+      own_scores: the one score of each cell, float64 [J]; None where a cell may hold
+        different scores.
+      places: number of each cell in the grid of a sketch, integers [J], or None.
+    """
+
+    weights: np.ndarray
+    score_sums: np.ndarray
+    outcome_sums: np.ndarray
+    own_scores: np.ndarray | None = None
+    places: np.ndarray | None = None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Mean score of each cell, in [0, 1]."""
+        if self.own_scores is not None:
+            return self.own_scores
+        return np.clip(self.score_sums / self.weights, 0.0, 1.0)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Share of all mass times (outcome - score), of each cell: sum U / n."""
+        return (self.outcome_sums - self.score_sums) / self.weights.sum()
+
+
+def pooled(
+    scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
+) -> Cells:
+    """Returns a cell for every distinct score.
+
+    Args:
+      scores: floating [N], in [0, 1].
+      outcomes: boolean [N].
+      weights: float64 [N], > 0; None for ones.
+    """
+    if len(scores) == 0:
+        return Cells(*np.zeros((3, 0)))
+    if scores.dtype.itemsize < 4:
+        scores = scores.astype(np.float32)
+    scores, outcomes, weights = _binning.sorted_scores(scores, outcomes, weights)
+    first = np.flatnonzero(np.diff(scores, prepend=np.float32(-1.0)))
+    if weights is None:
+        masses = np.diff(first, append=len(scores)).astype(np.float64)
+        hits = np.add.reduceat(outcomes, first, dtype=np.float64)
+    else:
+        masses = np.add.reduceat(weights, first)
+        hits = np.add.reduceat(weights * outcomes, first)
+    own = scores[first].astype(np.float64)
+    return Cells(masses, masses * own, hits, own)
+
+
+def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:
+    """Returns the cells of each group of scores that `spec` describes."""
+    return [pooled(*group) for group in _binning.scores_of_groups(examples, spec)]

@@ -1,0 +1,1170 @@
+"""Calibration errors of classifiers, exact and in float64.
+
+All of them group scores into bins and compare the mean score of a bin (confidence)
+with the mean outcome (accuracy). They differ in what a score is, in the bins and in the
+norm over the bins; `general_calibration_error` takes these choices as arguments and
+every other function is a named set of them.
+
+Bins are decided in the precision that is passed, sums are float64. There are `num_bins`
+of each group, from 1 to 10^6. Only scores of the decision label depend on
+`labels_predicted`; `positive_class` is the forecaster's convention, instead of the
+decision and whether it is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import overload
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _calibration_spec
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import (
+    DEFAULT_NUM_BINS,
+    PRESETS,
+    REQUIRED,
+    BinningScheme,
+    CalibrationKey,
+    CalibrationSpec,
+    Norm,
+    given,
+)
+from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+from uncertainty_metrics.numpy.scoring import scoring_rules
+
+__all__ = [
+    "ace",
+    "adaptive_calibration_error",
+    "bin_statistics",
+    "compute_all_metrics",
+    "ece",
+    "expected_calibration_error",
+    "gce",
+    "general_calibration_error",
+    "maximum_calibration_error",
+    "mce",
+    "rmsce",
+    "root_mean_squared_calibration_error",
+    "sce",
+    "static_calibration_error",
+    "tace",
+    "thresholded_adaptive_calibration_error",
+]
+
+
+# Of functions that take the choices as arguments: for what they leave out.
+_BASE = PRESETS["expected_calibration_error"]
+
+
+def _error(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
+    examples, spec = _binning.read(data, spec)
+    statistics = _binning.bin_statistics(examples, spec)
+    if examples.groups is None:
+        return _binning.calibration_error(statistics, spec.norm)
+    errors = _binning.calibration_errors(statistics, spec.norm, examples.groups.number)
+    return scoring_rules.of_groups(errors, examples.groups.sums(examples.weights))
+
+
+def bin_statistics(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    binning_scheme: BinningScheme = "even",
+    max_prob: bool = True,
+    class_conditional: bool = False,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> BinStatistics:
+    """Counts, mean scores and mean outcomes in each bin of each group.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      max_prob: True to score the probability of the decided class, False to score the
+        probability of every class.
+      class_conditional: whether every class is a group with bins of its own.
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
+      `accuracies` [groups, bins], 0 in empty bins. Those of even bins add.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> stats = um.bin_statistics([1, 0, 1, 1], [0.9, 0.6, 0.8, 0.3], num_bins=2)
+      >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
+      ([0.0, 4.0], 0.5)
+    """
+    return _binning.bin_statistics(
+        *_binning.read(
+            ClassifierData(
+                labels=labels,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+            ),
+            dataclasses.replace(
+                _BASE,
+                binning_scheme=binning_scheme,
+                max_prob=max_prob,
+                class_conditional=class_conditional,
+                num_bins=num_bins,
+                threshold=threshold,
+                datapoints_per_bin=datapoints_per_bin,
+                positive_class=positive_class,
+            ),
+        )
+    )
+
+
+@overload
+def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+@overload
+def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    binning_scheme: BinningScheme,
+    max_prob: bool,
+    class_conditional: bool,
+    norm: Norm,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def general_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    binning_scheme: BinningScheme = REQUIRED,
+    max_prob: bool = REQUIRED,
+    class_conditional: bool = REQUIRED,
+    norm: Norm = REQUIRED,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """General calibration error: every choice is an argument. Alias `gce`.
+
+    Over the non-empty bins b of a group, with weight n_b, mean score conf_b and mean
+    outcome acc_b, and w_b = n_b / sum(n):
+
+      l1 = sum_b w_b |acc_b - conf_b|
+      l2 = sqrt(sum_b w_b (acc_b - conf_b)^2)
+      max = max_b |acc_b - conf_b|
+
+    Over the groups of `class_conditional=True`, l1 is the mean, l2 the root of the mean
+    square and max the maximum; a class without scores counts 0.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+      max_prob: whether a score is the probability of the decision label, with outcome
+        "the decision is right" (True), or of every class k, with outcome `label == k`
+        (False). Required.
+      class_conditional: whether every class (for `max_prob`, every decision) is a group
+        of its own. Required.
+      norm: "l1", "l2" or "max". Required.
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
+      are biased upwards, the more so with more bins.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
+      >>> error = um.gce([0, 1, 1], probabilities, "even", True, False, "max", 5)
+      >>> round(float(error), 6)
+      0.25
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            _BASE,
+            binning_scheme=given(binning_scheme),
+            max_prob=given(max_prob),
+            class_conditional=given(class_conditional),
+            norm=given(norm),
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def expected_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def expected_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def expected_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Expected calibration error (ECE). Alias `ece`.
+
+    Even bins of the decision's probability, l1 norm:
+
+      ECE = sum_b (n_b / n) |acc_b - conf_b|
+
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is, so that K sigmoids have an ECE of their own, and so have probabilities that
+    somebody forgot to normalise. Of two classes the score is that of the decision too;
+    netcal takes P(class 1), also from rows [1 - p, p]: `positive_class=True`.
+
+    The noise of n examples adds up to about 0.4 sqrt(num_bins / n) where it is near 0:
+    the ECE of a calibrated model is never 0, and the intervals of `bootstrap` do not
+    hold a true error that is small against that. `debiased_calibration_error` and
+    `calibration_test` take the noise into account.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.ece([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.2
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["expected_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def maximum_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def maximum_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def maximum_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Maximum calibration error (MCE). Alias `mce`.
+
+    Even bins of the decision's probability, the largest gap of a non-empty bin:
+
+      MCE = max_b |acc_b - conf_b|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.mce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.25
+
+    References:
+      Naeini et al. (2015), Obtaining Well Calibrated Probabilities Using Bayesian
+      Binning. Guo et al. (2017), On Calibration of Modern Neural Networks.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["maximum_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def root_mean_squared_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def root_mean_squared_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Root mean squared calibration error (RMSCE). Alias `rmsce`.
+
+    Adaptive bins of the decision's probability, l2 norm:
+
+      RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.rmsce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=1)
+      >>> round(float(error), 6)
+      0.133333
+
+    References:
+      Hendrycks et al. (2019), Deep Anomaly Detection with Outlier Exposure.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["root_mean_squared_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def static_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Static calibration error (SCE). Alias `sce`.
+
+    Even bins of the probability of every class, l1 norm, mean over the K classes:
+
+      SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.sce([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=5)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["static_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Adaptive calibration error (ACE). Alias `ace`.
+
+    Adaptive bins of the probability of every class, l1 norm, mean over the K classes:
+
+      ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.ace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["adaptive_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+) -> float: ...
+
+
+@overload
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def thresholded_adaptive_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.01,
+    datapoints_per_bin: int | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+    multilabel: bool = False,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | GroupValues:
+    """Thresholded adaptive calibration error (TACE). Alias `tace`.
+
+    ACE of the scores above `threshold`, which keeps the many tiny probabilities of
+    many classes from filling the bins; n is the weight of the scores that are left.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
+        same shape: whether to compare each P(label is 1) with `label == 1`. All
+        labels are pooled, or binned one by one where every class is a group.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> error = um.tace([0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]], num_bins=2)
+      >>> round(float(error), 6)
+      0.366667
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+    return _error(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+            multilabel=multilabel,
+        ),
+        dataclasses.replace(
+            PRESETS["thresholded_adaptive_calibration_error"],
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            positive_class=positive_class,
+            multilabel=multilabel,
+        ),
+    )
+
+
+def compute_all_metrics(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    num_bins: int = DEFAULT_NUM_BINS,
+    threshold: float = 0.0,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> dict[CalibrationKey, float]:
+    """The general calibration error for every combination of its four choices.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A dict from `(binning_scheme, max_prob, class_conditional, norm)`, a named tuple,
+      to the error in [0, 1].
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> errors = um.compute_all_metrics([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> len(errors), round(float(errors["even", True, False, "l1"]), 6)
+      (24, 0.15)
+    """
+    specs = {
+        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        for key in _calibration_spec.grid()
+    }
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    errors = {}
+    for key, spec in specs.items():
+        if (
+            key.norm == _calibration_spec.NORMS[0]
+        ):  # The bins do not depend on the norm.
+            statistics = _binning.bin_statistics(examples, spec)
+        errors[key] = _binning.calibration_error(statistics, key.norm)
+    return errors
+
+
+gce = general_calibration_error
+ece = expected_calibration_error
+mce = maximum_calibration_error
+rmsce = root_mean_squared_calibration_error
+sce = static_calibration_error
+ace = adaptive_calibration_error
+tace = thresholded_adaptive_calibration_error

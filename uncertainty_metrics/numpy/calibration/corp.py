@@ -1,0 +1,104 @@
+"""The parts of a score that calibration and discrimination have, without bins."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    _pooled_errors,
+    _pooled_scores,
+)
+from uncertainty_metrics.numpy.calibration._pooled_errors import (
+    CORPDecomposition,
+    Score,
+)
+
+__all__ = ["corp_decomposition"]
+
+# For what the function has no argument.
+PRESET = PRESETS["expected_calibration_error"]
+
+
+def corp_decomposition(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    score: Score = "brier",
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> CORPDecomposition:
+    """Decomposition of a mean score by isotonic regression (CORP).
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, with S(q) the mean score of
+    forecasts q_i, phat the isotonic regression of y on p and ybar the mean outcome,
+
+      miscalibration = S(p) - S(phat)
+      discrimination = S(ybar) - S(phat)
+      uncertainty = S(ybar)
+      S(p) = miscalibration - discrimination + uncertainty
+
+    phat is the forecast that does best, under every proper score, of those that do not
+    fall where p rises; pool-adjacent-violators finds it, and with it bins that nobody
+    had to choose. All parts are >= 0. In finite data the miscalibration of a calibrated
+    model is not 0, as phat follows the noise too.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      score: "brier", (y - p)^2, half of the two-class `brier_score` with
+        `zero_based=True`; or "log", -log p of what came, in nats.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0. Of
+      miscalibration less is better, of discrimination more; the score "log" of a
+      forecast that excluded what came is infinite, and so is its miscalibration.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9]
+      >>> parts = um.corp_decomposition(labels, probabilities, positive_class=True)
+      >>> [round(part, 6) for part in parts]  # phat is 0, 0.5, 0.5, 1.
+      [0.1, 0.125, 0.25]
+
+    References:
+      Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
+      Probabilistic Classifiers.
+    """
+    _checks.one_of("score", score, _pooled_errors.SCORES)
+    examples, spec = _binning.read(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        ),
+        dataclasses.replace(PRESET, positive_class=positive_class),
+    )
+    (cells,) = _pooled_scores.of_examples(examples, spec)
+    return _pooled_errors.corp(cells, score)

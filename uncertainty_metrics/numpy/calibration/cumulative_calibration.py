@@ -1,0 +1,337 @@
+"""Calibration errors of cumulative residuals, and Spiegelhalter's test."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics._results import SpiegelhalterTest
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    _pooled_errors,
+    _pooled_scores,
+)
+
+__all__ = [
+    "atb",
+    "averaged_two_bin_calibration_error",
+    "kolmogorov_smirnov_calibration_error",
+    "ks_calibration_error",
+    "kuiper_calibration_error",
+    "spiegelhalter_test",
+]
+
+# For what the functions have no argument.
+PRESET = PRESETS["expected_calibration_error"]
+
+
+def cells(examples: _inputs.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
+    """Returns the pooled scores of the one group that there is."""
+    (pooled,) = _pooled_scores.of_examples(examples, spec)
+    return pooled
+
+
+def _cells(data: ClassifierData, positive_class: bool) -> _pooled_scores.Cells:
+    spec = dataclasses.replace(PRESET, positive_class=positive_class)
+    return cells(*_binning.read(data, spec))
+
+
+def kolmogorov_smirnov_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+    The largest gap between the cumulative outcomes and the cumulative scores, of scores
+    p_i in [0, 1] with outcomes y_i in {0, 1}, n in number:
+
+      KS = max over t of abs(sum over {i: p_i <= t} of (y_i - p_i)) / n
+
+    It has no bins. Errors of one sign add up, and KS is then the mean of them, the ECE
+    of any bins; errors that change their sign between low and high scores count by
+    stretches. `kuiper_calibration_error` finds a stretch wherever it begins.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.ks_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # (-0.2 + 0.6 + 0.3) / 4
+      0.175
+
+    References:
+      Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
+      et al. (2022), Metrics of Calibration for Probabilistic Predictions.
+    """
+    return _pooled_errors.kolmogorov_smirnov(
+        _cells(
+            ClassifierData(
+                labels=labels,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+            ),
+            positive_class,
+        )
+    )
+
+
+def kuiper_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Kuiper calibration error: the largest gap over a stretch of scores.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, with the
+    cumulative gap C(t) = sum over {i: p_i <= t} of (y_i - p_i) / n, 0 below all scores,
+
+      Kuiper = max over t of C(t) - min over t of C(t)
+
+    which is the largest abs(sum of (y_i - p_i)) / n over the scores between two
+    thresholds. It has no bins, and treats all stretches alike.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.kuiper_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # From -0.2 / 4 to 0.7 / 4.
+      0.225
+
+    References:
+      Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+      Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+      Deviation of a Subpopulation from the Full Population.
+    """
+    return _pooled_errors.kuiper(
+        _cells(
+            ClassifierData(
+                labels=labels,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+            ),
+            positive_class,
+        )
+    )
+
+
+def averaged_two_bin_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Averaged two-bin calibration error (ATB). Alias `atb`.
+
+    A threshold t makes two bins of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n
+    in number; ATB is the mean of their squared errors over all thresholds:
+
+      ATB = integral over t in [0, 1] of
+        ((sum over {p_i <= t} of (y_i - p_i))^2
+         + (sum over {p_i > t} of (y_i - p_i))^2) / n^2
+
+    It is a square, normalised by n^2: of a calibrated model it falls like 1 / n. It is
+    truthful: whoever knows the probabilities minimises what is expected of it by
+    forecasting them, while other calibration errors may reward another forecast. The
+    base rate minimises it as well: ATB does not rank models by how much they know, as a
+    proper scoring rule does.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.averaged_two_bin_calibration_error(labels, probabilities)), 6)
+      0.04
+      >>> round(float(um.atb([0, 1], [0.5, 0.75], positive_class=True)), 6)
+      0.03125
+
+    References:
+      Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
+      al. (2024), Truthfulness of Calibration Measures.
+    """
+    return _pooled_errors.averaged_two_bin(
+        _cells(
+            ClassifierData(
+                labels=labels,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+            ),
+            positive_class,
+        )
+    )
+
+
+def spiegelhalter_test(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> SpiegelhalterTest:
+    """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1},
+
+      z = sum_i (y_i - p_i) (1 - 2 p_i) / sqrt(sum_i (1 - 2 p_i)^2 p_i (1 - p_i))
+
+    is standard normal in the limit if each y_i is 1 with probability p_i. It sees the
+    errors that move the Brier score, overconfidence and its opposite, and nothing
+    else. Scores of 1/2 tell nothing, and neither do 0 and 1 where they are right. The
+    normal law wants some ten or more in the sum below the root; for less,
+    `calibration_test(statistic="spiegelhalter")` draws the labels instead.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels: numbers of examples.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and the
+      two-sided p-value is in [0, 1]; small ones speak against calibration.
+
+    Raises:
+      ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 70 + [0] * 30, [0.9] * 100
+      >>> test = um.spiegelhalter_test(labels, probabilities)
+      >>> round(float(test.z), 4), bool(test.p_value < 1e-10)
+      (6.6667, True)
+
+    References:
+      Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
+      Trials.
+    """
+    z, p_value = _pooled_errors.spiegelhalter(
+        _cells(
+            ClassifierData(
+                labels=labels,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+            ),
+            positive_class,
+        )
+    )
+    if z != z:
+        name, _ = _checks.predictions(probabilities, logits, probs)
+        raise _checks.error(
+            name, "a score other than 0, 1/2 and 1 for this test", "none", verb="hold"
+        )
+    return SpiegelhalterTest(z, p_value)
+
+
+ks_calibration_error = kolmogorov_smirnov_calibration_error
+atb = averaged_two_bin_calibration_error

@@ -1,0 +1,131 @@
+"""Calibration error of smoothed residuals: no bins, and continuous in the forecasts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
+
+__all__ = ["smece", "smooth_calibration_error"]
+
+# For what the functions have no argument.
+PRESET = PRESETS["expected_calibration_error"]
+# Smaller than what tells apart scores in float32 near 1 by some powers of two.
+_LEAST_BANDWIDTH = 1e-5
+
+
+def checked_bandwidth(bandwidth: float | None) -> float | None:
+    """Returns a bandwidth as a float; raises ValueError unless it is one, or None."""
+    if bandwidth is None:
+        return None
+    width = _checks.number(bandwidth)
+    if not _LEAST_BANDWIDTH <= width < math.inf:
+        expected = f"None, or a finite number of at least {_LEAST_BANDWIDTH:g}"
+        raise _checks.error("bandwidth", expected, repr(bandwidth))
+    return width
+
+
+def smooth_calibration_error(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    bandwidth: float | None = None,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    labels_predicted: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> float:
+    """Smooth calibration error (smECE). Alias `smece`.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, and the Gaussian
+    kernel K_s of standard deviation s that 0 and 1 reflect,
+
+      smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
+
+    It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
+    small change of the forecasts changes it little; and it goes to 0 with the distance
+    d of the forecasts to the nearest calibrated ones, mean abs(p - q), which the ECE of
+    bins need not:
+
+      D / 2 <= smECE <= 2 sqrt(D),  d^2 / 16 <= D <= d
+
+    are theorems of the papers below, D the lower distance to calibration. The root
+    is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
+    are e from the calibrated .5, and their smECE is about .63 sqrt(e) (second example).
+    A calibrated model has an error above 0, by the noise of the labels, of
+    the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
+    more.
+
+    The error is right to 1e-6: residuals are smoothed on a mesh that is as fine as the
+    bandwidth asks for, O(n) and a few cosine transforms.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.smooth_calibration_error(labels, probabilities)), 6)
+      0.2
+      >>> error = um.smece([1, 0], [0.4999, 0.5001], positive_class=True)  # e = 0.0001
+      >>> round(float(error), 6)
+      0.006317
+
+    References:
+      Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+      Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+      Distance from Calibration.
+    """
+    width = checked_bandwidth(bandwidth)
+    examples, spec = _binning.read(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        ),
+        dataclasses.replace(PRESET, positive_class=positive_class),
+    )
+    return error_of(examples, spec, width)
+
+
+def error_of(
+    examples: _inputs.Examples, spec: CalibrationSpec, bandwidth: float | None
+) -> float:
+    """Returns the error of the one group of scores that there is."""
+    # Not pooled: smoothing takes less time than sorting.
+    ((scores, outcomes, weights),) = _binning.scores_of_groups(examples, spec)
+    return _pooled_errors.smooth_error_of(scores, outcomes, weights, bandwidth)
+
+
+smece = smooth_calibration_error

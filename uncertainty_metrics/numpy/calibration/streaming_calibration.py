@@ -1,0 +1,255 @@
+"""Calibration errors that are accumulated over batches, exact and in float64."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._calibration_spec import (
+    DEFAULT_NUM_BINS,
+    BinningScheme,
+    CalibrationSpec,
+    Norm,
+)
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.calibration._binning import BinStatistics
+
+__all__ = ["BinStatistics", "GeneralCalibrationError"]
+
+
+class GeneralCalibrationError:
+    """Accumulates a general calibration error over batches, exactly.
+
+    Even bins keep their sums. Adaptive bins depend on all the data, so the examples are
+    kept until `reset_state`; the Keras metric of this name needs a fixed memory.
+
+    Metrics of the same options add: `a + b` is a new one that has seen the batches of
+    both, those of `a` first.
+
+    Args:
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+      max_prob: whether a score is the probability of the decision label, with outcome
+        "the decision is right" (True), or of every class k, with outcome `label == k`
+        (False). Required.
+      class_conditional: whether every class (for `max_prob`, every decision) is a group
+        of its own. Required.
+      norm: "l1", "l2" or "max". Required.
+      num_bins: number of bins.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
+      datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Attributes:
+      counts: total weight in each bin, shape [bins], or [K, bins] for class-wise
+        groups. None before the first update, like the other two.
+      confidences: mean score in each bin, 0 where it is empty.
+      accuracies: mean outcome in each bin, 0 where it is empty.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> metric = um.GeneralCalibrationError("even", True, False, "l1", num_bins=2)
+      >>> metric.update_state([0, 1], [[0.9, 0.1], [0.2, 0.8]])
+      >>> metric.update_state([0], [[0.3, 0.7]])
+      >>> round(metric.result(), 6)
+      0.133333
+      >>> (metric.accuracies - metric.confidences).round(6).tolist()
+      [0.0, -0.133333]
+
+    References:
+      Nixon et al. (2019), Measuring Calibration in Deep Learning.
+    """
+
+    def __init__(
+        self,
+        binning_scheme: BinningScheme,
+        max_prob: bool,
+        class_conditional: bool,
+        norm: Norm,
+        num_bins: int = DEFAULT_NUM_BINS,
+        threshold: float = 0.0,
+        datapoints_per_bin: int | None = None,
+        *,
+        ignore_index: int | None = None,
+        positive_class: bool = False,
+    ):
+        self.spec = CalibrationSpec(
+            binning_scheme=binning_scheme,
+            max_prob=max_prob,
+            class_conditional=class_conditional,
+            norm=norm,
+            num_bins=num_bins,
+            threshold=threshold,
+            datapoints_per_bin=datapoints_per_bin,
+            positive_class=positive_class,
+        )
+        self.ignore_index = ignore_index
+        self.reset_state()
+
+    def __repr__(self) -> str:
+        options = dataclasses.asdict(self.spec) | {"ignore_index": self.ignore_index}
+        empty = self.bin_statistics is None
+        options |= {} if empty else {"result": self.result()}
+        told = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        return f"<GeneralCalibrationError {told}{', no examples' if empty else ''}>"
+
+    def reset_state(self) -> None:
+        """Forgets all examples."""
+        self._examples: list[_inputs.Examples] = []
+        self._statistics: BinStatistics | None = None
+        self._num_classes: int | None = None
+
+    def update_state(
+        self,
+        labels: ArrayLike,
+        probabilities: ArrayLike | None = None,
+        *,
+        logits: ArrayLike | None = None,
+        probs: ArrayLike | None = None,
+        labels_predicted: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        """Adds a batch. A batch that raises ValueError leaves the state as it was.
+
+        Args:
+          labels: integer class labels in [0, K), shape [...].
+          probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
+            1) of two classes, shape [...] or [..., 1].
+          logits: logits of the same shape, instead of `probabilities`.
+          probs: another name for `probabilities`.
+          labels_predicted: decided class of each example, shape of the labels; by
+            default the argmax.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            labels.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        examples = _inputs.examples(
+            labels,
+            probabilities,
+            logits,
+            probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=self.ignore_index,
+            allow_none=True,
+        )
+        self._check_classes(examples.name, examples.num_classes)
+        if self.spec.binning_scheme == "even":
+            statistics = _binning.bin_statistics(examples, self.spec)
+            if self._statistics is not None:
+                statistics = self._statistics + statistics
+            self._statistics = statistics
+        else:
+            _binning.checked(examples, self.spec)
+            self._examples.append(copy.deepcopy(examples))  # Not the caller's arrays.
+            self._statistics = None
+        self._num_classes = examples.num_classes
+
+    def _check_classes(self, name: str, num_classes: int | None) -> None:
+        if None not in (self._num_classes, num_classes) and (
+            self._num_classes != num_classes
+        ):
+            raise _checks.error(
+                name,
+                f"{self._num_classes} classes, as in the first batch",
+                f"{num_classes} classes",
+                verb="have",
+            )
+
+    def __add__(self, other: GeneralCalibrationError) -> GeneralCalibrationError:
+        if not isinstance(other, GeneralCalibrationError):
+            return NotImplemented
+        options, others = ((m.spec, m.ignore_index) for m in (self, other))
+        if options != others:
+            raise _checks.plain_error(
+                "States can be added only if they are of the same metric and options.",
+                f"{options} and {others}",
+            )
+        self._check_classes("metrics", other._num_classes)
+        total = copy.copy(self)
+        total._examples = self._examples + other._examples
+        total._num_classes = self._num_classes or other._num_classes
+        if total._examples:
+            total._statistics = None  # Of adaptive bins, which all examples make.
+        elif self._statistics is None or other._statistics is None:
+            total._statistics = self._statistics or other._statistics
+        else:
+            total._statistics = self._statistics + other._statistics
+        return total
+
+    def __radd__(self, other: object) -> GeneralCalibrationError:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
+
+    @property
+    def bin_statistics(self) -> BinStatistics | None:
+        """The statistics of all batches so far; None before the first."""
+        if self._statistics is None and self._examples:
+            self._examples = [_inputs.concatenate(self._examples)]
+            self._statistics = _binning.bin_statistics(self._examples[0], self.spec)
+        return self._statistics
+
+    def result(self) -> float:
+        """Returns the error of all batches so far, in [0, 1]; 0.0 before the first."""
+        statistics = self.bin_statistics
+        if statistics is None:
+            return 0.0
+        return _binning.calibration_error(statistics, self.spec.norm)
+
+    def plot(self, ax: Any = None, *, classes: Sequence[int] | None = None) -> Any:
+        """Draws the reliability diagram of all batches so far.
+
+        Args:
+          ax: matplotlib Axes to draw in; where every class is a group of its own, an
+            array of as many as there are panels. By default a new pyplot figure, which
+            is not shown.
+          classes: where every class is a group of its own, those to draw; all of them
+            by default, where there are at most 20.
+
+        Returns:
+          The Axes, or an array of them.
+
+        Raises:
+          ImportError: matplotlib is not installed.
+          ValueError: there is no batch yet, or an argument is not as described.
+        """
+        from uncertainty_metrics.visualization import reliability
+
+        statistics, value = self.bin_statistics, self.result()
+        options = {"classes": classes, "ax": ax}
+        return reliability.plot_metric(statistics, self.spec, value, **options)
+
+    def _per_bin(self, name: str) -> np.ndarray | None:
+        statistics = self.bin_statistics
+        if statistics is None:
+            return None
+        values = getattr(statistics, name)
+        return values[0] if len(values) == 1 else values
+
+    @property
+    def counts(self) -> np.ndarray | None:
+        """Total weight in each bin; None before the first batch."""
+        return self._per_bin("counts")
+
+    @property
+    def confidences(self) -> np.ndarray | None:
+        """Mean score of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("confidences")
+
+    @property
+    def accuracies(self) -> np.ndarray | None:
+        """Mean outcome of each bin, 0 if it is empty; None before the first batch."""
+        return self._per_bin("accuracies")

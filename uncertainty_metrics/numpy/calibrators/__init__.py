@@ -1,0 +1,1 @@
+"""Calibrators: maps that are fitted to held-out examples and mend forecasts."""

@@ -1,0 +1,296 @@
+"""Linear maps of logits that have the best likelihood, one of them for each class.
+
+The arithmetic of vector and matrix scaling: least mean of
+
+  logsumexp(f(z)) - f(z)_y + ridge / (2 n) penalty(f)
+
+n the sum of the weights, in units in which the logits of a row vary by 1.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from uncertainty_metrics.numpy.calibrators import _newton
+
+# Of more examples than these every eighth finds where to start.
+_MANY = 2**13
+_STRIDE = 8
+# Of the mean: it leaves 1e-6 of what it is on, and more would be rounding.
+_MOST_RIDGE = 1e6
+# What keeps the inverse of an approximation finite, beside its largest.
+_LEAST = 1e-10
+
+
+class Problem(abc.ABC):
+    """The mean likelihood of one kind of maps.
+
+    Args:
+      z: float64 [N, K].
+      labels: int64 [N].
+      weights: float64 [N], of sum 1.
+      ridge: of the mean.
+    """
+
+    _block_size = 2**16  # Numbers that fit in the cache with what is made of them.
+
+    def __init__(
+        self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
+    ):
+        self._features = self._made(z)
+        self._labels, self._weights, self._ridge = labels, weights, ridge
+        self._classes = z.shape[1]
+
+    def start(self) -> np.ndarray:
+        """Returns the parameters [P] of uniform forecasts."""
+        return np.zeros(self._classes * self._features.shape[1])
+
+    @classmethod
+    @abc.abstractmethod
+    def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the factors of the logits, and the biases [K]."""
+
+    def _made(self, z: np.ndarray) -> np.ndarray:
+        return z
+
+    @abc.abstractmethod
+    def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Returns the logits [n, K] of the parameters and of some rows."""
+
+    @abc.abstractmethod
+    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Returns the slope in the parameters [P] of that in the logits."""
+
+    @abc.abstractmethod
+    def _penalty(self, x: np.ndarray) -> np.ndarray:
+        """Returns the gradient of half the penalty: the part of the parameters, a
+        projection, that is not free.
+        """
+
+    @abc.abstractmethod
+    def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Returns nearly the inverse of what is penalised, of forecasts p [N, K]."""
+
+    def _open(self, rows: np.ndarray) -> np.ndarray | float:
+        """Returns what all classes [K, ...] have in common, which makes no difference,
+        where nothing else decides on it.
+        """
+        return rows.mean(axis=0) if self._ridge == 0 else 0.0
+
+    def _blocks(self) -> Iterator[slice]:
+        size = -(-self._block_size // self._classes)
+        for start in range(0, len(self._labels), size):
+            yield slice(start, start + size)
+
+    def __call__(self, x: np.ndarray) -> _newton.Local:
+        p = np.empty((len(self._labels), self._classes))
+        pull = self._penalty(x)
+        value = self._ridge / 2 * float(pull @ pull)  # Of a projection.
+        gradient = self._ridge * pull
+        for rows in self._blocks():
+            features, weights = self._features[rows], self._weights[rows]
+            mapped = self._mapped(x, features)
+            mapped -= mapped.max(axis=1, keepdims=True)
+            at_label = np.arange(len(mapped)), self._labels[rows]
+            above = -mapped[at_label]
+            mass = np.exp(mapped, out=mapped)
+            total = mass.sum(axis=1)
+            value += float(weights @ (np.log(total) + above))
+            mass /= total[:, None]
+            p[rows] = mass
+            mass[at_label] -= 1
+            mass *= weights[:, None]
+            gradient += self._pulled(mass, features)
+
+        def product(v: np.ndarray) -> np.ndarray:
+            out = self._ridge * self._penalty(v)
+            for rows in self._blocks():
+                changes = self._mapped(v, self._features[rows])
+                means = np.einsum("nk,nk->n", changes, p[rows])
+                changes -= means[:, None]
+                changes *= p[rows]
+                changes *= self._weights[rows, None]
+                out += self._pulled(changes, self._features[rows])
+            return out
+
+        def step() -> np.ndarray:
+            inverse = self._approximate_inverse(p)
+            ones = np.ones_like(x)
+            free = ones - self._penalty(ones)
+            curvature = float(free @ product(free)) / float(free @ free)
+            if not curvature > 0:
+                raise _newton.NotConverged
+
+            def both(v: np.ndarray) -> np.ndarray:
+                return inverse(v) + (v - self._penalty(v)) / curvature
+
+            return _newton.conjugate_gradients(product, both, -gradient)
+
+        return _newton.Local(value, gradient, step)
+
+
+class Vector(Problem):
+    """Maps a_k z_k + b_k; the parameters are a and b.
+
+    penalty = sum_k (a_k - mean a)^2 + sum_k b_k^2
+    """
+
+    def start(self) -> np.ndarray:
+        return np.zeros(2 * self._classes)
+
+    @classmethod
+    def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        return x[:classes], x[classes:]
+
+    def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
+        a, b = x.reshape(2, -1)
+        mapped = features * a
+        mapped += b
+        return mapped
+
+    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+        of_a = np.einsum("nk,nk->k", slopes, features)
+        return np.concatenate([of_a, slopes.sum(axis=0)])
+
+    def _penalty(self, x: np.ndarray) -> np.ndarray:
+        a, b = x.reshape(2, -1)
+        return np.concatenate([a - a.mean(), b])
+
+    def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        # That of each class by itself, [2, 2].
+        aa, ab, bb = np.zeros((3, self._classes))
+        for rows in self._blocks():
+            variance = p[rows] * (1 - p[rows])
+            variance *= self._weights[rows, None]
+            bb += variance.sum(axis=0)
+            variance *= self._features[rows]
+            ab += variance.sum(axis=0)
+            aa += np.einsum("nk,nk->k", variance, self._features[rows])
+        aa += self._ridge + _LEAST * (aa.max() or 1.0)
+        bb += self._ridge + _LEAST * (bb.max() or 1.0)
+        determinant = np.maximum(aa * bb - ab**2, _LEAST * aa * bb)
+
+        def inverse(v: np.ndarray) -> np.ndarray:
+            a, b = v.reshape(2, -1)
+            b = b - self._open(b)
+            of_a, of_b = [bb * a - ab * b, aa * b - ab * a] / determinant
+            return np.concatenate([of_a, of_b - self._open(of_b)])
+
+        return inverse
+
+
+class Matrix(Problem):
+    """Maps A z + b; the parameters are the rows of [sqrt(K) A, b].
+
+    penalty = K sum_ij (A_ij - t [i = j])^2 + sum_k b_k^2,  t the mean of A_kk
+    """
+
+    # Threads that share a product wait for each other, on a busy machine for longer
+    # than they work: few products of many rows.
+    _block_size = 2**19
+
+    @classmethod
+    def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+        rows = x.reshape(classes, -1)
+        return rows[:, :-1] / np.sqrt(classes), rows[:, -1]
+
+    def _made(self, z: np.ndarray) -> np.ndarray:
+        scaled = z / np.sqrt(z.shape[1])
+        return np.concatenate([scaled, np.ones((len(z), 1))], axis=1)
+
+    def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
+        return features @ x.reshape(self._classes, -1).T
+
+    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+        return (slopes.T @ features).reshape(-1)
+
+    def _penalty(self, x: np.ndarray) -> np.ndarray:
+        rows = x.reshape(self._classes, -1).copy()
+        diagonal = np.einsum("kk->k", rows[:, :-1])
+        diagonal -= self._of_diagonal(diagonal)
+        return rows.reshape(-1)
+
+    def _of_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
+        """Returns the part that is not penalised."""
+        return float(diagonal.mean())
+
+    def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        # The product of the mean covariance of the classes, and that of the features.
+        share = p * self._weights[:, None]
+        classes = np.diag(share.sum(axis=0)) - share.T @ p
+        weighted = self._features * self._weights[:, None]
+        features = weighted.T @ self._features
+        values, vectors = np.linalg.eigh(classes)
+        sizes, axes = np.linalg.eigh(features)
+        scale = np.maximum(values, 0)[:, None] * np.maximum(sizes, 0) + self._ridge
+        scale = np.maximum(scale, _LEAST * scale.max())
+
+        def inverse(v: np.ndarray) -> np.ndarray:
+            rows = v.reshape(self._classes, -1)
+            turned = vectors.T @ (rows - self._open(rows)) @ axes
+            rows = vectors @ (turned / scale) @ axes.T
+            return (rows - self._open(rows)).reshape(-1)
+
+        return inverse
+
+
+class OffDiagonalMatrix(Matrix):
+    """The same with the diagonal free.
+
+    penalty = K sum_(i != j) A_ij^2 + sum_k b_k^2
+    """
+
+    def _of_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
+        return diagonal.copy()
+
+
+def is_separable(z: np.ndarray, labels: np.ndarray) -> bool:
+    """Says if a temperature alone, or one below 0, makes all labels certain."""
+    at_label = z[np.arange(len(z)), labels]
+    return bool(np.all(at_label == z.max(1)) or np.all(at_label == z.min(1)))
+
+
+def fit(
+    kind: type[Problem],
+    z: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    ridge: float,
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Returns the factors of the logits, the biases, and the gap of the optimum.
+
+    Args:
+      kind: of the maps.
+      z: float64 [N, K].
+      labels: int64 [N].
+      weights: float64 [N], > 0; None for ones.
+      ridge: >= 0.
+
+    Raises:
+      NotConverged: there is no optimum, or it is too far.
+    """
+    masses = np.ones(len(z)) if weights is None else weights
+    total = float(masses.sum())
+    best = _fit(kind, z, labels, masses / total, min(ridge / total, _MOST_RIDGE))
+    return *kind.unpacked(best.point, z.shape[1]), best.gap
+
+
+def _fit(
+    kind: type[Problem],
+    z: np.ndarray,
+    labels: np.ndarray,
+    shares: np.ndarray,
+    ridge: float,
+) -> _newton.Optimum:
+    problem = kind(z, labels, shares, ridge)
+    start = problem.start()
+    some = slice(None, None, _STRIDE)
+    if ridge > 0 and len(z) > _MANY and not is_separable(z[some], labels[some]):
+        few = shares[some] / shares[some].sum()
+        with contextlib.suppress(_newton.NotConverged):
+            start = _fit(kind, z[some], labels[some], few, ridge).point
+    return _newton.minimize(problem, start)

@@ -1,0 +1,444 @@
+"""Temperature scaling of a classifier, and its likelihood after it, in float64.
+
+Labels, logits, `sample_weight` and `ignore_index` are those of `_arguments`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks, _temperature
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibrators import _calibrator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
+
+_BLOCK_SIZE = 2**16  # Numbers that fit in the cache with their exponentials.
+MAX_STEPS = 100
+# A sum of terms that cancel is 0 within so many times the precision of their sizes.
+ROUNDING = 8
+_EPSILON = float(np.finfo(np.float64).eps)
+# Newton doubles the digits: the step after one as small as this is the last.
+_LAST_STEP = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Logits less the largest of their row, in units of the largest such distance.
+
+    Attributes:
+      z: float64 [N, K], in [-1, 0]; 0 where the class is impossible.
+      possible: 0.0 where a logit was -inf, else 1.0, [N, K]; None if all are possible.
+      at_label: z at the label, [N]; -inf where that is impossible.
+      means: of z over the possible classes, [N].
+      variances: likewise.
+      weights: [N], positive, or None.
+    """
+
+    z: np.ndarray
+    possible: np.ndarray | None
+    at_label: np.ndarray
+    means: np.ndarray
+    variances: np.ndarray
+    weights: np.ndarray | None
+
+    def __getitem__(self, chosen: np.ndarray) -> Rows:
+        arrays = {name: a[chosen] for name, a in vars(self).items() if a is not None}
+        return dataclasses.replace(self, **arrays)
+
+    def mean(self, values: np.ndarray) -> float:
+        return float(np.average(values, weights=self.weights))
+
+
+def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float]:
+    """Returns the rows of logits [N, K], and the unit of `z`."""
+    z = _inputs.below_maximum(logits)
+    at_label = z[np.arange(len(z)), examples.labels]
+    finite = z > -np.inf
+    possible = None
+    if not np.all(finite):
+        z[~finite] = 0
+        possible = finite.astype(np.float64)
+    unit = float(-z.min()) or 1.0
+    z /= unit
+    _, means, variances = moments(z, possible, 0.0)
+    rows = Rows(z, possible, at_label / unit, means, variances, examples.weights)
+    return rows, unit
+
+
+def moments(
+    z: np.ndarray, possible: np.ndarray | None, beta: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
+    beta z, [N] each.
+    """
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        size = -(-_BLOCK_SIZE // z.shape[1])
+        for start in range(0, len(z), size):  # All at once would leave the cache.
+            block = z[start : start + size]
+            mass = np.exp(beta * block)
+            if possible is not None:
+                mass *= possible[start : start + size]
+            total = mass.sum(axis=1)
+            mass *= block
+            mean = mass.sum(axis=1) / total
+            square = np.einsum("nk,nk->n", mass, block) / total
+            yield np.log(total), mean, square - mean**2
+
+    columns = zip(*blocks(), strict=True)
+    logs, means, variances = (np.concatenate(column) for column in columns)
+    return logs, means, variances
+
+
+def inverse_temperature(rows: Rows, start: float | None = None) -> float:
+    """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
+
+    The limits are 0, where the logits of the labels are no larger than the others, and
+    inf, where every label has the largest.
+    """
+    gaps = rows.means - rows.at_label
+    if rows.mean(gaps) >= -ROUNDING * _EPSILON * rows.mean(np.abs(gaps)):
+        return 0.0
+    if not np.any(rows.at_label < 0):
+        return np.inf
+    # The slope increases with beta from below 0 to above: Newton's steps, inside the
+    # bracket that they leave, or a bisection where they are not fast.
+    # The variance of differences that are tiny beside the largest underflows.
+    beta = start or -rows.mean(gaps) / (rows.mean(rows.variances) or 1.0)
+    low, high, last = 0.0, np.inf, np.inf
+    for _ in range(MAX_STEPS):
+        _, means, variances = moments(rows.z, rows.possible, beta)
+        slope = rows.mean(means - rows.at_label)
+        low, high = (beta, high) if slope < 0 else (low, beta)
+        if high - low <= _LAST_STEP * low:  # Where rounding makes larger steps.
+            return beta
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.divide(slope, rows.mean(variances))
+        if abs(step) <= _LAST_STEP * beta:
+            return beta - step
+        target = beta - step
+        if not (low < target < high and abs(slope) < last / 2):
+            target = np.sqrt(low * high)
+        beta, last = float(np.clip(target, beta / 16, beta * 16)), abs(slope)
+    raise RuntimeError(
+        f"The temperature has not converged in {MAX_STEPS} steps: 1 / temperature is "
+        f"between {low} and {high} in units of the largest difference of logits."
+    )
+
+
+def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
+    """Returns the error for an inverse temperature of 0 or inf."""
+    if beta == 0:
+        return _checks.error(
+            name,
+            "larger at the labels than on average: else the best temperature is "
+            "infinite",
+            f"labels whose mean logit is not above the mean of all{where}",
+        )
+    return _checks.error(
+        name,
+        "wrong about at least one label: else the likelihood grows without bound as "
+        "the temperature goes to 0",
+        f"no label whose logit is below the largest of its row{where}",
+    )
+
+
+def _optimal_temperature(examples: _inputs.Examples) -> float:
+    """Returns the temperature; raises ValueError where none is best."""
+    name = examples.name
+    rows, unit = rows_of(examples, log_probabilities(examples))
+    if np.any(np.isneginf(rows.at_label)):
+        least = "-inf" if name == "logits" else "0"
+        raise _checks.error(
+            name,
+            f"above {least} at every label, because no temperature changes a {least}",
+            f"{least} at a label",
+        )
+    beta = inverse_temperature(rows)
+    if not 0 < beta < np.inf:
+        raise no_optimum(name, beta)
+    return unit / beta
+
+
+class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
+    _temperature.Scaling, _calibrator.Calibrator
+):
+    """Temperature scaling: divides the logits of a classifier by one number.
+
+    The temperature T is that of the least negative log-likelihood of held-out examples,
+
+      T = argmin mean of logsumexp(z / T) - z_y / T
+
+    which is convex in 1 / T: the optimum, unique, is found to the precision of float64.
+    Decisions stay what they are; T > 1 lowers the confidence of an overconfident model.
+    Of probabilities p, z = log p.
+
+    Attributes:
+      temperature: T, a float > 0; 1.0 before the fit.
+      is_fitted: whether there was a fit.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> logits = [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]]
+      >>> scaling = um.TemperatureScaling().fit([0, 1, 0, 1], logits)
+      >>> round(scaling.temperature, 6)  # 3 of 4 are right: odds of 3 to 1.
+      3.640957
+      >>> scaling.transform([[4.0, 0.0]]).round(6).tolist()
+      [[1.098612, 0.0]]
+
+    References:
+      Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
+    """
+
+    _kind = "recalibration.TemperatureScaling"
+
+    def __init__(self) -> None:
+        _calibrator.Calibrator.__init__(self)
+        _temperature.Scaling.__init__(self)
+
+    def fit(
+        self,
+        labels: ArrayLike,
+        logits: ArrayLike | None = None,
+        probabilities: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ignore_index: int | None = None,
+    ) -> Self:
+        """Finds the temperature; where that fails the one before stays.
+
+        Args:
+          labels: integer class labels in [0, K), shape [...].
+          logits: shape [..., K], [..., 1] or [...]; -inf is an impossible class.
+          probabilities: instead of `logits`, in [0, 1]; 0 is an impossible class.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            labels.
+          ignore_index: a label whose examples are left out.
+
+        Returns:
+          The object itself.
+
+        Raises:
+          RuntimeError: inside a graph of TensorFlow, which has no number to keep.
+          ValueError: an argument is not as described, or no temperature is best: the
+            logits of the labels are on average no larger than the others (it would be
+            infinite), every label has the largest logit (it would be 0), or one has
+            -inf.
+        """
+        options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
+        temperature = self._optimum(labels, logits, probabilities, **options)
+        self._set(temperature)
+        name = "probabilities" if logits is None else "logits"
+        given = probabilities if logits is None else logits
+        shapes = (_calibrator.shape_of(value) for value in (labels, given))
+        self._layout = _calibrator.Layout.of(name, *shapes)
+        return self
+
+    def _optimum(
+        self,
+        labels: ArrayLike,
+        logits: ArrayLike | None,
+        probabilities: ArrayLike | None,
+        **options: Any,
+    ) -> float:
+        examples = _inputs.examples(labels, probabilities, logits, **options)
+        return _optimal_temperature(examples)
+
+    def transform(
+        self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
+    ) -> np.ndarray:
+        """Returns the logits divided by the temperature, or the probabilities of that.
+
+        Args:
+          logits: of any shape; -inf stays -inf.
+          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
+            or [...] or [..., 1] where `fit` had those of class 1.
+
+        Returns:
+          Of the shape and floating type of what was given; float64 for integers. Rows
+          of probabilities sum to 1.
+
+        Raises:
+          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+            probabilities are not as described.
+        """
+        temperature = self._require_fitted()
+        name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+        if name == "probabilities":
+            return super().transform(probabilities=probabilities)
+        logits = _inputs.as_array("logits", logits)
+        if logits.size == 0:
+            raise _checks.error(
+                "logits",
+                "at least one example",
+                f"shape {list(logits.shape)}",
+                verb="hold",
+            )
+        dtype = logits.dtype if _inputs.is_floating(logits) else np.float64
+        wide = logits.astype(np.float64)
+        bad = ~(wide < np.inf)
+        if np.any(bad):
+            raise _checks.error("logits", "finite or -inf", _inputs.first(bad, wide))
+        if logits.ndim > 1:
+            _inputs.are_probabilities(_inputs.native_floating(logits), name="logits")
+        return (wide / temperature).astype(dtype)
+
+    def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            logs = np.log(rows.astype(np.float64))
+        return _inputs.softmax(logs / self.temperature)
+
+    def get_config(self) -> dict[str, Any]:
+        """Returns the temperature, None before the fit, and what it was fitted to, as
+        `from_config` takes it.
+        """
+        return {**super().get_config(), "layout": self._layout}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a scaling of the temperature in a configuration."""
+        scaling = super().from_config(config)
+        if config.get("layout") is not None:
+            scaling._layout = _calibrator.Layout.checked(config["layout"])
+        return scaling
+
+
+def _mix(words: np.ndarray) -> np.ndarray:
+    """Returns uint32 hashes (lowbias32 of Wellons, 2018)."""
+    words = words ^ (words >> 16)
+    words = words * np.uint32(0x7FEB352D)
+    words = words ^ (words >> 15)
+    words = words * np.uint32(0x846CA68B)
+    return words ^ (words >> 16)
+
+
+def fold_keys(folds: int, repeats: int, seed: int) -> tuple[int, np.ndarray]:
+    """Returns the checked number of folds, and a uint32 key for each repeat."""
+    folds = _checks.positive_integer("folds", folds)
+    if folds < 2:
+        raise _checks.error("folds", "an integer of at least 2", folds)
+    repeats = _checks.positive_integer("repeats", repeats)
+    if isinstance(seed, bool) or not (
+        isinstance(seed, int | np.integer) and 0 <= seed < 2**32
+    ):
+        raise _checks.error("seed", "an integer in [0, 2^32)", repr(seed))
+    words = _mix(np.array([seed], np.uint32))
+    return folds, _mix(words ^ np.arange(repeats, dtype=np.uint32))
+
+
+def _fold_numbers(size: int, folds: int, key: np.ndarray) -> np.ndarray:
+    """Returns the fold of each example: every `folds` neighbours are one in each, in an
+    order that is turned at random.
+    """
+    index = np.arange(size, dtype=np.uint32)
+    turn = (_mix(index // folds ^ key) >> 1) % folds
+    return (index % folds + turn) % folds
+
+
+def log_probabilities(examples: _inputs.Examples) -> np.ndarray:
+    """Returns logits [N, K]; of probabilities their logarithms."""
+    if examples.name == "logits":
+        return examples.predictions
+    p = _inputs.check_probabilities(examples.predictions, examples.name)
+    _calibrator.check_some(examples.name, p)
+    with np.errstate(divide="ignore"):
+        return np.log(p.astype(np.float64))
+
+
+def _calibrated_likelihood(
+    rows: Rows, name: str, folds: int, keys: np.ndarray
+) -> float:
+    if np.any(np.isneginf(rows.at_label)):
+        return np.inf
+    whole = inverse_temperature(rows)
+    start = whole if 0 < whole < np.inf else None
+    scores = np.zeros(len(rows.z))
+    for repeat, key in enumerate(keys):
+        numbers = _fold_numbers(len(scores), folds, key)
+        for fold in range(folds):  # Each has a temperature of its own.
+            test = numbers == fold
+            beta = inverse_temperature(rows[~test], start)
+            if beta == np.inf:
+                where = f" outside fold {fold} of repeat {repeat}"
+                raise no_optimum(name, beta, where)
+            held_out = rows[test]
+            logs, _, _ = moments(held_out.z, held_out.possible, beta)
+            scores[test] += logs - beta * held_out.at_label
+    return rows.mean(scores) / len(keys)
+
+
+def calibrated_negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    folds: int = 2,
+    repeats: int = 5,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float:
+    """Negative log-likelihood after temperature scaling, cross-validated.
+
+    The examples are split into folds; each is scored at the temperature that
+    `TemperatureScaling` finds on the others. The result is the mean over all examples,
+    and over repeated splits. Unlike the likelihood itself it does not depend on the
+    scale of the logits, so that it ranks models by what a recalibration cannot mend.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
+        `log p`.
+      logits: instead of `probabilities`.
+      folds: number of folds, from 2 to the number of examples.
+      repeats: number of splits.
+      seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
+      sample_weight: finite and >= 0, broadcastable to the labels. An example of any
+        weight is in one fold.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      The mean in nats, >= 0; inf where a label is impossible. Smaller is better. Where
+      the temperature of a fold is infinite its forecasts are uniform.
+
+    Raises:
+      ValueError: an argument is not as described, or outside a fold every label has the
+        largest logit of its row: the temperature would be 0.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
+      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
+      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
+      >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
+      (True, True)
+
+    References:
+      Ashukha, Lyzhov, Molchanov and Vetrov (2020), Pitfalls of In-Domain Uncertainty
+      Estimation and Ensembling in Deep Learning.
+    """
+    folds, keys = fold_keys(folds, repeats, seed)
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    size = len(examples.labels)
+    if folds > size:
+        raise _checks.error("folds", f"at most the number of examples, {size}", folds)
+    rows, _ = rows_of(examples, log_probabilities(examples))
+    return _calibrated_likelihood(rows, examples.name, folds, keys)

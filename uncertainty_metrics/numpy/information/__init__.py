@@ -1,0 +1,1 @@
+"""Information criteria and leave-one-out estimates from posterior draws."""

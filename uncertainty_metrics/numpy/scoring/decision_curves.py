@@ -1,0 +1,248 @@
+"""What forecasts of an event are worth to those who act on them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, REQUIRED
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    _pooled_errors,
+    _pooled_scores,
+)
+
+__all__ = ["murphy_curve", "net_benefit"]
+
+_PRESET = dataclasses.replace(
+    PRESETS["expected_calibration_error"], positive_class=True
+)
+
+
+class NetBenefit(NamedTuple):
+    """Net benefits at thresholds, float64 [T], in units of a true positive.
+
+    Attributes:
+      net_benefit: of acting where the forecast says so.
+      treat_all: of acting always.
+      treat_none: of acting never, 0.
+    """
+
+    net_benefit: np.ndarray
+    treat_all: np.ndarray
+    treat_none: np.ndarray
+
+
+def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
+    """Returns thresholds, float64 [T].
+
+    Raises:
+      ValueError: there is none, or one is not in [0, 1), or in [0, 1] if `one`.
+    """
+    given = None if thresholds is REQUIRED else thresholds
+    array = _inputs.as_array("thresholds", () if given is None else given)
+    expected = (
+        "numbers in " + ("[0, 1]" if one else "[0, 1)") + ", at least one, of shape [T]"
+    )
+    if array.ndim != 1 or array.size == 0:
+        raise _checks.error("thresholds", expected, repr(given))
+    array = array.astype(np.float64)
+    bad = ~((array >= 0) & ((array <= 1) if one else (array < 1)))
+    if np.any(bad):
+        raise _checks.error("thresholds", expected, _inputs.first(bad, array))
+    return array
+
+
+def cells_of(data: ClassifierData) -> tuple[_pooled_scores.Cells, np.dtype]:
+    """Returns the cells of P(class 1), and the type of the forecasts."""
+    examples, spec = _binning.read(data, _PRESET)
+    if examples.num_classes != 2:
+        expected = "those of one event, of shape [...], [..., 1] or [..., 2]"
+        received = f"{examples.num_classes} classes"
+        raise _checks.error(examples.name, expected, received)
+    (cells,) = _pooled_scores.of_examples(examples, spec)
+    return cells, examples.probabilities.dtype
+
+
+@overload
+def net_benefit(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    thresholds: ArrayLike,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> NetBenefit: ...
+
+
+@overload
+def net_benefit(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    thresholds: ArrayLike,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> NetBenefit: ...
+
+
+def net_benefit(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    thresholds: ArrayLike = REQUIRED,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> NetBenefit:
+    """Net benefit of acting on a forecast of class 1: the decision curve.
+
+    Who acts where P(class 1) >= t, and holds an action in vain for t / (1 - t) times as
+    bad as an action in place is good, gains
+
+      net_benefit = TP / n - FP / n * t / (1 - t)
+
+    with TP the examples of class 1 with P(class 1) >= t, FP the others, out of n. The
+    threshold t says what the user wants, and the curve over t whom the model helps:
+    where it is above both `treat_all`, which acts on everybody, and `treat_none`, 0.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      thresholds: t, in [0, 1), shape [T]; compared as numbers of the type of the
+        probabilities. Required.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      `NetBenefit(net_benefit, treat_all, treat_none)`, float64 [T], at most the share
+      of class 1, in true positives for each example; higher is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.net_benefit([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], [0.2, 0.5])
+      >>> curve.net_benefit.round(6).tolist(), curve.treat_all.round(6).tolist()
+      ([0.375, 0.0], [0.375, 0.0])
+
+    References:
+      Vickers and Elkin (2006), Decision Curve Analysis: A Novel Method for Evaluating
+      Prediction Models.
+    """
+    points = checked_thresholds(thresholds, one=False)
+    cells, dtype = cells_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    return NetBenefit(*_pooled_errors.net_benefit(cells, points, dtype))
+
+
+@overload
+def murphy_curve(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    thresholds: ArrayLike,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> np.ndarray: ...
+
+
+@overload
+def murphy_curve(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    thresholds: ArrayLike,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> np.ndarray: ...
+
+
+def murphy_curve(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    thresholds: ArrayLike = REQUIRED,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> np.ndarray:
+    """Mean elementary scores of a forecast of class 1: the Murphy diagram.
+
+    Each proper score of p = P(class 1) is a mixture over thresholds t of
+
+      S_t = t 1[p > t, y = 0] + (1 - t) 1[p <= t, y = 1]
+
+    the regret of a user who acts where p > t. A model whose mean S_t is the lower at
+    every t is the better one under all proper scores. The area under the curve is the
+    mean of (y - p)^2 / 2.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      thresholds: t, in [0, 1], shape [T]; compared as numbers of the type of the
+        probabilities. Required.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      Mean S_t, float64 [T], in [0, 1]; lower is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> curve = um.murphy_curve([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], [0.1, 0.4, 0.8])
+      >>> curve.round(6).tolist()
+      [0.05, 0.25, 0.05]
+
+    References:
+      Ehm, Gneiting, Jordan and Krueger (2016), Of Quantiles and Expectiles: Consistent
+      Scoring Functions, Choquet Representations and Forecast Rankings.
+    """
+    points = checked_thresholds(thresholds, one=True)
+    cells, dtype = cells_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    return _pooled_errors.murphy(cells, points, dtype)

@@ -1,0 +1,574 @@
+"""Proper scoring rules of real-valued forecasts, exact and in float64.
+
+All are losses: smaller is better. Labels have any shape, and there is a score for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.scoring import _pairwise
+
+__all__ = [
+    "crps_normal_score",
+    "crps_score",
+    "energy_score",
+    "interval_score",
+    "pinball_loss",
+    "threshold_weighted_crps",
+    "weighted_interval_score",
+]
+
+# How the spread of samples is estimated.
+SpreadEstimator = Literal["fair", "nrg", "almost_fair", "roll"]
+# How fair "almost_fair" is, as its authors train with.
+ALPHA = 0.95
+
+
+def check_scales(name: str, scales: np.ndarray) -> None:
+    """Raises ValueError where a scale is negative."""
+    bad = scales < 0
+    if np.any(bad):
+        first = _inputs.first(bad, scales.astype(np.float64))
+        raise _checks.error(name, "scales >= 0", first)
+
+
+def crps_normal_score(
+    labels: ArrayLike, means: ArrayLike, stddevs: ArrayLike
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of Normal forecasts.
+
+    With z = (y - mean) / stddev, and Phi and phi the Normal CDF and density:
+
+      CRPS = stddev (z (2 Phi(z) - 1) + 2 phi(z) - 1 / sqrt(pi))
+
+    Args:
+      labels: real, shape [...].
+      means: real, shape of the labels, or a scalar.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
+        the absolute error.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.crps_normal_score([0.0, 3.0], [0.0, 1.0], [1.0, 0.0])
+      >>> [round(float(score), 6) for score in scores]
+      [0.233695, 2.0]
+
+    References:
+      Gneiting, Raftery, Westveld and Goldman (2005), Calibrated Probabilistic
+      Forecasting Using Ensemble Model Output Statistics and Minimum CRPS Estimation.
+    """
+    from scipy import special
+
+    def score(y: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> np.ndarray:
+        difference = y - mean
+        with np.errstate(over="ignore"):
+            z = difference / np.maximum(stddev, np.finfo(np.float64).tiny)
+            density = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
+        spread = stddev * (2 * density - 1 / np.sqrt(np.pi))
+        return difference * special.erf(z / np.sqrt(2)) + spread
+
+    labels = _inputs.finite("labels", labels, single=True)
+    means = _inputs.like_labels("means", means, labels, single=True)
+    stddevs = _inputs.like_labels("stddevs", stddevs, labels, single=True)
+    check_scales("stddevs", stddevs)
+    return _inputs.in_double(score, labels, means, stddevs)
+
+
+def _samples(
+    labels: ArrayLike, predictive_samples: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns labels [...] and samples [..., m], checked."""
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
+    labels = _inputs.finite("labels", labels).reshape(samples.shape[:-1])
+    # They are sorted as they are, and added in float64.
+    return labels, _inputs.finite("predictive_samples", samples, single=True)
+
+
+def check_estimator(
+    estimator: str, num_samples: int | None, name: str = "predictive_samples"
+) -> None:
+    """Raises ValueError for an unknown estimator, or too few samples for it."""
+    _checks.one_of("estimator", estimator, get_args(SpreadEstimator))
+    if is_fair(estimator) and num_samples == 1:
+        raise _checks.error(
+            name,
+            f'at least two samples for estimator="{estimator}"',
+            "one sample",
+            verb="hold",
+        )
+
+
+def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
+    """Returns the estimator, at both ends of "almost_fair" the one that it is there,
+    and the checked share `alpha`.
+    """
+    alpha = _checks.share("alpha", alpha)
+    if estimator == "almost_fair" and alpha in (0.0, 1.0):
+        estimator = "fair" if alpha else "nrg"
+    return estimator, alpha
+
+
+def is_fair(estimator: str) -> bool:
+    """Says if an estimator leaves out the pairs of a sample with itself."""
+    return estimator in ("fair", "almost_fair")
+
+
+def share_of_fair(estimator: str, alpha: float, num_samples: Any) -> Any:
+    """Returns what to multiply the fair spread of m samples with."""
+    return 1 - (1 - alpha) / num_samples if estimator == "almost_fair" else 1.0
+
+
+def check_member_weights(
+    shape: Sequence[int | None], samples: Sequence[int | None], estimator: str
+) -> None:
+    """Raises ValueError unless weights of this shape fit samples and estimator."""
+    name = "member_weights"
+    if estimator == "roll":
+        raise _checks.error(name, 'None for estimator="roll"', "weights")
+    if not any(_checks.compatible(shape, fit) for fit in (samples[-1:], samples)):
+        raise _checks.error(
+            name,
+            f"of shape [m] = {list(samples[-1:])}, or of that of the samples, "
+            f"{list(samples)}",
+            f"shape {list(shape)}",
+        )
+
+
+def _member_weights(
+    member_weights: ArrayLike, samples: np.ndarray, estimator: str
+) -> np.ndarray:
+    """Returns weights of the shape of the samples, of which each row sums to 1."""
+    name = "member_weights"
+    weights = _inputs.as_array(name, member_weights)
+    check_member_weights(weights.shape, samples.shape, estimator)
+    weights = _inputs.finite(name, weights)
+    if np.any(weights < 0):
+        raise _checks.error(name, "weights >= 0", _inputs.first(weights < 0, weights))
+    positive = np.sum(weights > 0, axis=-1)
+    needed = 2 if is_fair(estimator) else 1
+    if np.any(positive < needed):
+        expected = f'{needed} or more positive weights for estimator="{estimator}"'
+        received = _inputs.first(positive < needed, np.asarray(positive))
+        raise _checks.error(name, expected, received, verb="hold")
+    # Their sum may be out of range.
+    weights = weights / np.max(weights, axis=-1, keepdims=True)
+    weights = weights / np.sum(weights, axis=-1, keepdims=True)
+    return np.broadcast_to(weights, samples.shape)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def crps_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+    member_weights: ArrayLike | None = None,
+) -> np.ndarray:
+    """Continuous ranked probability score (CRPS) of samples of a forecast.
+
+      CRPS = mean_i |x_i - y| - spread / 2
+
+    The spread estimates E|X - X'| for independent draws X and X' of the forecast:
+
+      fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
+      nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
+        spread is too small by the factor (m-1)/m.
+      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
+        are at the label, "fair" is 0 wherever the last one is.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
+        independent samples, but noisier, and dependent on their order.
+
+    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+
+      CRPS = sum_i w_i |x_i - y| - spread / 2
+      nrg: spread = sum_ij w_i w_j |x_i - x_j|
+      fair: that of nrg, over 1 - sum_i w_i^2
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
+        for "roll". Gradients take them for constants.
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.crps_score(0.0, [-1.0, 1.0]))
+      0.0
+      >>> float(um.crps_score(0.0, [-1.0, 1.0], estimator="nrg"))
+      0.5
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
+    """
+    labels, samples = _samples(labels, predictive_samples)
+    num_samples = samples.shape[-1]
+    estimator, alpha = settled(estimator, alpha)
+    check_estimator(estimator, num_samples)
+    if member_weights is not None:
+        weights = _member_weights(member_weights, samples, estimator)
+        spread, pairs = _pairwise.weighted_spread(samples, weights)
+        if is_fair(estimator):
+            share = alpha if estimator == "almost_fair" else 1
+            spread = share * spread / pairs + (1 - share) * spread
+        return np.sum(weights * np.abs(samples - labels[..., None]), axis=-1) - spread
+
+    def score(y: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        error = np.mean(np.abs(samples - y[:, None]), axis=-1)
+        if estimator == "roll":
+            samples = samples.astype(np.float64)
+            neighbours = np.abs(samples - np.roll(samples, 1, axis=-1))
+            return error - np.mean(neighbours, axis=-1) / 2
+        spread = _pairwise.pairwise_spread(samples, is_fair(estimator))
+        return error - share_of_fair(estimator, alpha, num_samples) * spread
+
+    return _inputs.in_rows(score, labels, samples)
+
+
+def pinball_loss(
+    labels: ArrayLike,
+    quantile_predictions: ArrayLike,
+    quantiles: float | Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Pinball (quantile) loss of predicted quantiles.
+
+    For the quantile q of level t:
+
+      loss = t (y - q) where y >= q, (1 - t) (q - y) elsewhere
+
+    Twice its mean over many evenly spaced levels approaches the CRPS.
+
+    Args:
+      labels: real, shape [...].
+      quantile_predictions: real, shape [..., Q]; the shape of the labels where
+        `quantiles` is a number.
+      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+
+    Returns:
+      Losses of the shape of the predictions, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> losses = um.pinball_loss([1.0], [[0.0, 3.0]], [0.5, 0.75])
+      >>> [float(loss) for loss in losses[0]]
+      [0.5, 0.5]
+
+    References:
+      Koenker and Bassett (1978), Regression Quantiles.
+    """
+    quantiles = _checks.levels("quantiles", quantiles)
+    labels = _inputs.as_array("labels", labels)
+    predictions = _inputs.as_array("quantile_predictions", quantile_predictions)
+    _checks.quantile_shape(predictions.shape, labels.shape, quantiles)
+    labels = _inputs.finite("labels", labels, single=True)
+    if not isinstance(quantiles, tuple):
+        predictions = _inputs.like_labels(
+            "quantile_predictions", predictions, labels, single=True
+        )
+    predictions = _inputs.finite("quantile_predictions", predictions, single=True)
+    levels = np.asarray(quantiles)
+
+    def loss(y: np.ndarray, quantile: np.ndarray) -> np.ndarray:
+        error = y - quantile
+        return np.maximum(levels * error, (levels - 1) * error, out=error)
+
+    return _inputs.in_double(loss, labels, predictions)
+
+
+def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
+    """Raises ValueError where every lower bound is above its upper bound."""
+    reversed_ = lower > upper
+    if np.all(reversed_):
+        low, high = (
+            _inputs.first(reversed_, end.astype(np.float64)) for end in (lower, upper)
+        )
+        raise _checks.plain_error(
+            "`lower` and `upper` seem to be swapped: every interval is reversed.",
+            f"{low} as `lower`, {high} as `upper`",
+        )
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def interval_score(
+    labels: ArrayLike, lower: ArrayLike, upper: ArrayLike, alpha: float
+) -> np.ndarray:
+    """Interval (Winkler) score of central prediction intervals of level 1 - alpha.
+
+      score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
+
+    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, also where the two cross.
+
+    Args:
+      labels: real, shape [...].
+      lower: real, the quantile of level alpha/2, shape of the labels, or a scalar.
+      upper: real, the quantile of level 1 - alpha/2, shape of the labels, or a scalar.
+      alpha: in (0, 1); 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.interval_score([0.5, 3.0], [0.0, 0.0], [1.0, 1.0], 0.1)
+      >>> [float(score) for score in scores]
+      [1.0, 41.0]
+
+    References:
+      Winkler (1972), A Decision-Theoretic Approach to Interval Estimation. Gneiting and
+      Raftery (2007), Strictly Proper Scoring Rules, Prediction, and Estimation.
+    """
+    alpha = _checks.open_unit("alpha", alpha)
+    labels = _inputs.finite("labels", labels, single=True)
+    lower = _inputs.like_labels("lower", lower, labels, single=True)
+    upper = _inputs.like_labels("upper", upper, labels, single=True)
+    _check_not_reversed(lower, upper)
+
+    def score(y: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        outside = np.maximum(low - y, 0) + np.maximum(y - high, 0)
+        return high - low + 2 / alpha * outside
+
+    return _inputs.in_double(score, labels, lower, upper)
+
+
+def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+    """Returns the levels of intervals; raises ValueError unless all are in (0, 1)."""
+    levels = _checks.levels("alphas", alphas)
+    if not isinstance(levels, tuple):
+        raise _checks.error("alphas", "a sequence of numbers in (0, 1)", repr(alphas))
+    return levels
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def weighted_interval_score(
+    labels: ArrayLike,
+    median: ArrayLike,
+    lower: ArrayLike,
+    upper: ArrayLike,
+    alphas: Sequence[float] | np.ndarray,
+) -> np.ndarray:
+    """Weighted interval score (WIS) of a median and K central prediction intervals.
+
+      WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
+
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
+    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
+    evenly spaced levels.
+
+    Args:
+      labels: real, shape [...].
+      median: real, shape of the labels, or a scalar.
+      lower: real, the quantiles of level alpha/2, shape [..., K].
+      upper: real, the quantiles of level 1 - alpha/2, shape [..., K].
+      alphas: in (0, 1), a sequence of K; 0.1 for 90% intervals.
+
+    Returns:
+      Scores of the shape of the labels, >= 0, in the unit of the labels.
+      Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described, or every `lower` is above its
+        `upper`.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> intervals = {"lower": [[0.0, -1.0]], "upper": [[1.0, 2.0]]}
+      >>> alphas = [0.5, 0.1]
+      >>> score = um.weighted_interval_score([3.0], [0.5], **intervals, alphas=alphas)
+      >>> round(float(score[0]), 6)
+      1.86
+
+    References:
+      Bracher, Ray, Gneiting and Reich (2021), Evaluating Epidemic Forecasts in an
+      Interval Format.
+    """
+    levels = interval_levels(alphas)
+    labels, lower, upper = (
+        _inputs.as_array(name, value)
+        for name, value in (("labels", labels), ("lower", lower), ("upper", upper))
+    )
+    for name, bounds in (("lower", lower), ("upper", upper)):
+        _checks.counted_axis(name, bounds.shape, labels.shape, "alphas", len(levels))
+    labels = _inputs.finite("labels", labels).reshape(lower.shape[:-1])
+    median = _inputs.like_labels("median", median, labels)
+    lower, upper = _inputs.finite("lower", lower), _inputs.finite("upper", upper)
+    _check_not_reversed(lower, upper)
+    y = labels[..., None]
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)
+    total = np.sum(np.divide(levels, 2) * (upper - lower) + outside, axis=-1)
+    return (np.abs(labels - median) / 2 + total) / (len(levels) + 0.5)
+
+
+def _threshold(
+    name: str, value: ArrayLike, labels: np.ndarray, infinite: float
+) -> np.ndarray:
+    """Returns thresholds of the shape [..., 1], one of the infinities among them."""
+    array = _inputs.as_array(name, value)
+    _checks.same_shape(name, array.shape, labels.shape)
+    array = array.astype(np.float64)
+    bad = ~(np.isfinite(array) | (array == infinite))
+    if np.any(bad):
+        raise _checks.error(name, f"numbers or {infinite}", _inputs.first(bad, array))
+    shaped = array if array.ndim == 0 else array.reshape(labels.shape)
+    return np.broadcast_to(shaped, labels.shape)[..., None]
+
+
+def threshold_weighted_crps(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    lower: ArrayLike = -np.inf,
+    upper: ArrayLike = np.inf,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+) -> np.ndarray:
+    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+
+      twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
+
+    It is the `crps_score` of labels and samples that are clipped to the two: a proper
+    score of tails, while a mean over nothing but the labels beyond a threshold rewards
+    whoever always forecasts an extreme.
+
+    Args:
+      labels: real, shape [...].
+      predictive_samples: m samples of each forecast, shape [..., m].
+      lower: real or -inf, a number, or the shape of the labels.
+      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. O(m log m).
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> scores = um.threshold_weighted_crps([5.0, 1.0], [[2.0, 4.0], [2.0, 4.0]], 3.0)
+      >>> [float(score) for score in scores]
+      [1.0, 0.0]
+
+    References:
+      Gneiting and Ranjan (2011), Comparing Density Forecasts Using Threshold- and
+      Quantile-Weighted Scoring Rules. Allen, Ginsbourger and Ziegel (2023), Evaluating
+      Forecasts for High-Impact Events Using Transformed Kernel Scores.
+    """
+    labels, samples = _samples(labels, predictive_samples)
+    low = _threshold("lower", lower, labels, -np.inf)
+    high = _threshold("upper", upper, labels, np.inf)
+    if np.any(low > high):
+        received = (_inputs.first(low > high, end) for end in (low, high))
+        raise _checks.error("lower", "at most `upper`", " above ".join(received))
+    labels = np.clip(labels[..., None], low, high)[..., 0]
+    clipped = np.clip(samples, low, high)
+    return crps_score(labels, clipped, estimator=estimator, alpha=alpha)
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def energy_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    *,
+    estimator: SpreadEstimator = "fair",
+    alpha: float = ALPHA,
+) -> np.ndarray:
+    """Energy score of samples of a multivariate forecast; the CRPS for d = 1.
+
+      ES = mean_i ||x_i - y|| - spread / 2
+
+    The spread estimates E||X - X'|| as in `crps_score`: the mean of ||x_i - x_j||
+
+      fair: over all pairs i != j, m(m-1); unbiased.
+      nrg: over all m^2 pairs: the exact score of the empirical distribution.
+      almost_fair: alpha fair + (1 - alpha) nrg.
+      roll: over neighbours j = i - 1 in the order given; unbiased for independent
+        samples, but noisier, and dependent on their order. O(m d).
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
+        two samples.
+      alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
+
+    Returns:
+      Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
+      is >= 0; an unbiased score of few samples may be negative. Time O(m^2 d), memory
+      O(m d) for each forecast.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> float(um.energy_score([0.0, 0.0], [[3.0, 4.0], [3.0, 4.0]]))
+      5.0
+
+    References:
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation. Ferro (2014), Fair Scores for Ensemble Forecasts. Lang et al. (2024),
+      AIFS-CRPS: Ensemble Forecasting Using a Model Trained with a Loss Function Based
+      on the Continuous Ranked Probability Score.
+    """
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    m = samples.shape[-2]
+    estimator, alpha = settled(estimator, alpha)
+    check_estimator(estimator, m)
+    labels = _inputs.finite("labels", labels)
+    samples = _inputs.finite("predictive_samples", samples)
+    error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
+    if estimator == "roll":
+        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
+        return error - steps.mean(axis=-1) / 2
+    total = np.zeros(labels.shape[:-1])
+    for shift in range(1, m // 2 + 1):  # All pairs at once would take m^2 d numbers.
+        pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
+        # The pairs that are m/2 apart come twice.
+        total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
+    if is_fair(estimator):
+        return error - share_of_fair(estimator, alpha, m) * total / (m * (m - 1))
+    return error - total / (m * m)

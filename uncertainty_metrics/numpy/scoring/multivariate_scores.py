@@ -1,0 +1,196 @@
+"""Proper scoring rules of samples of multivariate forecasts that see how coordinates
+depend on each other, exact and in float64. See `energy_score` as well.
+
+All are losses: smaller is better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+
+__all__ = ["dawid_sebastiani_score", "variogram_score"]
+
+
+def _vectors(
+    labels: ArrayLike, predictive_samples: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns labels [..., d] and samples [..., m, d], checked."""
+    labels = _inputs.as_array("labels", labels)
+    samples = _inputs.as_array("predictive_samples", predictive_samples)
+    _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
+    labels = _inputs.finite("labels", labels)
+    return labels, _inputs.finite("predictive_samples", samples)
+
+
+def check_order(p: float) -> float:
+    """Returns the order of a variogram; raises ValueError for what is none."""
+    order = _checks.number(p)
+    if not 0 < order < np.inf:
+        raise _checks.error("p", "a finite number > 0", repr(p))
+    return order
+
+
+def pair_weights(weights: ArrayLike | None, d: int) -> np.ndarray:
+    """Returns weights of the pairs of d coordinates, [d, d]."""
+    if weights is None:
+        return np.ones((d, d))
+    array = _inputs.as_array("weights", weights)
+    if array.shape != (d, d):
+        raise _checks.error(
+            "weights",
+            f"of shape [d, d] = {[d, d]}",
+            f"shape {list(array.shape)}",
+        )
+    array = _inputs.finite("weights", array)
+    if np.any(array < 0):
+        raise _checks.error("weights", ">= 0", _inputs.first(array < 0, array))
+    return array
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def variogram_score(
+    labels: ArrayLike,
+    predictive_samples: ArrayLike,
+    p: float = 0.5,
+    weights: ArrayLike | None = None,
+) -> np.ndarray:
+    """Variogram score of samples of a multivariate forecast.
+
+    Over all ordered pairs (i, j) of the d coordinates, with x_k the m samples:
+
+      VS = sum_ij w_ij (abs(y_i - y_j)^p - mean_k abs(x_ki - x_kj)^p)^2
+
+    It tells wrong correlations from right ones better than the energy score, and is
+    blind to what all coordinates have in common, as a bias: use it beside scores of
+    each coordinate. Proper, where moments of order 2p are finite, but not strictly.
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m samples of each forecast, shape [..., m, d].
+      p: the order, > 0; 0.5, 1 and 2 are usual.
+      weights: w, finite and >= 0, shape [d, d], as the inverse distance of stations;
+        all 1 by default.
+
+    Returns:
+      Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is
+      better. Time and memory O(m d^2) for each forecast.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> together = [[0.0, 0.0], [1.0, 1.0]]
+      >>> apart = [[0.0, 1.0], [1.0, 0.0]]
+      >>> [float(um.variogram_score([0.5, 0.5], x)) for x in (together, apart)]
+      [0.0, 2.0]
+
+    References:
+      Scheuerer and Hamill (2015), Variogram-Based Proper Scoring Rules for
+      Probabilistic Forecasts of Multivariate Quantities.
+    """
+    labels, samples = _vectors(labels, predictive_samples)
+    order, d = check_order(p), labels.shape[-1]
+    w = pair_weights(weights, d)
+    both = w + w.T
+    ranges = np.ptp(np.concatenate([labels[..., None, :], samples], axis=-2), axis=-1)
+    unit = np.max(ranges, axis=-1)
+    # Powers of very small or large numbers would leave the range of the type.
+    unit = np.where(unit > 0, unit, 1.0)
+    labels, samples = labels / unit[..., None], samples / unit[..., None, None]
+    total = np.zeros(labels.shape[:-1])
+    for i in range(d - 1):  # All pairs at once would take m d^2 numbers.
+        seen = np.abs(labels[..., i + 1 :] - labels[..., i, None]) ** order
+        strays = np.abs(samples[..., i + 1 :] - samples[..., i, None]) ** order
+        total += (seen - strays.mean(axis=-2)) ** 2 @ both[i, i + 1 :]
+    scores = total * np.where(total > 0, unit, 1.0) ** (2 * order)
+    return np.where(np.isfinite(unit), scores, np.inf)[()]
+
+
+def check_count(m: int | None, d: int | None) -> None:
+    """Raises ValueError for fewer samples than a covariance with an inverse needs."""
+    if m is not None and d is not None and m <= d:
+        raise _checks.error(
+            "predictive_samples",
+            f"at least d + 1 = {d + 1} samples, for a covariance that has an inverse",
+            f"{m} of them",
+            verb="hold",
+        )
+
+
+def singular_below(d: int) -> float:
+    """Returns up to which eigenvalue of the correlations, in float64, there is none."""
+    return 10 * d * float(np.finfo(np.float64).eps)
+
+
+@np.errstate(over="ignore")
+def dawid_sebastiani_score(
+    labels: ArrayLike, predictive_samples: ArrayLike
+) -> np.ndarray:
+    """Dawid-Sebastiani score: of mean and covariance of a multivariate forecast.
+
+      DSS = log det S + (y - mean)^T S^-1 (y - mean)
+
+    mean and S are those of the m samples, S with the divisor m - 1. But for a constant
+    and the factor 2 it is the negative log-likelihood of a Normal distribution.
+
+    Args:
+      labels: real, shape [..., d].
+      predictive_samples: m > d samples of each forecast, shape [..., m, d]. Their
+        covariance must have an inverse: no coordinate may be constant, or follow from
+        others by a linear equation.
+
+    Returns:
+      Scores, shape [...], real. Smaller is better. It is not unbiased: for few samples
+      per coordinate it prefers smooth forecasts. Computed in float64. O(m d^2 + d^3).
+
+    Raises:
+      ValueError: an argument is not as described; the covariance is singular.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> samples = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
+      >>> round(float(um.dawid_sebastiani_score([1.0, 0.0], samples)), 6)
+      0.68907
+
+    References:
+      Dawid and Sebastiani (1999), Coherent Dispersion Criteria for Optimal Experimental
+      Design.
+    """
+    labels, samples = _vectors(labels, predictive_samples)
+    m, d = samples.shape[-2:]
+    check_count(m, d)
+    # Relative to a sample, so that a constant coordinate has no variance by rounding,
+    # and each coordinate in the unit of its own range.
+    offsets = samples - samples[..., :1, :]
+    unit = np.max(np.abs(offsets), axis=-2)
+    spread = (unit > 0) & np.isfinite(unit)
+    unit = np.where(spread, unit, 1.0)
+    offsets = np.where(spread[..., None, :], offsets, 0.0) / unit[..., None, :]
+    mean = np.mean(offsets, axis=-2)
+    centred = offsets - mean[..., None, :]
+    stddev = np.sqrt(np.sum(centred**2, axis=-2) / (m - 1))
+    stddev = np.where(spread, stddev, 1.0)
+    standard = centred / stddev[..., None, :]
+    correlations = np.swapaxes(standard, -1, -2) @ standard / (m - 1)
+    least = np.linalg.eigvalsh(correlations)[..., 0]
+    singular = ~np.all(spread, axis=-1) | ~(least > singular_below(d))
+    if np.any(singular):
+        place = ", ".join(str(int(i)) for i in np.argwhere(singular)[0])
+        raise _checks.error(
+            "predictive_samples",
+            "a covariance that has an inverse: no coordinate may be constant, or a "
+            "linear function of others",
+            f"a singular covariance at [{place}]",
+            verb="have",
+        )
+    error = ((samples[..., 0, :] - labels) / unit + mean) / stddev
+    factor = np.linalg.cholesky(correlations)
+    z = np.linalg.solve(factor, error[..., None])[..., 0]
+    diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+    log_stddev = np.log(unit) + np.log(stddev) + np.log(diagonal)
+    return 2 * np.sum(log_stddev, axis=-1) + np.sum(z**2, axis=-1)

@@ -1,0 +1,566 @@
+"""Proper scoring rules of classifiers, exact and in float64.
+
+A proper scoring rule is least, on average, for the forecast that is the true
+distribution. All of them are losses: smaller is better. Those of real-valued forecasts
+are in `forecast_scores`.
+
+Scores of single examples are multiplied by their weights, and 0 for the ignored label.
+The arguments that all functions share are described in `_arguments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
+from uncertainty_metrics.numpy import _inputs
+
+__all__ = [
+    "brier_decomposition",
+    "brier_decomposition_exact",
+    "brier_score",
+    "negative_log_likelihood",
+    "ranked_probability_score",
+]
+
+
+# Of so many decisions and examples at a time products are the fastest sums.
+_FEW_DECISIONS, _ROWS = 64, 2**12
+
+
+def _at_label(values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return np.take_along_axis(values, labels[:, None], axis=1)[:, 0]
+
+
+def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
+    probabilities = _inputs.check_probabilities(examples.probabilities, examples.name)
+    return probabilities.astype(np.float64)
+
+
+def of_groups(
+    values: np.ndarray,
+    weights: np.ndarray,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> GroupValues:
+    """Returns values of groups [num_groups], NaN for those that are empty."""
+    found = values[~np.isnan(values)]
+    return GroupValues(values, float(worst(found)) if len(found) else np.nan, weights)
+
+
+def reduced(
+    examples: _inputs.Examples,
+    scores: np.ndarray,
+    aggregate: bool,
+    worst: Callable[[np.ndarray], Any] = np.max,
+) -> Any:
+    """Returns the weighted mean of scores [N], of each group if there are groups, or
+    all scores, weighted.
+    """
+    if examples.groups is not None:
+        _checks.check_aggregate(aggregate)
+        weights = examples.groups.sums(examples.weights)
+        weighted = scores if examples.weights is None else scores * examples.weights
+        sums = examples.groups.sums(weighted)
+        means = sums / np.where(weights > 0, weights, np.nan)
+        return of_groups(means, weights, worst)
+    if aggregate:
+        with np.errstate(over="ignore"):  # To inf, as some scores are.
+            return float(np.average(scores, weights=examples.weights))
+    weighted = np.zeros(examples.kept.shape)
+    weighted[examples.kept] = (
+        scores if examples.weights is None else scores * examples.weights
+    )
+    return weighted
+
+
+@overload
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray: ...
+
+
+@overload
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def brier_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    zero_based: bool = False,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
+    """Brier score: the squared distance of the forecast from what happened.
+
+      Brier = sum_k p_k^2 - 2 p_y
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: instead of `probabilities`.
+      aggregate: whether to return the mean over the examples instead of a score for
+        each.
+      zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
+        classes that is twice the mean squared error of P(class 1).
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
+      for `zero_based`. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.brier_score([0, 1], probabilities=[[0.9, 0.1], [0.4, 0.6]])
+      >>> round(float(score), 6)
+      -0.83
+
+    References:
+      Brier (1950), Verification of Forecasts Expressed in Terms of Probability.
+      Gneiting and Raftery (2007), Strictly Proper Scoring Rules, Prediction, and
+      Estimation.
+    """
+    _checks.boolean("aggregate", aggregate)
+    _checks.boolean("zero_based", zero_based)
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+        ),
+        allow_none=not aggregate,
+    )
+    p = _checked_probabilities(examples)
+    if zero_based:  # Without the rounding of numbers near 1.
+        p = p.copy()
+        p[np.arange(len(p)), examples.labels] -= 1
+        scores = np.einsum("nk,nk->n", p, p)
+    else:
+        scores = np.einsum("nk,nk->n", p, p) - 2 * _at_label(p, examples.labels)
+    return reduced(examples, scores, aggregate)
+
+
+@overload
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray: ...
+
+
+@overload
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def negative_log_likelihood(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
+    """Negative log-likelihood, the logarithmic score: `-log p_y` in nats.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: instead of `probabilities`; the value keeps its precision where the
+        probability of the label underflows.
+      aggregate: whether to return the mean over the examples instead of a score for
+        each.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; >= 0, inf where the label
+      had probability 0. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> score = um.negative_log_likelihood([0, 1], logits=[[1000.0, 0.0], [0.0, 0.0]])
+      >>> round(float(score), 6)
+      0.346574
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+    _checks.boolean("aggregate", aggregate)
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+        ),
+        allow_none=not aggregate,
+    )
+    if examples.name == "logits":
+        z = _inputs.below_maximum(examples.predictions)
+        scores = np.log(np.exp(z).sum(axis=-1)) - _at_label(z, examples.labels)
+    else:
+        with np.errstate(divide="ignore"):
+            p = _at_label(_checked_probabilities(examples), examples.labels)
+            scores = -np.log(p) + 0.0  # No -0.0.
+    return reduced(examples, scores, aggregate)
+
+
+@overload
+def ranked_probability_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> float | np.ndarray: ...
+
+
+@overload
+def ranked_probability_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+
+def ranked_probability_score(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    aggregate: bool = True,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+    groups: ArrayLike | None = None,
+    num_groups: int | None = None,
+) -> float | np.ndarray | GroupValues:
+    """Ranked probability score (RPS) of ordered classes: the CRPS of integers.
+
+    With F_k = p_0 + ... + p_k:
+
+      RPS = sum_k (F_k - (y <= k))^2
+
+    Probability that is off by two classes costs more than if it were off by one. For
+    two classes it is half of the zero-based Brier score.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: instead of `probabilities`; small scores keep their precision.
+      aggregate: whether to return the mean over the examples instead of a score for
+        each.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> rows = [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1]]
+      >>> scores = um.ranked_probability_score([0, 2], rows, aggregate=False)
+      >>> [round(float(score), 6) for score in scores]
+      [0.17, 1.17]
+
+    References:
+      Epstein (1969), A Scoring System for Probability Forecasts of Ranked Categories.
+      Murphy (1971), A Note on the Ranked Probability Score.
+    """
+    _checks.boolean("aggregate", aggregate)
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            groups=groups,
+            num_groups=num_groups,
+        ),
+        allow_none=not aggregate,
+    )
+    p = _checked_probabilities(examples)
+    below = np.cumsum(p, axis=1)
+    if examples.name == "logits":  # Without the rounding of numbers near 1.
+        above = np.zeros_like(p)
+        above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
+    else:
+        above = 1 - below
+    happened = examples.labels[:, None] <= np.arange(p.shape[1])
+    errors = np.where(happened, above, below)
+    return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
+
+
+def _rows_of_decisions(
+    examples: _inputs.Examples,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns probabilities [N, K] and weights of all examples, and which of the D
+    decisions that occur is that of each.
+    """
+    decisions, _ = examples.decided
+    occurring = np.bincount(decisions, minlength=1) > 0
+    decisions = (np.cumsum(occurring) - 1)[decisions]
+    p = _checked_probabilities(examples)
+    weights = np.ones(len(p)) if examples.weights is None else examples.weights
+    return p, weights / weights.sum(), decisions
+
+
+def _frequencies_of_decisions(
+    examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the frequencies of labels for each decision, [D, K], and its weight."""
+    shape = decisions.max() + 1, examples.num_classes
+    cells = decisions * shape[1] + examples.labels
+    sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
+    shares = sums.sum(axis=1)
+    return sums / shares[:, None], shares
+
+
+def _means_of_decisions(
+    rows: np.ndarray, weights: np.ndarray, decisions: np.ndarray, shares: np.ndarray
+) -> np.ndarray:
+    """Returns the mean of the rows [N, K] of each decision, [D, K]."""
+    means = np.zeros((len(shares), rows.shape[1]))
+    if len(shares) <= _FEW_DECISIONS:  # A product with zeros is fast.
+        each = np.arange(len(shares))[:, None]
+        for start in range(0, len(rows), _ROWS):
+            block = slice(start, start + _ROWS)
+            means += (decisions[block] == each) * weights[block] @ rows[block]
+        return means / shares[:, None]
+    for k in range(len(shares)):  # One pass over the examples of each decision.
+        chosen = decisions == k
+        means[k] = weights[chosen] @ rows[chosen] / shares[k]
+    return means
+
+
+def brier_decomposition(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> BrierParts:
+    """Uncertainty, resolution and reliability of a classifier.
+
+    Examples are partitioned by their decision k, the argmax. With w_k the share of the
+    examples decided as k, dbar_kj the frequency of label j among them and pbar_j that
+    among all:
+
+      uncertainty = -sum_j pbar_j^2
+      resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
+      reliability = mean over examples of sum_j (p_j - dbar_kj)^2
+
+    `uncertainty - resolution + reliability` is the Brier score where all forecasts of a
+    decision are equal; `brier_decomposition_exact` sums to it for any data.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: instead of `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A named tuple `(uncertainty, resolution, reliability)`: in [-1, -1/K]; in [0, 1],
+      larger is better; in [0, 2], smaller is better and 0 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> probabilities = [[0.8, 0.2], [0.8, 0.2], [0.3, 0.7], [0.3, 0.7]]
+      >>> parts = um.brier_decomposition([0, 1, 1, 1], probabilities=probabilities)
+      >>> [round(float(part), 6) for part in parts]
+      [-0.625, 0.125, 0.18]
+
+    References:
+      Murphy (1973), A New Vector Partition of the Probability Score.
+      Bröcker (2009), Reliability, Sufficiency, and the Decomposition of Proper Scores.
+    """
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    p, weights, decisions = _rows_of_decisions(examples)
+    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    pbar = shares @ dbar
+    return BrierParts(
+        float(-np.sum(pbar**2)),
+        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
+        float(weights @ np.sum((p - dbar[decisions]) ** 2, axis=1)),
+    )
+
+
+def brier_decomposition_exact(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> ExactBrierParts:
+    """Five parts that sum to the Brier score, for any data.
+
+    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j
+    and dbar_kj that of the outcome d_j = (j == y) over the examples decided as k:
+
+      reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
+      within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
+      within_bin_covariance = 2 * mean of sum_j (p_j - fbar_kj) (d_j - dbar_kj)
+      Brier = uncertainty - resolution + reliability
+              + within_bin_variance - within_bin_covariance
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: instead of `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
+      within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
+      that of `brier_decomposition`; smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.4, 0.9]}
+      >>> u, resolution, reliability, variance, covariance = (
+      ...     um.brier_decomposition_exact(**data)
+      ... )
+      >>> total = u - resolution + reliability + variance - covariance
+      >>> bool(abs(total - um.brier_score(**data)) < 1e-6)
+      True
+
+    References:
+      Stephenson, Coelho and Jolliffe (2008), Two Extra Components in the Brier Score
+      Decomposition.
+    """
+    examples = _inputs.examples_of(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+        )
+    )
+    p, weights, decisions = _rows_of_decisions(examples)
+    dbar, shares = _frequencies_of_decisions(examples, weights, decisions)
+    fbar = _means_of_decisions(p, weights, decisions, shares)
+    pbar = shares @ dbar
+    p -= fbar[decisions]
+    # The deviations of a decision have the mean 0, so dbar adds nothing to this.
+    products = _at_label(p, examples.labels)
+    return ExactBrierParts(
+        float(-np.sum(pbar**2)),
+        float(shares @ np.sum((dbar - pbar) ** 2, axis=1)),
+        float(shares @ np.sum((fbar - dbar) ** 2, axis=1)),
+        float(weights @ np.einsum("nk,nk->n", p, p)),
+        float(2 * weights @ products),
+    )

@@ -1,0 +1,1 @@
+"""Selective prediction and detection: how well a score ranks the examples."""

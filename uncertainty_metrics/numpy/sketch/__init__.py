@@ -1,0 +1,1 @@
+"""Sketches of scores: one pass over the predictions, every question afterwards."""

@@ -1,0 +1,122 @@
+"""Bins and ranks made of the cells of a sketch; a cell is never divided."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy.calibration import _binning, _pooled_errors
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.conformal import quantile
+from uncertainty_metrics.numpy.selective import _ranking
+
+
+class IsotonicMap(NamedTuple):
+    """A recalibration map: of a probability p, `np.interp(p, *isotonic_map)`.
+
+    It is constant before the first knot and after the last, linear in between.
+
+    Attributes:
+      scores: knots, ascending, in [0, 1], shape [knots].
+      values: recalibrated probabilities there, never descending, in [0, 1].
+    """
+
+    scores: np.ndarray
+    values: np.ndarray
+
+
+def isotonic(cells: Cells) -> IsotonicMap:
+    """Returns the knots at both ends of each run of equal values."""
+    scores, values = cells.scores, _pooled_errors.isotonic(cells)
+    same = values[1:] == values[:-1]
+    inside = np.append(False, same) & np.append(same, False)
+    return IsotonicMap(scores[~inside], values[~inside])
+
+
+def _single(cells: Cells) -> np.ndarray:
+    """Returns the scores in float32, in which a cell of one score compares as it."""
+    return cells.scores.astype(np.float32)
+
+
+def single(cells: Cells) -> Cells:
+    """Returns cells whose scores compare as those of one score do."""
+    return dataclasses.replace(cells, score_sums=cells.weights * _single(cells))
+
+
+def _above(cells: Cells, threshold: float) -> Cells:
+    if threshold == 0:
+        return cells
+    kept = _single(cells) > np.float32(threshold)
+    rows = cells.weights, cells.score_sums, cells.outcome_sums
+    return Cells(*(row[kept] for row in rows))
+
+
+def bin_statistics(
+    groups: list[Cells], spec: CalibrationSpec
+) -> _binning.BinStatistics:
+    """Returns the statistics of the bins that `spec` describes."""
+    groups = [_above(cells, spec.threshold) for cells in groups]
+    if spec.binning_scheme == "adaptive":
+        return _binning.adaptive_statistics(
+            (
+                (cells.scores, cells.outcome_sums / cells.weights, cells.weights)
+                for cells in groups
+            ),
+            dataclasses.replace(spec, threshold=0.0),
+        )
+    bins = spec.num_bins
+    sums = np.zeros((3, len(groups), bins))
+    for group, cells in enumerate(groups):
+        index = _binning.even_index(_single(cells), bins)
+        rows = cells.weights, cells.score_sums, cells.outcome_sums
+        for row, values in zip(sums, rows, strict=True):
+            row[group] = np.bincount(index, values, bins)
+    edges = np.broadcast_to(_binning.even_edges(bins), (len(groups), bins + 1))
+    return _binning.BinStatistics(edges, *sums)
+
+
+def ranking(cells: Cells, unit: float) -> _ranking.Groups:
+    """Returns groups of equal score, the best first; `unit` is the number of examples
+    in a weight of 1.
+    """
+    exponent = np.frexp(cells.weights.max())[1] - 1  # So that no product overflows.
+
+    def running(masses: np.ndarray) -> np.ndarray:
+        return np.append(0.0, np.cumsum(np.ldexp(masses[::-1], -exponent)))
+
+    misses = cells.weights - cells.outcome_sums
+    hits = running(cells.outcome_sums)
+    return _ranking.Groups(hits, running(misses), np.ldexp(unit, exponent))
+
+
+def conformal_quantile(
+    groups: list[Cells],
+    limits: tuple[np.ndarray, np.ndarray],
+    both: bool,
+    alpha: float,
+) -> float:
+    """Returns the conformal quantile of 1 - p of the labels, or one a little larger.
+
+    Args:
+      groups: cells of P(class k), one group for each class or one of all.
+      limits: the least and the largest number of each cell of the grid.
+      both: whether the group is class 1 of two, and what is no event is class 0.
+      alpha: in (0, 1).
+    """
+    least, largest = limits
+    ends, masses = [], []
+    for cells in groups:
+        # Not by the mean score: rounded limits of neighbours overlap.
+        ends.append(1 - least[cells.places])
+        masses.append(cells.outcome_sums)
+        if both:
+            ends.append(largest[cells.places])
+            masses.append(cells.weights - cells.outcome_sums)
+    scores, numbers = np.concatenate(ends), np.concatenate(masses)
+    order = np.argsort(scores, kind="stable")
+    up_to = np.cumsum(numbers[order])
+    place = np.searchsorted(up_to, quantile.rank(up_to[-1], alpha))
+    return float(scores[order[place]]) if place < len(order) else np.inf

@@ -1,0 +1,363 @@
+"""Sketches of scores: what is kept of a stream, to add, save and send."""
+
+from __future__ import annotations
+
+import io
+import reprlib
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._calibration_spec import CalibrationSpec
+from uncertainty_metrics.numpy import (
+    _exact_sums,
+    _inputs,
+    _saved,
+    _text_tables,
+)
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
+from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_FORMAT = _saved.Format("ScoreSketch", 1, ("config", "classes", "count", "lowest"))
+# Sums of states of Keras metrics may be off by as much, relatively.
+_ROUNDING = 1e-6
+_MAX_COUNT = 2**62
+
+
+class _Held(NamedTuple):
+    """What updates change, together.
+
+    Attributes:
+      classes: number of classes, None where it is not known.
+      sums: None before the first example.
+    """
+
+    classes: int | None
+    sums: SketchSums | None
+
+
+class SketchState:
+    """A sketch of scores without the questions."""
+
+    def __init__(
+        self,
+        *,
+        positive_class: bool = False,
+        max_prob: bool = True,
+        class_conditional: bool = False,
+        num_classes: int | None = None,
+        ignore_index: int | None = None,
+        sketch_bits: int | None = None,
+    ):
+        self._spec = CalibrationSpec(
+            "adaptive",
+            max_prob,
+            class_conditional,
+            "l1",
+            positive_class=positive_class,
+        )
+        if num_classes is not None:
+            num_classes = _checks.positive_integer("num_classes", num_classes)
+            self._spec.check_classes(num_classes)
+        self.num_classes = num_classes
+        self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
+        self.sketch_bits = _checks.sketch_bits(sketch_bits)
+        self._held = _Held(num_classes, None)
+        self._read: tuple[_Held, list[Cells]] | None = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The arguments of the constructor."""
+        spec = self._spec
+        return {
+            "positive_class": spec.positive_class,
+            "max_prob": spec.max_prob,
+            "class_conditional": spec.class_conditional,
+            "num_classes": self.num_classes,
+            "ignore_index": self.ignore_index,
+            "sketch_bits": self.sketch_bits,
+        }
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value!r}" for name, value in self.config.items())
+        title = f"{type(self).__name__}({options})"
+        if self._held.sums is None:
+            return f"{title}, no examples"
+        groups = self._groups()
+
+        def row(i: int) -> list[object]:
+            cells = groups[i]
+            weight = float(cells.weights.sum())
+            sums = float(cells.score_sums.sum()), float(cells.outcome_sums.sum())
+            return [i, weight, *([x / weight for x in sums] if weight > 0 else "--")]
+
+        header = ("group", "weight", "mean score", "mean outcome")
+        return f"{title}\n{_text_tables.table(header, len(groups), row)}"
+
+    def _bits(self, classes: int) -> tuple[int, ...]:
+        if self.sketch_bits is not None:
+            return (self.sketch_bits,)
+        return _grid.default_bits(self._spec.num_groups(classes))
+
+    def _num_cells(self, classes: int) -> int:
+        """Returns the number of cells of all groups."""
+        cells = _grid.num_cells(*self._bits(classes))
+        return self._spec.num_groups(classes) * cells
+
+    def _sums_of_file(
+        self, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: int
+    ) -> SketchSums:
+        """Returns the sums of a file, also of one with the cells of before."""
+        groups, size = self._spec.num_groups(classes), self._num_cells(classes)
+        held = next(iter(arrays.values())).shape[-1:]
+        before = [
+            groups * _grid.num_cells(*bits)
+            for bits in _older_grids.default_bits(groups)
+        ]
+        if self.sketch_bits is not None or held == (size,) or held[0] not in before:
+            return _loaded_sums(header, arrays, size)
+        sums = _loaded_sums(header, arrays, held[0])
+        rows = _older_grids.exact_rows(sums.rows, groups)
+        return SketchSums(**rows, count=sums.count)
+
+    def update(
+        self,
+        labels: ArrayLike,
+        probabilities: ArrayLike | None = None,
+        *,
+        logits: ArrayLike | None = None,
+        probs: ArrayLike | None = None,
+        labels_predicted: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
+
+        Args:
+          labels: integer class labels in [0, K), shape [...].
+          probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
+            1) of two classes, shape [...] or [..., 1].
+          logits: logits of the same shape, instead of `probabilities`.
+          probs: another name for `probabilities`.
+          labels_predicted: decided class of each example, shape of the labels; by
+            default the argmax.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            labels.
+
+        Raises:
+          ValueError: an argument is not as described.
+        """
+        examples = _inputs.examples(
+            labels,
+            probabilities,
+            logits,
+            probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=self.ignore_index,
+            allow_none=True,
+        )
+        classes, sums = self._held
+        if classes not in (None, examples.num_classes):
+            raise _checks.error(
+                examples.name,
+                f"{classes} classes, as in the first batch",
+                f"{examples.num_classes} classes",
+                verb="have",
+            )
+        classes = examples.num_classes
+        self._spec.check_classes(classes)
+        more = _cell_sums.of_examples(examples, self._spec, self._bits(classes))
+        if more is not None:
+            sums = more if sums is None else sums + more
+        self._held = _Held(classes, sums)
+
+    def reset(self) -> None:
+        """Forgets all examples."""
+        self._held = _Held(self.num_classes, None)
+
+    def _groups(self) -> list[Cells]:
+        """Returns the cells of each group.
+
+        Raises:
+          ValueError: there are no examples yet.
+        """
+        held = self._held
+        if held.sums is None:
+            raise _checks.plain_error(
+                "There are no examples in this `ScoreSketch` yet: call `update` first.",
+                "none",
+            )
+        if self._read is None or self._read[0] is not held:
+            classes = held.classes or 2  # One group, whatever the number.
+            groups = held.sums.cells(
+                self._spec.num_groups(classes), self._bits(classes)
+            )
+            self._read = held, groups
+        return self._read[1]
+
+    def _unit(self) -> float:
+        """Returns the number of examples in a weight of 1, at least 1.
+
+        Raises:
+          ValueError: it is not known.
+        """
+        total = sum(float(cells.weights.sum()) for cells in self._groups())
+        count = None if self._held.sums is None else self._held.sums.count
+        if count is None:
+            raise _checks.error(
+                "metric_state",
+                "unit weights, or the number of its examples, for this question",
+                "sums of weights alone",
+                verb="hold",
+            )
+        return max(1.0, count / total)
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, SketchState):
+            return NotImplemented
+        differences = self._differences(other)
+        if differences:
+            raise _checks.plain_error(
+                "Sketches can be added only if they have the same options.", differences
+            )
+        (classes, ours), (others, theirs) = self._held, other._held
+        num_classes = self.num_classes or other.num_classes
+        sums = ours + theirs if ours and theirs else ours or theirs
+        config = {**self.config, "num_classes": num_classes}
+        return self._of(config, classes or others, sums)
+
+    def __radd__(self, other: object) -> Self:
+        start = isinstance(other, int) and other == 0  # Of `sum`.
+        return self if start else NotImplemented
+
+    def _differences(self, other: SketchState) -> str:
+        """Returns in what two sketches differ that must not, for a message."""
+        ours, theirs = ({**of.config, "num_classes": None} for of in (self, other))
+        if self._held.classes and other._held.classes:
+            ours["num_classes"] = self._held.classes
+            theirs["num_classes"] = other._held.classes
+        return ", ".join(
+            f"{name} {value!r} and {theirs[name]!r}"
+            for name, value in ours.items()
+            if value != theirs[name]
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SketchState):
+            return NotImplemented
+        (classes, ours), (others, theirs) = self._held, other._held
+        if (self.config, classes) != (other.config, others):
+            return False
+        if ours is None or theirs is None:
+            return ours is theirs
+        return ours.equals(theirs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        file = io.BytesIO()
+        self.save(file)
+        return _loads, (type(self), file.getvalue())
+
+    def save(self, path: _saved.Path) -> None:
+        """Writes the sketch as an .npz archive without pickles, which `load` reads.
+
+        Args:
+          path: where to, as it is: no ending is added. Or a file opened for writing
+            bytes.
+        """
+        classes, sums = self._held
+        rows = {} if sums is None else sums.rows
+        header = {
+            "config": self.config,
+            "classes": classes,
+            "count": None if sums is None else sums.count,
+            "lowest": {name: row.lowest for name, row in rows.items()},
+        }
+        arrays = {name: row.digits for name, row in rows.items()}
+        _FORMAT.write(path, header, arrays)
+
+    @classmethod
+    def _of(
+        cls, config: dict[str, Any], classes: int | None, sums: SketchSums | None
+    ) -> Self:
+        """Makes a sketch that holds something."""
+        made = cls(**config)
+        made._held = _Held(classes, sums)
+        return made
+
+    @classmethod
+    def load(cls, path: _saved.Path) -> Self:
+        """Reads a sketch that `save` wrote. Nothing in the file is executed.
+
+        Args:
+          path: the file, or a file opened for reading bytes.
+
+        Raises:
+          ValueError: the file is not such an archive, or of a later version, or it is
+            damaged. Names and sizes are looked at before anything is unpacked: a file
+            does not become more than 128 MiB or 128 times its size.
+        """
+        header, arrays = _FORMAT.read(path, _check_names)
+        try:
+            loaded = cls(**header["config"])
+        except TypeError:
+            received = reprlib.repr(header["config"])
+            raise _checks.error(
+                "config", f"the arguments of `{cls.__name__}`", received, verb="hold"
+            ) from None
+        classes = header["classes"]
+        if classes is not None:
+            classes = _checks.positive_integer("classes", classes)
+            loaded._spec.check_classes(classes)
+        if loaded.num_classes not in (None, classes):
+            raise _checks.error("classes", repr(loaded.num_classes), repr(classes))
+        sums = None
+        if arrays:
+            sums = loaded._sums_of_file(header, arrays, classes or 2)
+        loaded._held = _Held(classes, sums)
+        return loaded
+
+
+def _loads(cls: type[SketchState], data: bytes) -> SketchState:
+    return cls.load(io.BytesIO(data))
+
+
+def _check_names(names: Collection[str]) -> None:
+    if list(names) not in ([], list(ROWS)):
+        raise _checks.error(
+            "arrays", ", ".join(ROWS), reprlib.repr(list(names)), verb="hold"
+        )
+
+
+def _loaded_sums(
+    header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], num_cells: int
+) -> SketchSums:
+    """Returns the sums of a file; raises ValueError where they cannot be any."""
+    count, places = header["count"], header["lowest"]
+    if count is not None:
+        count = _checks.positive_integer("count", count)
+        if count > _MAX_COUNT:
+            raise _checks.error("count", "at most 2^62", reprlib.repr(count))
+    if not isinstance(places, dict) or set(places) != set(ROWS):
+        raise _checks.error(
+            "lowest", ", ".join(ROWS), reprlib.repr(places), verb="hold"
+        )
+    rows = {}
+    for name, digits in arrays.items():
+        rows[name] = _exact_sums.checked(name, digits, places[name], num_cells)
+    sums = SketchSums(**rows, count=count)
+    weights = sums.weights.values
+    if not np.any(weights):
+        raise _checks.error("weights", "at least one example", "none", verb="hold")
+    for name in ROWS[1:]:
+        if np.any(rows[name].values > weights * (1 + _ROUNDING)):
+            raise _checks.error(name, "at most the weights", "larger ones")
+    return sums

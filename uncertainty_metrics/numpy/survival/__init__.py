@@ -1,0 +1,1 @@
+"""Forecasts of an event in time, where some examples are censored."""

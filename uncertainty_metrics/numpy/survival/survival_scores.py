@@ -1,0 +1,327 @@
+"""Scores of survival curves where some examples are lost: the Brier score by inverse
+probability of censoring weights, and distribution calibration.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.special
+from numpy.typing import ArrayLike
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy.calibration import _binning
+from uncertainty_metrics.numpy.survival._conditional_curves import (
+    check_event,
+    check_times,
+    column,
+    product_limits,
+)
+
+__all__ = ["d_calibration", "integrated_brier_score", "ipcw_brier_score"]
+
+_ROUNDING = 1e-3  # Survival that rises by more from one time to the next is none.
+
+
+class DCalibration(NamedTuple):
+    """The outcome of a test of distribution calibration.
+
+    Attributes:
+      statistic: Pearson's, >= 0.
+      p_value: of chi-squared with one degree of freedom less than there are bins.
+      histogram: shares of the examples in the bins of survival, float64 [num_bins].
+    """
+
+    statistic: float
+    p_value: float
+    histogram: np.ndarray
+
+
+def _probabilities(name: str, value: ArrayLike) -> np.ndarray:
+    """Returns probabilities; raises ValueError unless all are in [0, 1]."""
+    array = _inputs.native_floating(_inputs.as_array(name, value))
+    return _inputs.check_probabilities(array, name)
+
+
+def _follow_up(
+    times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns times, which are events, and weights whose largest is 1, [n] each."""
+    array = _inputs.as_array("times", times)
+    if array.ndim != 1 and array.shape[1:] != (1,):
+        raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
+    times = check_times(column("times", array, "times", array.shape))
+    event = check_event(column("event", event, "times", times.shape))
+    weights = _weights(sample_weight, times.shape)
+    return times, event, weights / weights.max()
+
+
+def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns weights [n]; raises ValueError unless one is above 0."""
+    if sample_weight is None:
+        return np.ones(shape)
+    weights = _inputs.sample_weights(sample_weight, shape)
+    if not np.any(weights > 0):
+        raise _checks.error(
+            "sample_weight", "positive for at least one example", "zeros"
+        )
+    return weights
+
+
+def _at(at: ArrayLike) -> np.ndarray:
+    """Returns times to look at, float64 [T] or []."""
+    array = _inputs.finite("at", at)
+    ascending = array.ndim == 0 or bool(np.all(np.diff(array.reshape(-1)) > 0))
+    if array.ndim > 1 or array.size == 0 or np.any(array < 0) or not ascending:
+        raise _checks.error(
+            "at", "a time >= 0, or ascending times of shape [T]", repr(at)
+        )
+    return array
+
+
+def _curves(survival: ArrayLike, n: int, at: np.ndarray) -> np.ndarray:
+    """Returns the forecasts, float64 [n, T] or [n] for one time."""
+    array = _probabilities("survival", survival)
+    expected = [n, *at.shape]
+    if list(array.shape) not in (expected, expected + [1] * (at.ndim == 0)):
+        raise _checks.error(
+            "survival",
+            f"of shape {expected}, an entry for each of `times` and `at`",
+            f"shape {list(array.shape)}",
+        )
+    array = array.astype(np.float64).reshape(expected)
+    if at.ndim == 1:
+        rises = np.diff(array, axis=1) > _ROUNDING
+        if np.any(rises):
+            raise _checks.error(
+                "survival",
+                "P(no event by `at`), which never rises with time",
+                f"a rise to {_inputs.first(rises, array[:, 1:])}",
+            )
+    return array
+
+
+def _censoring(
+    times: np.ndarray, event: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the times in order, and the probability G of being followed: before the
+    first of them, and after each, [n + 1]. Events precede censorings of their time.
+    """
+    order = np.lexsort((~event, times))
+    columns = weights[order][None]
+    nobody = np.zeros(1)
+    followed = product_limits(columns, nobody, ~event[order], None, least=0.0)[1]
+    return times[order], followed[0]
+
+
+def _scores(
+    times: ArrayLike,
+    event: ArrayLike,
+    survival: ArrayLike,
+    at: np.ndarray,
+    sample_weight: ArrayLike | None,
+) -> np.ndarray:
+    """Returns the scores [T], or [] for one time."""
+    times, event, weights = _follow_up(times, event, sample_weight)
+    curves = _curves(survival, len(times), at)
+    counted = weights > 0
+    times, event, curves = times[counted], event[counted], curves[counted]
+    weights = weights[counted]
+
+    ordered, followed = _censoring(times, event, weights)
+    before_own = followed[np.searchsorted(ordered, times, "left")]
+    until = followed[np.searchsorted(ordered, at, "right")]
+    if np.any(until == 0):
+        raise _checks.error(
+            "at",
+            f"below {ordered[-1]}, when the last of `times` was censored",
+            at.max(),
+        )
+    each = (slice(None), None)[: 1 + at.ndim]  # Beside the times.
+    gone = np.where(event, weights / before_own, 0.0)[each] * curves**2
+    left = weights[each] / until * (1 - curves) ** 2
+    losses = np.where(times[each] > at, left, gone)
+    return losses.sum(axis=0) / weights.sum()
+
+
+def ipcw_brier_score(
+    times: ArrayLike,
+    event: ArrayLike,
+    survival: ArrayLike,
+    at: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float | np.ndarray:
+    """Brier score of survival curves under right censoring, at one time or several.
+
+      BS(t) = (1/n) sum_i (1[T_i <= t, event] S_i(t)^2 / G(T_i-)
+                           + 1[T_i > t] (1 - S_i(t))^2 / G(t))
+
+    G is the Kaplan-Meier estimate, from these data, of the probability of not being
+    censored by a time; G(T-) is its value just before T. Who was censored by t counts
+    nothing, and the others stand in for them: their weights sum to n. So BS(t) is an
+    estimate of the mean of (1[event later than t] - S(t))^2, consistent if censoring
+    depends neither on the time of the event nor on the forecasts.
+
+    Args:
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T], or [n] for one time.
+      at: the time t, >= 0, or ascending times [T]; below the largest of `times` if
+        that is of a censoring.
+      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+
+    Returns:
+      float64 [T], or a float for one time, >= 0; smaller is better. 1/4 is that of
+      S(t) = 1/2 for everybody. Chance may bring it above 1 by few examples at risk.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> times, event = [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]  # The second was lost.
+      >>> survival = [[0.4, 0.2], [0.8, 0.6], [0.8, 0.2], [1.0, 0.6]]
+      >>> um.ipcw_brier_score(times, event, survival, [1.5, 3.5]).round(3).tolist()
+      [0.06, 0.085]
+
+    References:
+      Graf, Schmoor, Sauerbrei and Schumacher (1999), Assessment and Comparison of
+      Prognostic Classification Schemes for Survival Data. Gerds and Schumacher (2006),
+      Consistent Estimation of the Expected Brier Score in General Survival Models with
+      Right-Censored Event Times.
+    """
+    points = _at(at)
+    scores = _scores(times, event, survival, points, sample_weight)
+    return scores if points.ndim else float(scores)
+
+
+def integrated_brier_score(
+    times: ArrayLike,
+    event: ArrayLike,
+    survival: ArrayLike,
+    at: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Brier score of survival curves under right censoring, averaged over time.
+
+      IBS = (integral of BS(t) over t from t_1 to t_T) / (t_T - t_1)
+
+    by the trapezoidal rule from the scores of `ipcw_brier_score` at the times `at`.
+
+    Args:
+      times: of the event or the censoring, whichever came first; finite and >= 0,
+        shape [n].
+      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
+        times events come before censorings.
+      survival: forecasts S_i(t) = P(no event by t), shape [n, T].
+      at: ascending times t_1, ..., t_T, at least two; see `ipcw_brier_score`.
+      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+
+    Returns:
+      A float >= 0; smaller is better.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> times, event = [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]  # The second was lost.
+      >>> survival = [[0.4, 0.2], [0.8, 0.6], [0.8, 0.2], [1.0, 0.6]]
+      >>> round(um.integrated_brier_score(times, event, survival, [1.5, 3.5]), 4)
+      0.0725
+
+    References:
+      Graf, Schmoor, Sauerbrei and Schumacher (1999), Assessment and Comparison of
+      Prognostic Classification Schemes for Survival Data.
+    """
+    points = _at(at)
+    if points.size < 2:
+        raise _checks.error("at", "at least two ascending times", repr(at), verb="hold")
+    scores = _scores(times, event, survival, points, sample_weight)
+    steps = np.diff(points / points[-1])  # Differences of large times may overflow.
+    return float(np.sum(steps * (scores[1:] + scores[:-1])) / (2 * steps.sum()))
+
+
+def d_calibration(
+    event: ArrayLike,
+    survival: ArrayLike,
+    *,
+    num_bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+) -> DCalibration:
+    """Test of distribution calibration: are S(T) uniform, as they must be?
+
+    With S_i the forecast curve of an example and T_i its time, u_i = S_i(T_i) of an
+    event falls in one of even bins of [0, 1]. Of a censoring at T_i only u <= u_i is
+    known: its unit mass is spread evenly over [0, u_i], so that the bin that holds u_i
+    has (u_i - its lower edge) / u_i, and those below have their width / u_i. With N_b
+    the mass in bin b,
+
+      statistic = sum_b (N_b - n / num_bins)^2 / (n / num_bins)
+
+    If the curves are right and censoring does not depend on the event given the
+    forecast, all N_b have mean n / num_bins; without censoring the statistic of many
+    examples is chi-squared with num_bins - 1 degrees of freedom. Spread masses vary
+    less: with censoring a calibrated model is rejected less often than the level says.
+
+    Args:
+      event: 1 where the event was seen, 0 for a censoring, shape [n].
+      survival: S_i(T_i), the forecast of each example at its own time, shape [n].
+      num_bins: number of bins, at least 2; `(a, b]`, the first closed at 0.
+      sample_weight: finite and >= 0, shape [n]; n is their sum, so that weights of
+        another scale give another p-value.
+
+    Returns:
+      `DCalibration(statistic, p_value, histogram)`: >= 0, in [0, 1], and the shares
+      N_b / n. A small p-value says that the curves are not calibrated; a large one
+      that these data do not tell.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> test = um.d_calibration([1, 1, 0, 0], [0.2, 0.7, 0.5, 0.8], num_bins=2)
+      >>> test.histogram.tolist(), round(test.statistic, 4), round(test.p_value, 4)
+      ([0.65625, 0.34375], 0.3906, 0.532)
+
+    References:
+      Haider, Hoehn, Davis and Greiner (2020), Effective Ways to Build and Evaluate
+      Individual Survival Distributions.
+    """
+    num_bins = _checks.bins("num_bins", num_bins)
+    if num_bins < 2:
+        raise _checks.error("num_bins", "an integer of at least 2", num_bins)
+    scores = _probabilities("survival", survival)
+    if scores.ndim != 1 and scores.shape[1:] != (1,):
+        shape = list(scores.shape)
+        raise _checks.error(
+            "survival", "of shape [n], one for each example", f"shape {shape}"
+        )
+    seen = check_event(column("event", event, "survival", scores.shape))
+    scores = scores.reshape(-1)
+    weights = _weights(sample_weight, seen.shape)
+
+    shares = weights / weights.sum()
+    bins = _binning.even_index(scores[seen], num_bins)
+    histogram = _spread(scores[~seen].astype(np.float64), shares[~seen], num_bins)
+    histogram += np.bincount(bins, shares[seen], num_bins)
+    statistic = float(
+        weights.sum() * num_bins * np.sum((histogram - 1 / num_bins) ** 2)
+    )
+    p_value = float(scipy.special.chdtrc(num_bins - 1, statistic))
+    return DCalibration(statistic, p_value, histogram)
+
+
+def _spread(tops: np.ndarray, shares: np.ndarray, num_bins: int) -> np.ndarray:
+    """Returns the mass in each bin of shares spread evenly from 0 to their tops [n]."""
+    edges = _binning.even_edges(num_bins)[1:]
+    with np.errstate(divide="ignore", over="ignore"):  # 0 is in the first bin.
+        below = [shares @ np.minimum(edge / tops, 1.0) for edge in edges]
+    return np.diff(below, prepend=0.0)

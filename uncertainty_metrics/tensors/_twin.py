@@ -1,0 +1,134 @@
+"""The public functions on tensors: arithmetic, inside what their twins declare.
+
+A function on tensors takes over everything but arithmetic from its NumPy twin:
+signature, defaults, prose, checks and messages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, ParamSpec
+
+from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, plain, wide, xp
+
+P = ParamSpec("P")
+
+_OF_TENSORS = (
+    "float32, or float64 where the predictions are. NaN in compiled code, where eager "
+    "code raises ValueError for values."
+)
+
+
+def twin(
+    declaration: Callable[P, Any], data: type | None = None
+) -> Callable[[FunctionType], Callable[P, Any]]:
+    """Returns a decorator that makes a public function of its arithmetic.
+
+    Args:
+      declaration: the NumPy function, which declares the parameters and their defaults.
+      data: a dataclass. The arithmetic then takes an object of it as its argument
+        `data`, in place of the parameters that are its fields.
+
+    The arithmetic has the parameters of the NumPy function, without defaults. It
+    returns `(value, ok)`: tensors, or a dict, tuple or dataclass of them, and whether
+    to trust them, for all or for each. Where not, the NumPy function says why, as it
+    knows the same rules; in a graph, where nothing can be raised, the value is NaN.
+
+    Raises:
+      TypeError: the arithmetic has other parameters than it must.
+    """
+
+    def decorator(arithmetic: FunctionType) -> Callable[P, Any]:
+        if data is None:
+            compute = _with_defaults(arithmetic, declaration)
+        else:
+            compute = _with_data(arithmetic, declaration, data)
+
+        def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+            with wide():
+                value, ok = compute(*args, **kwargs)
+                if not IS_TENSORFLOW:
+                    value = xp.narrowed(value)
+
+            def explain() -> object:
+                named = {name: plain(value) for name, value in kwargs.items()}
+                return declaration(*map(plain, args), **named)
+
+            return _inputs.nan_unless(ok, value, explain)
+
+        function.__name__ = function.__qualname__ = declaration.__name__
+        function.__module__ = arithmetic.__module__
+        function.__doc__ = _docstring(declaration)
+        function.__signature__ = inspect.signature(declaration)  # type: ignore[attr-defined]
+        function.__declaration__ = declaration  # type: ignore[attr-defined]
+        return xp.autograph.experimental.do_not_convert(function)
+
+    return decorator
+
+
+def _with_defaults(
+    arithmetic: FunctionType, declaration: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Returns the arithmetic with the defaults of its declaration."""
+    parameters = inspect.signature(declaration).parameters.values()
+    given = inspect.signature(arithmetic).parameters.values()
+    if [(p.name, p.kind) for p in given] != [(p.name, p.kind) for p in parameters]:
+        raise _wrong_parameters(arithmetic, inspect.signature(declaration))
+    defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
+    named = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    arithmetic.__defaults__ = tuple(v for k, v in defaults.items() if k not in named)
+    arithmetic.__kwdefaults__ = {k: v for k, v in defaults.items() if k in named}
+    return arithmetic
+
+
+def _with_data(
+    arithmetic: FunctionType, declaration: Callable[..., Any], data: type
+) -> Callable[..., Any]:
+    """Returns a function with the parameters of the declaration, which calls the
+    arithmetic by name: with an object `data`, and with the parameters that are not its
+    fields.
+    """
+    signature = inspect.signature(declaration)
+    fields = {field.name for field in dataclasses.fields(data)}
+    fields = {name for name in signature.parameters if name in fields}
+    expected = {"data", *signature.parameters} - fields
+    if {*inspect.signature(arithmetic).parameters} != expected:
+        raise _wrong_parameters(arithmetic, f"({', '.join(sorted(expected))})")
+
+    def compute(*args: Any, **kwargs: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError:
+            declaration(*args, **kwargs)  # Python's own message names the function.
+            raise
+        bound.apply_defaults()
+        examples = data(**{name: bound.arguments.pop(name) for name in fields})
+        return arithmetic(data=examples, **bound.arguments)
+
+    return compute
+
+
+def _wrong_parameters(arithmetic: FunctionType, expected: object) -> TypeError:
+    return TypeError(
+        f"`{arithmetic.__module__}.{arithmetic.__name__}` must have the parameters "
+        f"{expected}. Received: {inspect.signature(arithmetic)}"
+    )
+
+
+def _docstring(declaration: Callable[..., Any]) -> str:
+    """Returns the docstring of a NumPy function as that of its twin on tensors."""
+    text = inspect.cleandoc(declaration.__doc__ or "")
+    text = text.replace(
+        "import uncertainty_metrics.numpy as", "import uncertainty_metrics as"
+    )
+    head, returns, rest = re.split(
+        r"^Returns:\n((?:  .*\n)+)", text, flags=re.MULTILINE
+    )
+    said = " ".join([*returns.split(), _OF_TENSORS])
+    said = textwrap.fill(said, 84, initial_indent="  ", subsequent_indent="  ")
+    return f"{head}Returns:\n{said}\n{rest}"

@@ -1,0 +1,147 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+@overload
+def bayesian_expected_calibration_error(
+    num_bins: int,
+    logits: TensorLike | None,
+    probabilities: TensorLike | None,
+    labels_true: TensorLike,
+    labels_predicted: TensorLike | None = None,
+    num_ece_samples: int = 500,
+    *,
+    prior_alpha: float | None = None,
+    seed: int | TensorLike | np.random.Generator | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    probs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Bayesian expected calibration error: draws from the posterior of the ECE.
+
+    One number hides how far the ECE of a finite data set may be off; its posterior
+    shows it. Bins and scores are those of `ece`. With M bins, n_0b wrong and n_1b right
+    decisions in bin b and mean score conf_b, the posterior is
+
+      q ~ Dirichlet(prior_alpha + n)                     over the 2M cells (z, b)
+      m_b ~ Normal((c_b + n_b conf_b) / (1 + n_b), v / (1 + n_b)), inside bin b
+
+    where n_b = n_0b + n_1b, c_b is the centre of the bin and v = (1/M)^2 / 12 the
+    variance of a uniform on it: prior and observations of the mean have that variance.
+    Each draw is
+
+      ECE = sum_b P(b) |P(right | b) - m_b|
+      P(b) = q_0b + q_1b,  P(right | b) = q_1b / P(b)
+
+    As the examples become many, the draws converge to the ECE. Where the decisions are
+    calibrated to within the sampling noise they lie above the true error, as the ECE
+    itself does.
+
+    Args:
+      num_bins: number M of even bins.
+      logits: instead of `probabilities`, their logarithms up to a constant, floating of
+        the same shape.
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      labels_true: integers in [0, K), shape [...]. Required.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      num_ece_samples: number of draws.
+      prior_alpha: concentration of each of the 2M cells of the prior, positive; by
+        default 1 / (2M), together the weight of one example.
+      seed: of the draws. In NumPy all that `np.random.default_rng` takes; None draws
+        anew in every call. With tensors an integer or a pair of them, also as a tensor:
+        the same draws in eager execution and in `tf.function`, others, the same from
+        run to run, where TFP samples by another algorithm (XLA, accelerators, tf.data);
+        None draws anew in every run of a graph.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the
+        example twice, so larger weights make the posterior narrower.
+      ignore_index: a label whose examples are left out.
+      probs: another name for `probabilities`.
+
+    Returns:
+      [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
+      calibrated. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import numpy as np
+      >>> import uncertainty_metrics as um
+      >>> probabilities = np.full([1000, 2], [0.9, 0.1])
+      >>> labels = np.arange(1000) % 10 < 3
+      >>> samples = um.bayesian_expected_calibration_error(
+      ...     10, probabilities=probabilities, labels_true=labels, seed=0
+      ... )
+      >>> len(samples), round(float(um.ece(labels, probabilities, num_bins=10)), 3)
+      (500, 0.2)
+      >>> low, high = np.percentile(samples, [1, 99])
+      >>> bool(0.14 < low < 0.2 < high < 0.26)
+      True
+
+    References:
+      Perks (1947), Some Observations on Inverse Probability Including a New
+      Indifference Rule, for the prior.
+    """
+    ...
+
+@overload
+def bayesian_expected_calibration_error(
+    num_bins: int,
+    logits: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    labels_true: TensorLike,
+    labels_predicted: TensorLike | None = None,
+    num_ece_samples: int = 500,
+    prior_alpha: float | None = None,
+    seed: int | TensorLike | np.random.Generator | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    probs: TensorLike | None = None,
+) -> tf.Tensor: ...
+
+def probability_of_lower_calibration_error(
+    samples_a: TensorLike,
+    samples_b: TensorLike,
+) -> tf.Tensor:
+    """Probability that model a has a lower calibration error than model b.
+
+    Over all pairs of a draw of each posterior, which are independent:
+
+      P(a < b) = 1 / (S_a S_b) sum_ij (1[a_i < b_j] + 1[a_i = b_j] / 2)
+
+    It does not depend on how many draws there are, but for their sampling noise. A test
+    on the draws, such as the signed-rank test, does: its p-value goes to 0 as they grow
+    in number. For two models on the same examples it is an approximation, since their
+    errors are not independent then.
+
+    Args:
+      samples_a: finite, shape [S_a], such as `bayesian_expected_calibration_error`
+        returns them.
+      samples_b: finite, shape [S_b].
+
+    Returns:
+      The probability in [0, 1]; 1 if a is better for sure, 0.5 if neither is. The cost
+      is O((S_a + S_b) log S_b). float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(
+      ...     um.probability_of_lower_calibration_error(
+      ...         [0.1, 0.2], [0.2, 0.3, 0.4, 0.05]
+      ...     )
+      ... )
+      0.6875
+    """
+    ...

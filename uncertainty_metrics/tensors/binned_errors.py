@@ -1,0 +1,197 @@
+"""Calibration errors of classifiers on tensors, eager or compiled.
+
+Declared in `uncertainty_metrics.numpy.calibration.binned_errors`. Labels and
+predictions are tensors, or anything that converts to them. float64 predictions are
+computed in float64, all others in float32 with sums that do not drift; bins are decided
+in the precision that is passed.
+
+In eager execution a wrong value raises ValueError. In a graph nothing can be raised, so
+the result is NaN there; a wrong shape or option raises while the graph is built.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from uncertainty_metrics import _calibration_spec
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec, given
+from uncertainty_metrics._results import GroupValues
+from uncertainty_metrics.numpy.calibration import binned_errors as declared
+from uncertainty_metrics.ops import _binning, _classifier_scores, _inputs, xp
+from uncertainty_metrics.tensors._twin import twin
+
+__all__ = declared.__all__
+
+
+@twin(declared.bin_statistics, data=ClassifierData)
+def bin_statistics(
+    data,
+    binning_scheme,
+    max_prob,
+    class_conditional,
+    num_bins,
+    threshold,
+    datapoints_per_bin,
+    positive_class,
+):
+    spec = CalibrationSpec(
+        binning_scheme=binning_scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        norm="l1",  # Bins do not depend on it.
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+    )
+    return _binning.bin_statistics(*_binning.read(data, spec))
+
+
+def _error(data: ClassifierData, spec: CalibrationSpec) -> Any:
+    """Returns the error, or that of each group, and whether to trust it."""
+    examples, spec = _binning.read(data, spec)
+    statistics, valid = _binning.bin_statistics(examples, spec)
+    groups = examples.groups
+    if groups is None:
+        return _binning.calibration_error(statistics, spec.norm), valid
+    errors = _binning.calibration_error(statistics, spec.norm, groups.number)
+    worst = _classifier_scores.worst_of(errors)
+    weights = _classifier_scores.group_weights(groups, examples)
+    return GroupValues(errors, worst, weights), valid
+
+
+@twin(declared.general_calibration_error, data=ClassifierData)
+def general_calibration_error(
+    data,
+    binning_scheme,
+    max_prob,
+    class_conditional,
+    norm,
+    num_bins,
+    threshold,
+    datapoints_per_bin,
+    positive_class,
+):
+    spec = CalibrationSpec(
+        binning_scheme=given(binning_scheme),
+        max_prob=given(max_prob),
+        class_conditional=given(class_conditional),
+        norm=given(norm),
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.expected_calibration_error, data=ClassifierData)
+def expected_calibration_error(data, num_bins, threshold, positive_class):
+    spec = dataclasses.replace(
+        PRESETS["expected_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.maximum_calibration_error, data=ClassifierData)
+def maximum_calibration_error(data, num_bins, threshold, positive_class):
+    spec = dataclasses.replace(
+        PRESETS["maximum_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.root_mean_squared_calibration_error, data=ClassifierData)
+def root_mean_squared_calibration_error(
+    data, num_bins, threshold, datapoints_per_bin, positive_class
+):
+    spec = dataclasses.replace(
+        PRESETS["root_mean_squared_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.static_calibration_error, data=ClassifierData)
+def static_calibration_error(data, num_bins, threshold, positive_class):
+    spec = dataclasses.replace(
+        PRESETS["static_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.adaptive_calibration_error, data=ClassifierData)
+def adaptive_calibration_error(
+    data, num_bins, threshold, datapoints_per_bin, positive_class
+):
+    spec = dataclasses.replace(
+        PRESETS["adaptive_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.thresholded_adaptive_calibration_error, data=ClassifierData)
+def thresholded_adaptive_calibration_error(
+    data, num_bins, threshold, datapoints_per_bin, positive_class
+):
+    spec = dataclasses.replace(
+        PRESETS["thresholded_adaptive_calibration_error"],
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+        multilabel=data.multilabel,
+    )
+    return _error(data, spec)
+
+
+@twin(declared.compute_all_metrics, data=ClassifierData)
+def compute_all_metrics(data, num_bins, threshold):
+    specs = {
+        key: CalibrationSpec(*key, num_bins=num_bins, threshold=threshold)
+        for key in _calibration_spec.grid()
+    }
+    examples = _inputs.examples_of(data)
+    # The bins do not depend on the norm.
+    bins = {
+        key[:3]: _binning.bin_statistics(examples, spec)
+        for key, spec in specs.items()
+        if key.norm == _calibration_spec.NORMS[0]
+    }
+    errors = {
+        key: _binning.calibration_error(bins[key[:3]][0], key.norm) for key in specs
+    }
+    return errors, xp.reduce_all([valid for _, valid in bins.values()])
+
+
+gce = general_calibration_error
+ece = expected_calibration_error
+mce = maximum_calibration_error
+rmsce = root_mean_squared_calibration_error
+sce = static_calibration_error
+ace = adaptive_calibration_error
+tace = thresholded_adaptive_calibration_error

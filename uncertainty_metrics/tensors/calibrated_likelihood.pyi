@@ -1,0 +1,61 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def calibrated_negative_log_likelihood(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    *,
+    folds: int = 2,
+    repeats: int = 5,
+    seed: int = 0,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Negative log-likelihood after temperature scaling, cross-validated.
+
+    The examples are split into folds; each is scored at the temperature that
+    `TemperatureScaling` finds on the others. The result is the mean over all examples,
+    and over repeated splits. Unlike the likelihood itself it does not depend on the
+    scale of the logits, so that it ranks models by what a recalibration cannot mend.
+
+    Args:
+      labels: integers in [0, K), shape [...].
+      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
+        `log p`.
+      logits: instead of `probabilities`.
+      folds: number of folds, from 2 to the number of examples.
+      repeats: number of splits.
+      seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
+      sample_weight: finite and >= 0, broadcastable to the labels. An example of any
+        weight is in one fold.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      The mean in nats, >= 0; inf where a label is impossible. Smaller is better. Where
+      the temperature of a fold is infinite its forecasts are uniform. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or outside a fold every label has the
+        largest logit of its row: the temperature would be 0.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, logits = [0, 0, 0, 1] * 8, np.tile([4.0, 0.0], [32, 1])
+      >>> score = um.calibrated_negative_log_likelihood(labels, logits=logits)
+      >>> doubled = um.calibrated_negative_log_likelihood(labels, logits=2 * logits)
+      >>> bool(abs(score - doubled) < 1e-12), bool(0.56 < score < 0.62)
+      (True, True)
+
+    References:
+      Ashukha, Lyzhov, Molchanov and Vetrov (2020), Pitfalls of In-Domain Uncertainty
+      Estimation and Ensembling in Deep Learning.
+    """
+    ...

@@ -1,0 +1,250 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics._results import SpiegelhalterTest
+
+def averaged_two_bin_calibration_error(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> tf.Tensor:
+    """Averaged two-bin calibration error (ATB). Alias `atb`.
+
+    A threshold t makes two bins of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n
+    in number; ATB is the mean of their squared errors over all thresholds:
+
+      ATB = integral over t in [0, 1] of
+        ((sum over {p_i <= t} of (y_i - p_i))^2
+         + (sum over {p_i > t} of (y_i - p_i))^2) / n^2
+
+    It is a square, normalised by n^2: of a calibrated model it falls like 1 / n. It is
+    truthful: whoever knows the probabilities minimises what is expected of it by
+    forecasting them, while other calibration errors may reward another forecast. The
+    base rate minimises it as well: ATB does not rank models by how much they know, as a
+    proper scoring rule does.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.averaged_two_bin_calibration_error(labels, probabilities)), 6)
+      0.04
+      >>> round(float(um.atb([0, 1], [0.5, 0.75], positive_class=True)), 6)
+      0.03125
+
+    References:
+      Hartline, Hu and Wu (2026), the averaged two-bin calibration error. Haghtalab et
+      al. (2024), Truthfulness of Calibration Measures.
+    """
+    ...
+
+def kolmogorov_smirnov_calibration_error(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> tf.Tensor:
+    """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
+
+    The largest gap between the cumulative outcomes and the cumulative scores, of scores
+    p_i in [0, 1] with outcomes y_i in {0, 1}, n in number:
+
+      KS = max over t of abs(sum over {i: p_i <= t} of (y_i - p_i)) / n
+
+    It has no bins. Errors of one sign add up, and KS is then the mean of them, the ECE
+    of any bins; errors that change their sign between low and high scores count by
+    stretches. `kuiper_calibration_error` finds a stretch wherever it begins.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.ks_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # (-0.2 + 0.6 + 0.3) / 4
+      0.175
+
+    References:
+      Gupta et al. (2021), Calibration of Neural Networks using Splines. Arrieta-Ibarra
+      et al. (2022), Metrics of Calibration for Probabilistic Predictions.
+    """
+    ...
+
+def kuiper_calibration_error(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> tf.Tensor:
+    """Kuiper calibration error: the largest gap over a stretch of scores.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, with the
+    cumulative gap C(t) = sum over {i: p_i <= t} of (y_i - p_i) / n, 0 below all scores,
+
+      Kuiper = max over t of C(t) - min over t of C(t)
+
+    which is the largest abs(sum of (y_i - p_i)) / n over the scores between two
+    thresholds. It has no bins, and treats all stretches alike.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
+      about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, probabilities = [0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9]
+      >>> options = {"positive_class": True}
+      >>> error = um.kuiper_calibration_error(labels, probabilities, **options)
+      >>> round(float(error), 6)  # From -0.2 / 4 to 0.7 / 4.
+      0.225
+
+    References:
+      Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic
+      Predictions. Tygert (2023), Calibration of P-values for Calibration and for
+      Deviation of a Subpopulation from the Full Population.
+    """
+    ...
+
+def spiegelhalter_test(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> SpiegelhalterTest:
+    """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1},
+
+      z = sum_i (y_i - p_i) (1 - 2 p_i) / sqrt(sum_i (1 - 2 p_i)^2 p_i (1 - p_i))
+
+    is standard normal in the limit if each y_i is 1 with probability p_i. It sees the
+    errors that move the Brier score, overconfidence and its opposite, and nothing
+    else. Scores of 1/2 tell nothing, and neither do 0 and 1 where they are right. The
+    normal law wants some ten or more in the sum below the root; for less,
+    `calibration_test(statistic="spiegelhalter")` draws the labels instead.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: finite and >= 0, broadcastable to the labels: numbers of examples.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and the
+      two-sided p-value is in [0, 1]; small ones speak against calibration. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, probabilities = [1] * 70 + [0] * 30, [0.9] * 100
+      >>> test = um.spiegelhalter_test(labels, probabilities)
+      >>> round(float(test.z), 4), bool(test.p_value < 1e-10)
+      (6.6667, True)
+
+    References:
+      Spiegelhalter (1986), Probabilistic Prediction in Patient Management and Clinical
+      Trials.
+    """
+    ...
+
+atb = averaged_two_bin_calibration_error
+
+ks_calibration_error = kolmogorov_smirnov_calibration_error

@@ -1,0 +1,62 @@
+"""Calibration error on tensors, without the bias of few examples in a bin.
+
+Declared in `uncertainty_metrics.numpy.calibration.debiased_calibration`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._results import ConfidenceInterval
+from uncertainty_metrics.numpy.calibration import debiased_calibration as declared
+from uncertainty_metrics.ops import _binning, _error_interval, xp
+from uncertainty_metrics.tensors._twin import twin
+
+__all__ = ["calibration_error_interval", "debiased_calibration_error"]
+
+
+@twin(declared.debiased_calibration_error, data=ClassifierData)
+def debiased_calibration_error(
+    data,
+    binning_scheme,
+    max_prob,
+    class_conditional,
+    num_bins,
+    threshold,
+    datapoints_per_bin,
+    positive_class,
+    squared,
+):
+    _checks.boolean("squared", squared)
+    spec = dataclasses.replace(
+        declared.PRESET,
+        binning_scheme=binning_scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
+    )
+    examples, spec = _binning.read(data, spec)
+    statistics, valid = _binning.bin_statistics(examples, spec)
+    unit = _binning.unit_of(examples.weights, examples.dtype)
+    return _binning.debiased_error(statistics, squared, unit), valid
+
+
+@twin(declared.calibration_error_interval, data=ClassifierData)
+def calibration_error_interval(data, level, binning_scheme, num_bins, positive_class):
+    level = _checks.open_unit("level", level)
+    spec = dataclasses.replace(
+        declared.PRESET,
+        binning_scheme=binning_scheme,
+        num_bins=num_bins,
+        positive_class=positive_class,
+    )
+    examples, spec = _binning.read(data, spec)
+    sums, valid = _error_interval.sums_of(examples, spec)
+    unit = _binning.unit_of(examples.weights, xp.float64)
+    ends = _error_interval.interval(sums, unit, level)
+    return ConfidenceInterval(*(xp.cast(end, examples.dtype) for end in ends)), valid

@@ -1,0 +1,48 @@
+"""Detection on tensors, eager or compiled: how well scores tell two classes apart.
+
+Declared in `uncertainty_metrics.numpy.selective.detection`. float64 scores are computed
+in float64, all others in float32.
+"""
+
+from __future__ import annotations
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import DetectionData
+from uncertainty_metrics.numpy.selective import detection as declared
+from uncertainty_metrics.ops import _ranking, xp
+from uncertainty_metrics.tensors._twin import twin
+
+__all__ = ["aupr", "auroc", "fpr_at_tpr"]
+
+
+def _ranking_of(data: DetectionData) -> tuple[_ranking.Ranking, xp.Tensor]:
+    """Returns the ranking, and whether the examples are right."""
+    batch = _ranking.ranked(
+        data.labels, data.scores, data.sample_weight, data.ignore_index
+    )
+    if declared.is_turned(data.positive):
+        batch = batch._replace(scores=-batch.scores, hits=~batch.hits)
+    return batch.ranking(), batch.valid
+
+
+def _both(ranking: _ranking.Ranking) -> xp.Tensor:
+    return (ranking.total_hits > 0) & (ranking.total_misses > 0)
+
+
+@twin(declared.auroc, data=DetectionData)
+def auroc(data):
+    ranking, valid = _ranking_of(data)
+    return _ranking.roc_area(ranking), valid & _both(ranking)
+
+
+@twin(declared.aupr, data=DetectionData)
+def aupr(data):
+    ranking, valid = _ranking_of(data)
+    return _ranking.average_precision(ranking), valid & (ranking.total_hits > 0)
+
+
+@twin(declared.fpr_at_tpr, data=DetectionData)
+def fpr_at_tpr(data, tpr):
+    tpr = _checks.share("tpr", tpr, zero=False)
+    ranking, valid = _ranking_of(data)
+    return _ranking.miss_rate_at_hit_rate(ranking, tpr), valid & _both(ranking)

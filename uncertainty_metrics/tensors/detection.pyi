@@ -1,0 +1,151 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def aupr(
+    labels: TensorLike,
+    scores: TensorLike,
+    *,
+    positive: Literal["out", "in"] = 'out',
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the precision-recall curve, as the average precision.
+
+    Over the distinct scores t_1 > t_2 > ..., with recall R_i and precision P_i of the
+    examples of score >= t_i:
+
+      AUPR = sum_i (R_i - R_{i-1}) P_i
+
+    Which class is positive changes the value: OpenOOD and many papers report both, as
+    AUPR-Out and AUPR-In.
+
+    Args:
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
+      scores: finite, shape of the labels; larger for label 1.
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in (0, 1]; the share of positive examples where scores tell nothing.
+      Larger is better. float32, or float64 where the predictions are. NaN in compiled
+      code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or no example is positive.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, scores = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
+      >>> round(float(um.aupr(labels, scores)), 6)
+      0.833333
+      >>> round(float(um.aupr(labels, scores, positive="in")), 6)
+      0.833333
+
+    References:
+      Davis and Goadrich (2006), The Relationship between Precision-Recall and ROC
+      Curves.
+    """
+    ...
+
+def auroc(
+    labels: TensorLike,
+    scores: TensorLike,
+    *,
+    positive: Literal["out", "in"] = 'out',
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the receiver operating characteristic curve.
+
+    The probability that a positive example has a larger score than a negative one:
+
+      AUROC = P(score of a positive > score of a negative)
+              + 1/2 P(score of a positive = score of a negative)
+
+    Args:
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
+      scores: finite, shape of the labels; larger for label 1.
+      positive: "out": of examples out of distribution (label 1) and in distribution
+        (label 0) with uncertainties as scores, those out of distribution are positive.
+        "in": the others are, as with `1 - labels` and `-scores`. The AUROC does not
+        change.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in [0, 1]; 1/2 where scores tell nothing. Larger is better. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
+      0.875
+
+    References:
+      Hanley and McNeil (1982), The Meaning and Use of the Area under a Receiver
+      Operating Characteristic (ROC) Curve.
+    """
+    ...
+
+def fpr_at_tpr(
+    labels: TensorLike,
+    scores: TensorLike,
+    tpr: float = 0.95,
+    *,
+    positive: Literal["out", "in"] = 'out',
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """False positive rate at a true positive rate.
+
+    The least share of the negative examples with score >= t, over the thresholds t that
+    at least a share `tpr` of the positive examples reach.
+
+    Which class is positive changes the value. With uncertainties as scores and labels 1
+    for examples out of distribution these are positive, as in torch-uncertainty and
+    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
+    (2018) and OpenOOD 1.0 call the others positive: `positive="in"`.
+
+    Args:
+      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
+        [...].
+      scores: finite, shape of the labels; larger for label 1.
+      tpr: true positive rate, in (0, 1].
+      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
+        ones): as with `1 - labels` and `-scores`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A share in [0, 1]. Smaller is better. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or one of the classes is absent.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.fpr_at_tpr([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], tpr=0.95))
+      0.5
+
+    References:
+      Liang, Li and Srikant (2018), Enhancing the Reliability of Out-of-Distribution
+      Image Detection in Neural Networks.
+    """
+    ...

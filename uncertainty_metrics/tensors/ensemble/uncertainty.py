@@ -1,0 +1,122 @@
+"""Uncertainty of each example on tensors.
+
+Declared in `uncertainty_metrics.numpy.ensemble.uncertainty`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import MemberData
+from uncertainty_metrics._results import KnowledgeUncertainty, ModelUncertainty
+from uncertainty_metrics.numpy.ensemble import _predictions
+from uncertainty_metrics.numpy.ensemble import uncertainty as declared
+from uncertainty_metrics.ops import _inputs, _members, numpy_dtype, xp
+from uncertainty_metrics.ops._members import Members
+from uncertainty_metrics.tensors._twin import twin
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = declared.__all__
+
+# Bytes of an eager block: memory allocators ask the system for each larger piece anew,
+# which takes as long as the arithmetic.
+_BLOCK = 28 * 2**20
+
+
+def _in_blocks(
+    score: Callable[[Members], xp.Tensor], members: Members
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the scores [..., N] of all examples and which of them are right."""
+    if not xp.executing_eagerly():
+        return score(members), members.right
+    rows = members.predictions
+    step = max(
+        1, _BLOCK // (rows.shape[1] * rows.shape[2] * numpy_dtype(rows).itemsize)
+    )
+    parts = []
+    for i in range(0, rows.shape[0], step):  # One block at a time is in memory.
+        block = Members(rows[i : i + step], members.from_logits)
+        parts.append((score(block), block.right))
+    scores, right = zip(*parts, strict=True)
+    return xp.concat(scores, axis=-1), xp.concat(right, axis=-1)
+
+
+def _scores(
+    data: MemberData, score: Callable[[Members], xp.Tensor], single: bool = False
+) -> tuple[xp.Tensor, xp.Tensor]:
+    """Returns the scores [..., N] of all examples, N in the shape of the examples, and
+    which of them are right.
+
+    `single` tells that there is no axis of members.
+    """
+    name, predictions = _checks.predictions(data.probabilities, data.logits, None)
+    predictions = _members.floating(name, predictions)
+    all_axes = predictions.shape
+    if single:
+        _predictions.check_shape(name, predictions.shape)
+        predictions = predictions[..., None, :]
+    else:
+        axis = data.ensemble_axis
+        predictions = _members.members_before_classes(name, predictions, axis)
+    if data.labels is not None:
+        given = _inputs.as_tensor("labels", data.labels).shape
+        _predictions.check_labels(given, name, all_axes, predictions.shape[:-2])
+    members = Members(_members.flat_members(predictions), name == "logits")
+    scores, right = _in_blocks(score, members)
+    right = right & ~members.mistaken()
+    shape = xp.shape(predictions)[:-2]
+    if None not in predictions.shape[:-2]:
+        shape = predictions.shape[:-2]
+    scores = xp.reshape(scores, xp.concat([scores.shape[:-1], shape], axis=0))
+    return scores, xp.reshape(right, shape)
+
+
+@twin(declared.model_uncertainty, data=MemberData)
+def model_uncertainty(data):
+    parts, right = _scores(data, _members.information)
+    return ModelUncertainty(*xp.unstack(parts)), right
+
+
+@twin(declared.predictive_entropy, data=MemberData)
+def predictive_entropy(data):
+    single = data.ensemble_axis is None
+    return _scores(data, _members.total_entropies, single)
+
+
+@twin(declared.expected_entropy, data=MemberData)
+def expected_entropy(data):
+    return _scores(data, _members.expected_entropies)
+
+
+@twin(declared.mutual_information, data=MemberData)
+def mutual_information(data):
+    return _scores(data, _members.mutual_information)
+
+
+@twin(declared.ensemble_disagreement, data=MemberData)
+def ensemble_disagreement(data):
+    return _scores(data, _members.disagreements)
+
+
+@twin(declared.mean_member_uncertainty, data=MemberData)
+def mean_member_uncertainty(data):
+    return _scores(data, _members.member_uncertainties)
+
+
+@twin(declared.variation_ratio, data=MemberData)
+def variation_ratio(data):
+    return _scores(data, _members.variation_ratios)
+
+
+@twin(declared.knowledge_uncertainty)
+def knowledge_uncertainty(alphas, logits):
+    name = _checks.exactly_one(alphas=alphas, logits=logits)
+    values = _members.floating(name, alphas if logits is None else logits)
+    _predictions.check_shape(name, values.shape, size=2)
+    values = xp.cast(values, _inputs.sum_dtype(values))
+    parts, right = _members.dirichlet_parts(values, name == "logits")
+    return KnowledgeUncertainty(*xp.unstack(parts)), right

@@ -1,0 +1,149 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics._results import InformationCriterion, PsisLoo
+
+def importance_sampling_cross_validation(
+    logp: TensorLike,
+) -> InformationCriterion:
+    """Importance sampling cross-validation criterion (ISCV).
+
+      ISCV = -mean_i log mean_j exp(-logp_ij)
+
+    The log-likelihood of each instance under the draws as if it had been left out:
+    each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
+    decide the value; `psis_loo` smooths them, and tells where that does not help.
+
+    Args:
+      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
+        members on axis 1. No criterion is finite where a probability is 0.
+
+    Returns:
+      A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
+      nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
+      instance. Each has the shape [...] of the axes behind the second, a float for [n,
+      m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance exceeds 0.4. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
+      >>> iscv, iscv_sem = um.importance_sampling_cross_validation(logp)
+      >>> print(f"{iscv:.4f} +- {iscv_sem:.4f}")
+      -1.1730 +- 0.4297
+
+    References:
+      Gelfand, Dey and Chang (1992), Model Determination Using Predictive Distributions
+      with Implementation via Sampling-Based Methods.
+    """
+    ...
+
+def negative_waic(
+    logp: TensorLike,
+    waic_type: Literal["waic1", "waic2"] = 'waic1',
+) -> InformationCriterion:
+    """Widely applicable information criterion (WAIC), as an estimate to maximise.
+
+    For each instance i, with mean and variance (divisor m - 1) over the draws j:
+
+      waic1 = log mean_j exp(logp_ij) - var_j(logp_ij)
+      waic2 = 2 mean_j logp_ij - log mean_j exp(logp_ij)
+
+    The estimate is the mean over the instances. Watanabe recommends waic1. Gelman et
+    al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
+    variance, and waic2 their p_WAIC1, twice what it is above the mean. ArviZ's `waic`
+    is the sum of waic1 over the instances, with a variance of divisor m.
+
+    Args:
+      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
+        members on axis 1. No criterion is finite where a probability is 0.
+      waic_type: "waic1" or "waic2".
+
+    Returns:
+      A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
+      nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
+      instance. Each has the shape [...] of the axes behind the second, a float for [n,
+      m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance exceeds 0.4. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> logp = [[-1.0, -1.2, -0.9], [-2.0, -1.8, -2.1], [-0.5, -0.4, -0.6]]
+      >>> neg_waic, neg_waic_sem = um.negative_waic(logp)
+      >>> print(f"{neg_waic:.4f} +- {neg_waic_sem:.4f}")
+      -1.1793 +- 0.4309
+
+    References:
+      Watanabe (2010), Asymptotic Equivalence of Bayes Cross Validation and Widely
+      Applicable Information Criterion in Singular Learning Theory. Gelman, Hwang and
+      Vehtari (2014), Understanding Predictive Information Criteria for Bayesian Models.
+    """
+    ...
+
+def psis_loo(
+    logp: TensorLike,
+    reff: float = 1.0,
+) -> PsisLoo:
+    """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
+
+    With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
+    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
+    Pareto distribution fitted to them, and are at most the largest ratio:
+
+      psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
+
+    The shape k of the distribution tells how far to trust the value. With fewer than 21
+    draws nothing is smoothed: the estimate is that of
+    `importance_sampling_cross_validation`, and k is inf.
+
+    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
+    the estimate. ArviZ computes `reff` of its chains where it is not given.
+
+    Args:
+      logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
+        members on axis 1. No criterion is finite where a probability is 0.
+      reff: relative efficiency of the draws, > 0: what share of m independent draws
+        would estimate as well; 1 for independent ones.
+
+    Returns:
+      A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
+      instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
+      one instance; both of the shape [...] of the axes behind the second, floats for
+      [n, m]; and the shape k of each instance [n, ...], inf where fewer than 5 ratios
+      are above the others, as where all are equal. The estimate: higher is better; k:
+      smaller. Warns where k exceeds `min(1 - 1 / log10(m), 0.7)`. O(n m) time, and
+      bounded memory beside a copy of logp. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> draws = np.linspace(-0.1, 0.1, 100)
+      >>> logp = -0.5 * (np.array([[-1.0], [0.0], [1.0]]) - draws) ** 2
+      >>> estimate, sem, pareto_k = um.psis_loo(logp)
+      >>> print(f"{estimate:.4f} +- {sem:.4f}")
+      -0.3362 +- 0.1672
+      >>> bool(np.max(pareto_k) < 0.5)
+      True
+
+    References:
+      Vehtari, Gelman and Gabry (2017), Practical Bayesian Model Evaluation Using
+      Leave-One-Out Cross-Validation and WAIC. Vehtari, Simpson, Gelman, Yao and Gabry
+      (2024), Pareto Smoothed Importance Sampling. Zhang and Stephens (2009), A New and
+      Efficient Estimation Method for the Generalized Pareto Distribution.
+    """
+    ...

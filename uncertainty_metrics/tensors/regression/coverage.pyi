@@ -1,0 +1,200 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def calibration_error(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    level: float | Sequence[float] | np.ndarray = 0.95,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Calibration error at one level, or at each of several.
+
+      error = |coverage - level|
+
+    with the coverage of `interval_coverage`.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A number in [0, 1), or one for each `level`. Smaller is better. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = [0.0, 0.0], [1.0, 1.0], [1.9, 2.0]
+      >>> error = um.regression.calibration_error(*data, level=[0.25, 0.75])
+      >>> [float(value) for value in error]
+      [0.25, 0.75]
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+
+def compute_calibration_curve(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> dict[str, tf.Tensor]:
+    """Observed against expected coverage of central Normal intervals.
+
+    With z = (y - mean) / stddev, and z_p the limit that |z| of a standard Normal keeps
+    with probability p:
+
+      observed(p) = share of examples with |z| <= z_p
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A dict of vectors [n_bins]: `expected_coverage`, the levels p;
+      `observed_coverage`, in [0, 1], above p where the variances are too large and
+      below it where they are too small; `bin_counts`, the weight of all examples, of
+      which every level is a share. float32, or float64 where the predictions are. NaN
+      in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> curve = um.regression.compute_calibration_curve(
+      ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
+      ... )
+      >>> [round(float(p), 3) for p in curve["expected_coverage"]]
+      [0.1, 0.545, 0.99]
+      >>> [float(value) for value in curve["observed_coverage"]]
+      [0.0, 0.5, 1.0]
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+
+def expected_calibration_error(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Expected calibration error (ECE) of regression: how far coverage is from its
+    level.
+
+      ECE = mean over p of |observed(p) - p|
+
+    over the levels of `compute_calibration_curve`.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A number in [0, 1]. Smaller is better; of n calibrated examples it is of the order
+      of 1 / sqrt(n). float32, or float64 where the predictions are. NaN in compiled
+      code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> error = um.regression.expected_calibration_error(
+      ...     [0.0, 0.0], [1.0, 4.0], [1.0, 1.0], n_bins=3
+      ... )
+      >>> round(float(error), 6)
+      0.051667
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+
+def interval_coverage(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    level: float | Sequence[float] | np.ndarray = 0.95,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Share of the targets in their central Normal intervals (PICP).
+
+      coverage = share of examples with |y - mean| <= z_p stddev
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A share in [0, 1], or one for each `level`; the closer to the level, the better.
+      float32, or float64 where the predictions are. NaN in compiled code, where eager
+      code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.regression.interval_coverage([0.0, 0.0], [1.0, 1.0], [1.9, 2.0]))
+      0.5
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+    ...

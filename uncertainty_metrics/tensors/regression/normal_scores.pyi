@@ -1,0 +1,255 @@
+# As written by scripts/write_stubs.py.
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def evaluate_calibration(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    mask: TensorLike | None = None,
+    n_bins: int = 10,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> dict[str, tf.Tensor]:
+    """The metrics of Normal forecasts at once.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      mask: True for the examples to include.
+      n_bins: number of levels of the calibration error.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
+      `negative_log_likelihood`, `expected_calibration_error`, `root_mean_squared_error`
+      and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev: it is sqrt(2
+      / pi) = 0.798 of calibrated Normal forecasts, more where the variances are too
+      small. float32, or float64 where the predictions are. NaN in compiled code, where
+      eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = [0.0, 0.0], [1.0, 4.0], [1.0, 7.0]
+      >>> values = um.regression.evaluate_calibration(*data)
+      >>> {name: round(float(value), 4) for name, value in values.items()}
+      {'nll': 4.578, 'ece': 0.345, 'rmse': 5.0, 'sharpness': 1.5, 'mean_z_score': 2.25}
+    """
+    ...
+
+def expected_normalized_calibration_error(
+    predictions: TensorLike,
+    uncertainties: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Expected normalized calibration error (ENCE): whether variances are those of the
+    errors, small or large.
+
+    Examples are sorted by variance into bins of equal mass; equal variances share a
+    bin. With RMV_b the root of the mean variance of bin b, RMSE_b the root of its mean
+    squared error, and w_b its share of the weight:
+
+      ENCE = sum_b w_b |RMV_b - RMSE_b| / RMV_b
+
+    Nothing is assumed of the shape of the distribution. The ENCE of netcal is another
+    number: its bins are even intervals of the standard deviation, from the least to the
+    largest, and all that hold an example count the same.
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      uncertainties: predicted variances, > 0.
+      targets: observed values.
+      n_bins: number of bins.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A number >= 0. Smaller is better; of n calibrated examples it is of the order of
+      sqrt(n_bins / n). Time O(n log n). float32, or float64 where the predictions are.
+      NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 4.0, 4.0], [1.0, -1.0, 1.0, 3.0]
+      >>> round(float(um.regression.ence(*data, n_bins=2)), 5)
+      0.05902
+
+    References:
+      Levi, Gispan, Giladi and Fetaya (2022), Evaluating and Calibrating Uncertainty
+      Prediction in Regression Tasks.
+    """
+    ...
+
+def interval_width(
+    uncertainties: TensorLike | None = None,
+    level: float | Sequence[float] | np.ndarray = 0.95,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Mean width of the central Normal intervals (MPIW).
+
+      width = mean of 2 z_p stddev
+
+    Args:
+      uncertainties: predicted variances, > 0, shape [n] or [n, 1].
+      level: probability p of the intervals, in (0, 1), or a sequence of them.
+      mask: True for the examples to include.
+      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A number > 0, or one for each `level`, in the unit of the targets. Smaller is
+      sharper; read it together with `interval_coverage`. float32, or float64 where the
+      predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> round(float(um.regression.interval_width([1.0, 4.0], level=0.95)), 5)
+      5.87989
+
+    References:
+      Khosravi, Nahavandi, Creighton and Atiya (2011), Comprehensive Review of Neural
+      Network-Based Prediction Intervals and New Advances.
+    """
+    ...
+
+def negative_log_likelihood(
+    mean: TensorLike,
+    var: TensorLike | None = None,
+    targets: TensorLike | None = None,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Negative log-likelihood of Normal forecasts, a proper scoring rule.
+
+      NLL = mean of 1/2 (log(2 pi var) + (y - mean)^2 / var)
+
+    Args:
+      mean: predicted means, shape [n] or [n, 1].
+      var: predicted variances, > 0.
+      targets: observed values.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+      stddevs: predicted standard deviations, > 0, instead of `var`.
+
+    Returns:
+      The mean, in nats; any real number. Smaller is better. That of tensors has a
+      gradient. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> score = um.regression.negative_log_likelihood([0.0], [1.0], [1.0])
+      >>> round(float(score), 6)
+      1.418939
+
+    References:
+      Good (1952), Rational Decisions.
+    """
+    ...
+
+def root_mean_squared_error(
+    predictions: TensorLike,
+    targets: TensorLike,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+) -> tf.Tensor:
+    """Root mean squared error (RMSE) of the predicted means.
+
+      RMSE = sqrt(mean of (y - mean)^2)
+
+    Args:
+      predictions: predicted means, shape [n] or [n, 1].
+      targets: observed values.
+      mask: True for the examples to include.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        targets.
+
+    Returns:
+      A number >= 0, in the unit of the targets. Smaller is better. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.regression.root_mean_squared_error([0.0, 0.0], [1.0, 7.0]))
+      5.0
+    """
+    ...
+
+def sharpness(
+    uncertainties: TensorLike | None = None,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+    stddevs: TensorLike | None = None,
+) -> tf.Tensor:
+    """Sharpness: the mean predicted standard deviation.
+
+    It says how confident forecasts are, not how good: compare it between calibrated
+    models.
+
+    Args:
+      uncertainties: predicted variances, > 0, shape [n] or [n, 1].
+      mask: True for the examples to include.
+      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
+
+    Returns:
+      A number > 0, in the unit of the targets. Smaller is sharper. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.regression.sharpness([1.0, 4.0]))
+      1.5
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness.
+    """
+    ...
+
+ence = expected_normalized_calibration_error

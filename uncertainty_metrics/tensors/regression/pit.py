@@ -1,0 +1,88 @@
+"""Probability integral transform (PIT): where targets are in their forecasts.
+
+Declared in `uncertainty_metrics.numpy.regression.pit`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._results import PITInterval
+from uncertainty_metrics.numpy.regression import pit as declared
+from uncertainty_metrics.ops import _forecasts, _inputs, xp
+from uncertainty_metrics.tensors._twin import twin
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.ops._typing import TensorLike
+
+__all__ = ["probability_integral_transform", "quantile_pit", "sample_pit"]
+
+
+@twin(declared.probability_integral_transform)
+def probability_integral_transform(predictions, uncertainties, targets, *, stddevs):
+    forecasts = _forecasts.checked_forecasts(
+        predictions, uncertainties, targets, stddevs=stddevs
+    )
+    shape = xp.shape(_inputs.as_tensor("targets", targets))
+    pit = 0.5 * xp.math.erfc(forecasts.z * -math.sqrt(0.5))
+    return xp.reshape(pit, shape), xp.reshape(forecasts.right, shape)
+
+
+def _beside(
+    name: str, value: TensorLike, targets: TensorLike, axis: str
+) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor, xp.Tensor]:
+    """Returns values [..., m] and targets [..., 1] of one type, which rows of them are
+    finite, and the shape of the targets.
+    """
+    values = _inputs.as_tensor(name, value)
+    y = _inputs.as_tensor("targets", targets)
+    declared.check_last_axis(name, values.shape, y.shape, axis)
+    values = xp.cast(values, _inputs.predictions_dtype(values))
+    batch = xp.shape(values)[:-1]
+    column = xp.reshape(xp.cast(y, values.dtype), xp.concat([batch, [1]], axis=0))
+    finite = xp.math.is_finite(values) & xp.math.is_finite(column)
+    right = xp.reduce_all(finite, axis=-1) & (xp.size(y) == xp.reduce_prod(batch))
+    return values, column, right, xp.shape(y)
+
+
+@twin(declared.sample_pit)
+def sample_pit(samples, targets):
+    values, y, right, shape = _beside("samples", samples, targets, "samples")
+    below, upto = (
+        xp.reduce_sum(xp.cast(ranked, values.dtype), axis=-1)
+        for ranked in (values < y, values <= y)
+    )
+    m = xp.cast(xp.shape(values)[-1], values.dtype)
+    ends = (xp.reshape(rank / (m + 1), shape) for rank in (below, upto + 1))
+    return PITInterval(*ends), xp.reshape(right & (m > 0), shape)
+
+
+@twin(declared.quantile_pit)
+def quantile_pit(quantile_predictions, quantiles, targets):
+    levels = declared.check_quantiles(quantiles)
+    name = "quantile_predictions"
+    knots, y, right, shape = _beside(name, quantile_predictions, targets, "quantiles")
+    _checks.quantile_shape(knots.shape, list(knots.shape)[:-1], levels)
+    right = right & xp.reduce_all(knots[..., :-1] <= knots[..., 1:], axis=-1)
+    pit = _interpolated(y, knots, np.array(levels))
+    return xp.reshape(pit, shape), xp.reshape(right, shape)
+
+
+def _interpolated(y: xp.Tensor, knots: xp.Tensor, levels: np.ndarray) -> xp.Tensor:
+    """Returns the PIT of y [..., 1] among knots [..., Q]."""
+    dtype = knots.dtype
+    left, right = knots[..., :-1], knots[..., 1:]
+    width = right - left
+    jump = width == 0
+    part = (y - left) / xp.where(jump, xp.ones_like(width), width)
+    step = 0.5 * (xp.cast(y > left, dtype) + xp.cast(y >= left, dtype))
+    part = xp.where(jump, step, xp.clip_by_value(part, 0, 1))
+    pit = levels[0] + xp.reduce_sum(xp.constant(np.diff(levels), dtype) * part, axis=-1)
+    y = y[..., 0]
+    pit = xp.where(y < knots[..., 0], xp.constant(levels[0] / 2, dtype), pit)
+    above = xp.constant((1 + levels[-1]) / 2, dtype)
+    return xp.where(y > knots[..., -1], above, pit)

@@ -1,0 +1,132 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics._results import PITInterval
+
+def pit_calibration_curve(
+    pit: TensorLike | PITInterval,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+) -> dict[str, tf.Tensor]:
+    """Observed against expected coverage of central intervals, by PIT values.
+
+      observed(p) = share of examples with |2 PIT - 1| <= p
+
+    The mass of an interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict as that of `compute_calibration_curve`, which it equals for the PIT values
+      of Normal forecasts. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> curve = um.regression.pit_calibration_curve([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> [float(value) for value in curve["observed_coverage"]]
+      [0.25, 0.5, 0.75]
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+
+def pit_calibration_error(
+    pit: TensorLike | PITInterval,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+) -> tf.Tensor:
+    """Expected calibration error of any forecasts, by their PIT values.
+
+      ECE = mean over p of |observed(p) - p|
+
+    over the levels of `pit_calibration_curve`.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
+      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A number in [0, 1]. Smaller is better. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> error = um.regression.pit_calibration_error([0.4, 0.5, 0.9, 1.0], n_bins=3)
+      >>> round(float(error), 6)
+      0.145
+
+    References:
+      Kuleshov, Fenner and Ermon (2018), Accurate Uncertainties for Deep Learning Using
+      Calibrated Regression.
+    """
+    ...
+
+def pit_histogram(
+    pit: TensorLike | PITInterval,
+    n_bins: int = 10,
+    mask: TensorLike | None = None,
+    *,
+    sample_weight: TensorLike | None = None,
+) -> dict[str, tf.Tensor]:
+    """Histogram of PIT values.
+
+    It is flat where forecasts are calibrated, shaped like a U where they are too
+    narrow, like a hill where too wide, and slanted where biased. The mass of an
+    interval is spread evenly over it.
+
+    Args:
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
+        two rows is 2 n values.
+      n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
+      mask: True for the values to include.
+      sample_weight: finite and >= 0, broadcastable to the values.
+
+    Returns:
+      A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
+      `density` [n_bins], which is 1 for a uniform distribution. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> histogram = um.regression.pit_histogram([0.0, 0.1, 0.5, 0.8], n_bins=2)
+      >>> [float(value) for value in histogram["density"]]
+      [1.5, 0.5]
+
+    References:
+      Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
+      Sharpness. Czado, Gneiting and Held (2009), Predictive Model Assessment for Count
+      Data.
+    """
+    ...

@@ -1,0 +1,186 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def area_under_accuracy_rejection_curve(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the accuracy-rejection curve (AUARC).
+
+    The mean accuracy over all shares of the examples, the least confident, that are
+    rejected:
+
+      AUARC = 1 - AURC
+
+    with the `aurc` of the same arguments.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in [0, 1], less than 0 for an AURC of losses above 1. Larger is better;
+      the accuracy where confidence tells nothing. float32, or float64 where the
+      predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> area = um.auarc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      >>> round(float(area), 6)
+      0.729167
+
+    References:
+      Nadeem, Zucker and Hanczar (2009), Accuracy-Rejection Curves (ARCs) for Comparing
+      Classification Methods with a Reject Option.
+    """
+    ...
+
+def area_under_sparsification_error_curve(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the sparsification error curve (AUSE).
+
+    The area under the risk-coverage curve less that of an oracle, whose confidence is
+    less the loss itself:
+
+      AUSE = AURC - AURC of the oracle
+
+    of the same `losses`; of decisions that are right or wrong it is `excess_aurc`. Ilg
+    et al. divide the losses by their mean; for their number divide before.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number >= 0, in the unit of the losses. Smaller is better; 0 where every smaller
+      loss has the larger confidence. float32, or float64 where the predictions are. NaN
+      in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> losses = [0.0, 1.0, 3.0, 2.0]
+      >>> round(float(um.ause(confidences=[4, 3, 2, 1], losses=losses)), 6)
+      0.083333
+      >>> float(um.ause(confidences=[4, 3, 1, 2], losses=losses))
+      0.0
+
+    References:
+      Ilg et al. (2018), Uncertainty Estimates and Multi-Hypotheses Networks for Optical
+      Flow.
+    """
+    ...
+
+def prediction_rejection_ratio(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Prediction rejection ratio (PRR): how near a confidence comes to an oracle.
+
+    With A the area under the risk-coverage curve (`aurc`), A_oracle that of the order
+    of the losses themselves, and A_random, that of a random order, the mean loss:
+
+      PRR = (A_random - A) / (A_random - A_oracle)
+
+    It does not change with the unit of the losses, nor by adding a number to all.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number, at most 1. Larger is better: 1 is the order of the oracle, 0 no better
+      than chance, less is worse than that. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described, or all losses are equal: then no
+        order is better than another.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> losses = [0.0, 1.0, 3.0, 2.0]
+      >>> float(um.prr(confidences=[4, 3, 1, 2], losses=losses))
+      1.0
+      >>> round(float(um.prr(confidences=[4, 3, 2, 1], losses=losses)), 6)
+      0.888889
+      >>> float(um.prr(confidences=[1, 1, 1, 1], losses=losses))
+      0.0
+
+    References:
+      Malinin, Mlodozeniec and Gales (2020), Ensemble Distribution Distillation.
+    """
+    ...
+
+auarc = area_under_accuracy_rejection_curve
+
+ause = area_under_sparsification_error_curve
+
+prr = prediction_rejection_ratio

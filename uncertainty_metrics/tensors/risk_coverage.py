@@ -1,0 +1,138 @@
+"""Selective prediction on tensors, eager or compiled.
+
+Declared in `uncertainty_metrics.numpy.selective.risk_coverage`. float64 predictions are
+computed in float64, all others in float32.
+"""
+
+from __future__ import annotations
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData, RankedData, RankedOrLosses
+from uncertainty_metrics._results import RiskCoverageCurve
+from uncertainty_metrics.numpy.selective import risk_coverage as declared
+from uncertainty_metrics.ops import _classifier_scores, _inputs, _ranking, plain, xp
+from uncertainty_metrics.tensors._twin import twin
+
+__all__ = [
+    "accuracy",
+    "area_under_generalized_risk_coverage_curve",
+    "area_under_risk_coverage_curve",
+    "augrc",
+    "aurc",
+    "coverage_at_risk",
+    "e_aurc",
+    "excess_aurc",
+    "oracle_collaborative_accuracy",
+    "risk_at_coverage",
+    "risk_coverage_curve",
+]
+
+
+def examples_of(data: RankedData) -> _ranking.Ranked:
+    """Returns the examples of the arguments that all functions share."""
+    if declared.is_classifier(data):
+        return _ranking.ranked_decisions(
+            _inputs.examples(
+                data.labels,
+                data.probabilities,
+                data.logits,
+                sample_weight=data.sample_weight,
+                ignore_index=data.ignore_index,
+            )
+        )
+    if data.losses is not None:
+        return _ranking.ranked_losses(data.losses, data.confidences, data.sample_weight)
+    names = ("correct", "confidences")
+    return _ranking.ranked(
+        data.correct, data.confidences, data.sample_weight, None, names
+    )
+
+
+def ranking_of(data: RankedData) -> tuple[_ranking.Ranking, xp.Tensor]:
+    """Returns the ranking, and a boolean scalar."""
+    batch = examples_of(data)
+    ranking = batch.ranking()
+    return ranking, batch.valid & (ranking.total > 0)
+
+
+@twin(declared.area_under_risk_coverage_curve, data=RankedOrLosses)
+def area_under_risk_coverage_curve(data):
+    ranking, ok = ranking_of(data)
+    return _ranking.risk_coverage_area(ranking), ok
+
+
+@twin(declared.excess_aurc, data=RankedData)
+def excess_aurc(data):
+    ranking, ok = ranking_of(data)
+    return _ranking.excess_risk_coverage_area(ranking), ok
+
+
+@twin(declared.area_under_generalized_risk_coverage_curve, data=RankedData)
+def area_under_generalized_risk_coverage_curve(data):
+    ranking, ok = ranking_of(data)
+    return _ranking.generalized_risk_coverage_area(ranking), ok
+
+
+@twin(declared.coverage_at_risk, data=RankedData)
+def coverage_at_risk(data, risk):
+    risk = _checks.share("risk", risk)
+    ranking, ok = ranking_of(data)
+    return _ranking.coverage_at_risk(ranking, risk), ok
+
+
+@twin(declared.risk_at_coverage, data=RankedData)
+def risk_at_coverage(data, coverage):
+    coverage = _checks.share("coverage", coverage, zero=False)
+    ranking, ok = ranking_of(data)
+    return _ranking.risk_at_coverage(ranking, coverage), ok
+
+
+@twin(declared.oracle_collaborative_accuracy, data=RankedData)
+def oracle_collaborative_accuracy(data, fraction):
+    fraction = _checks.share("fraction", fraction)
+    ranking, ok = ranking_of(data)
+    return _ranking.collaborative_accuracy(ranking, fraction), ok
+
+
+@twin(declared.risk_coverage_curve, data=RankedOrLosses)
+def risk_coverage_curve(data):
+    batch = examples_of(data)
+    if xp.executing_eagerly():  # Only there the number of points may depend on values.
+        curve = declared.risk_coverage_curve(
+            labels=plain(data.labels),
+            probabilities=plain(data.probabilities),
+            logits=plain(data.logits),
+            confidences=plain(data.confidences),
+            correct=plain(data.correct),
+            losses=plain(data.losses),
+            sample_weight=plain(data.sample_weight),
+            ignore_index=plain(data.ignore_index),
+        )
+        dtype = _inputs.sum_dtype(batch.scores)
+        return RiskCoverageCurve(*(xp.constant(part, dtype) for part in curve)), True
+    batch = _ranking.settled(batch)
+    ranking = batch.ranking()
+    thresholds = _ranking.group_scores(batch.scores)
+    if data.logits is not None:
+        thresholds = xp.math.sigmoid(thresholds)
+    # Groups without weight have the coverage and the risk of those before them.
+    curve = RiskCoverageCurve(ranking.coverages, ranking.risks, thresholds)
+    return curve, batch.valid & (ranking.total > 0)
+
+
+@twin(declared.accuracy, data=ClassifierData)
+def accuracy(data):
+    examples = _inputs.examples_of(data)
+    decisions, _, right = _inputs.decisions(examples.probabilities)
+    if examples.predicted is not None:
+        decisions = examples.predicted
+    hits = xp.cast(decisions == examples.labels, examples.dtype)
+    return _classifier_scores.reduced(
+        examples, hits, right, aggregate=True, largest=False
+    )
+
+
+# The names of the literature.
+aurc = area_under_risk_coverage_curve
+e_aurc = excess_aurc
+augrc = area_under_generalized_risk_coverage_curve

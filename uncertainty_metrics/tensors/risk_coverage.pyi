@@ -1,0 +1,437 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+from uncertainty_metrics._results import GroupValues, RiskCoverageCurve
+
+@overload
+def accuracy(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Accuracy: the share of right decisions.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      labels_predicted: decision labels, shape of the labels; by default the argmax, the
+        lowest of equals.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      groups: integer group of each example in [0, `num_groups`), broadcastable to the
+        labels. The result is then `GroupValues(values, worst, weights)`: the value of
+        each group (NaN for an empty one), the worst value, and the weight of each
+        group.
+      num_groups: number of groups; required with `groups`.
+
+    Returns:
+      A share in [0, 1]. Larger is better. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.accuracy([0, 1, 1, 1], [0.2, 0.9, 0.5, 0.6]))
+      0.75
+    """
+    ...
+
+@overload
+def accuracy(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    groups: TensorLike,
+    num_groups: int,
+) -> GroupValues: ...
+
+def area_under_generalized_risk_coverage_curve(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the generalized risk-coverage curve (AUGRC).
+
+    The generalized risk of a threshold is the share of all n examples that are decided
+    and wrong. Its area over the coverage, linear within a group of equal confidence,
+    with c_g, e_g and E_g as in `aurc`:
+
+      AUGRC = 1/n^2 sum_g c_g (E_g + e_g / 2)
+            = (1 - AUROC) acc (1 - acc) + (1 - acc)^2 / 2
+
+    where AUROC is that of the confidence for right against wrong decisions.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in [0, 1/2], the probability that a random example is wrong and more
+      confident than another one. Smaller is better. float32, or float64 where the
+      predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> float(um.augrc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1]))
+      0.15625
+
+    References:
+      Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
+      Classification Systems.
+    """
+    ...
+
+def area_under_risk_coverage_curve(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Area under the risk-coverage curve (AURC): the mean risk over all coverages.
+
+    The mean over k = 1, ..., n of the share of errors among the k most confident of n
+    examples; examples of equal confidence come in random order, and their expected
+    share counts. With e_g errors among the c_g examples of the group g of equal
+    confidence, and E_g errors among the C_g examples of higher confidence:
+
+      AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
+                              (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
+
+    Of any losses, such as squared errors with less of a predicted variance as the
+    confidence, sums of losses stand in place of numbers of errors.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in [0, 1], or in the range of the losses. Smaller is better; the error
+      rate, or the mean loss, where confidence tells nothing. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> area = um.aurc(confidences=[0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 1])
+      >>> round(float(area), 6)
+      0.270833
+      >>> float(um.aurc(confidences=[-0.1, -0.3], losses=[0.5, 2.5]))  # .5 and 3 / 2
+      1.0
+
+    References:
+      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+      Neural Classifiers.
+    """
+    ...
+
+def coverage_at_risk(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    risk: float = 0.05,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Largest coverage whose risk is at most `risk`.
+
+    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+    The risk need not grow with the coverage: the largest coverage counts.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      risk: largest share of errors among the examples that are decided, in [0, 1].
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
+      float32, or float64 where the predictions are. NaN in compiled code, where eager
+      code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
+      >>> [float(um.coverage_at_risk(**data, risk=risk)) for risk in (0.05, 0.25)]
+      [0.5, 1.0]
+
+    References:
+      Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
+    """
+    ...
+
+def excess_aurc(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Excess AURC: the AURC less that of the best order of the same examples.
+
+    The best order has all right decisions first. With e errors among n examples:
+
+      E-AURC = AURC - 1/n [e - (n - e) (digamma(n + 1) - digamma(n - e + 1))]
+
+    Geifman et al. subtract r + (1 - r) log(1 - r) instead, for the error rate r: the
+    limit of the best AURC for many examples. It is about r / (2 n) less than that of n
+    examples, and their value so much larger, also in the best order.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples; where the positive ones are less than 1 on average, they are scaled
+        to an average of 1.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A number in [0, 1]. Smaller is better; 0 where every right decision is more
+      confident than every wrong one. float32, or float64 where the predictions are. NaN
+      in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> confidences = [0.9, 0.8, 0.7, 0.6]
+      >>> float(um.excess_aurc(confidences=confidences, correct=[1, 1, 1, 0]))
+      0.0
+      >>> round(float(um.excess_aurc(confidences=confidences, correct=[1, 0, 1, 1])), 6)
+      0.208333
+
+    References:
+      Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for Deep
+      Neural Classifiers.
+    """
+    ...
+
+def oracle_collaborative_accuracy(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    fraction: float = 0.01,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Accuracy where an oracle decides the least confident `fraction` of the examples.
+
+    The oracle is always right, and its share is exact: of a group of equal confidence
+    it may take a part, which has the errors of that part on average.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      fraction: share of the examples that the oracle decides, in [0, 1].
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A share in [0, 1], at least the accuracy and at least `fraction`. Larger is
+      better. float32, or float64 where the predictions are. NaN in compiled code, where
+      eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 0, 1, 0]}
+      >>> float(um.oracle_collaborative_accuracy(**data, fraction=0.25))
+      0.75
+
+    References:
+      Kivlichan et al. (2021), Measuring and Improving Model-Moderator Collaboration
+      using Uncertainty Estimation.
+    """
+    ...
+
+def risk_at_coverage(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    coverage: float = 0.8,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> tf.Tensor:
+    """Risk at the smallest coverage that is at least `coverage`.
+
+    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      coverage: least share of the examples that is decided, in (0, 1].
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A share in [0, 1]. Smaller is better. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> data = {"confidences": [0.9, 0.8, 0.7, 0.6], "correct": [1, 1, 0, 1]}
+      >>> [float(um.risk_at_coverage(**data, coverage=share)) for share in (0.5, 0.8)]
+      [0.0, 0.25]
+
+    References:
+      Geifman and El-Yaniv (2017), Selective Classification for Deep Neural Networks.
+    """
+    ...
+
+def risk_coverage_curve(
+    labels: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    *,
+    logits: TensorLike | None = None,
+    confidences: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    losses: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+) -> RiskCoverageCurve:
+    """Risk and coverage at every threshold on the confidence.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      confidences: confidence of each decision, instead of `labels`: any finite numbers,
+        larger is more confident.
+      correct: with `confidences`, whether each decision is right: 0 or 1.
+      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
+        shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
+      confidence, the highest first: the share of the examples with this confidence or
+      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
+      and the confidence, a probability unless `confidences` were passed. TensorFlow's
+      compiled code, whose sizes are static, has an entry for each example and repeats
+      the last one. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> curve = um.risk_coverage_curve([0, 1, 1, 1], [0.1, 0.8, 0.2, 0.7])
+      >>> [float(coverage) for coverage in curve.coverages]
+      [0.25, 0.75, 1.0]
+      >>> [round(float(risk), 6) for risk in curve.risks]
+      [0.0, 0.333333, 0.25]
+      >>> [round(float(threshold), 6) for threshold in curve.thresholds]
+      [0.9, 0.8, 0.7]
+
+    References:
+      El-Yaniv and Wiener (2010), On the Foundations of Noise-free Selective
+      Classification.
+    """
+    ...
+
+augrc = area_under_generalized_risk_coverage_curve
+
+aurc = area_under_risk_coverage_curve
+
+e_aurc = excess_aurc

@@ -1,0 +1,32 @@
+"""Calibration error of smoothed residuals on tensors.
+
+Declared in `uncertainty_metrics.numpy.calibration.smooth_calibration`. In compiled
+code, and on other devices than a CPU, the bandwidth is sought from 2^-11 on: the error
+is within 1e-5 of that of NumPy, or both are below 2^-11.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy.calibration import smooth_calibration as declared
+from uncertainty_metrics.ops import _pooled_errors
+from uncertainty_metrics.tensors._twin import twin
+from uncertainty_metrics.tensors.cumulative_calibration import read_off
+
+__all__ = declared.__all__
+
+
+@twin(declared.smooth_calibration_error, data=ClassifierData)
+def smooth_calibration_error(data, bandwidth, positive_class):
+    width = declared.checked_bandwidth(bandwidth)
+    return read_off(
+        data,
+        positive_class,
+        functools.partial(_pooled_errors.smooth_error, bandwidth=width),
+        functools.partial(declared.error_of, bandwidth=width),
+    )
+
+
+smece = smooth_calibration_error

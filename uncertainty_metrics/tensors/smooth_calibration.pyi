@@ -1,0 +1,84 @@
+# As written by scripts/write_stubs.py.
+from typing import Any, Literal, overload
+
+import numpy as np
+import tensorflow as tf
+
+from uncertainty_metrics.ops._typing import TensorLike
+
+def smooth_calibration_error(
+    labels: TensorLike,
+    probabilities: TensorLike | None = None,
+    *,
+    bandwidth: float | None = None,
+    logits: TensorLike | None = None,
+    probs: TensorLike | None = None,
+    labels_predicted: TensorLike | None = None,
+    sample_weight: TensorLike | None = None,
+    ignore_index: int | None = None,
+    positive_class: bool = False,
+) -> tf.Tensor:
+    """Smooth calibration error (smECE). Alias `smece`.
+
+    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, and the Gaussian
+    kernel K_s of standard deviation s that 0 and 1 reflect,
+
+      smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
+
+    It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
+    small change of the forecasts changes it little; and it goes to 0 with the distance
+    d of the forecasts to the nearest calibrated ones, mean abs(p - q), which the ECE of
+    bins need not:
+
+      D / 2 <= smECE <= 2 sqrt(D),  d^2 / 16 <= D <= d
+
+    are theorems of the papers below, D the lower distance to calibration. The root
+    is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
+    are e from the calibrated .5, and their smECE is about .63 sqrt(e) (second example).
+    A calibrated model has an error above 0, by the noise of the labels, of
+    the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
+    more.
+
+    The error is right to 1e-6: residuals are smoothed on a mesh that is as fine as the
+    bandwidth asks for, O(n) and a few cosine transforms.
+
+    Args:
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      labels_predicted: decided class of each example, shape of the labels; by default
+        the argmax.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+
+    Returns:
+      The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> labels, probabilities = [1] * 7 + [0] * 3, [0.9] * 10
+      >>> round(float(um.smooth_calibration_error(labels, probabilities)), 6)
+      0.2
+      >>> error = um.smece([1, 0], [0.4999, 0.5001], positive_class=True)  # e = 0.0001
+      >>> round(float(error), 6)
+      0.006317
+
+    References:
+      Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via
+      Kernel Smoothing. Blasiok, Gopalan, Hu and Nakkiran (2023), A Unifying Theory of
+      Distance from Calibration.
+    """
+    ...
+
+smece = smooth_calibration_error

@@ -1,0 +1,143 @@
+"""Temperature scaling of a classifier, on tensors.
+
+The twin of `uncertainty_metrics.numpy.calibrators.temperature_scaling`, in the
+precision of the logits: float64, or float32 for all narrower types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics.numpy.calibrators import temperature_scaling as declared
+from uncertainty_metrics.ops import _inputs, _temperature, is_floating, plain, wide, xp
+
+if TYPE_CHECKING:
+    from uncertainty_metrics.ops._typing import TensorLike
+
+__all__ = ["TemperatureScaling"]
+
+
+class TemperatureScaling(declared.TemperatureScaling):
+    """Temperature scaling: divides the logits of a classifier by one number.
+
+    The temperature T is that of the least negative log-likelihood of held-out examples,
+
+      T = argmin mean of logsumexp(z / T) - z_y / T
+
+    which is convex in 1 / T: the optimum, unique, is found to the precision of the
+    logits. Decisions stay what they are; T > 1 lowers the confidence of an
+    overconfident model. As a layer of a model: `TemperatureScalingLayer`.
+
+    Attributes:
+      temperature: T, a float > 0; 1.0 before the fit.
+      is_fitted: whether there was a fit.
+
+    Example:
+      >>> import uncertainty_metrics as um
+      >>> logits = [[4.0, 0.0], [0.0, 4.0], [4.0, 0.0], [4.0, 0.0]]
+      >>> scaling = um.TemperatureScaling().fit([0, 1, 0, 1], logits)
+      >>> round(scaling.temperature, 4)  # 3 of 4 are right: odds of 3 to 1.
+      3.641
+      >>> scaling.transform([[4.0, 0.0]]).numpy().round(4).tolist()
+      [[1.0986000299453735, 0.0]]
+
+    References:
+      Guo, Pleiss, Sun and Weinberger (2017), On Calibration of Modern Neural Networks.
+    """
+
+    def _optimum(
+        self,
+        labels: TensorLike,
+        logits: TensorLike | None,
+        probabilities: TensorLike | None,
+        **options: Any,
+    ) -> float:
+        if not xp.executing_eagerly():
+            raise RuntimeError("`fit` needs eager execution. Received: a graph")
+        with wide():
+            examples = _inputs.examples(labels, probabilities, logits, **options)
+            temperature = _temperature.optimal_temperature(examples)
+        temperature = _inputs.nan_unless(
+            ~xp.math.is_nan(temperature),
+            temperature,
+            lambda: declared.TemperatureScaling._optimum(
+                self,
+                plain(labels),
+                plain(logits),
+                plain(probabilities),
+                **{name: plain(value) for name, value in options.items()},
+            ),
+        )
+        return float(temperature)
+
+    def transform(  # type: ignore[override]  # Tensors.
+        self,
+        logits: TensorLike | None = None,
+        probabilities: TensorLike | None = None,
+    ) -> xp.Tensor:
+        """Returns the logits divided by the temperature, or the probabilities of that,
+        in a graph too.
+
+        Args:
+          logits: of any shape; -inf stays -inf.
+          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
+            or [...] or [..., 1] where `fit` had those of class 1.
+
+        Returns:
+          Of the shape and floating type of what was given; float32 for integers. Rows
+          of probabilities sum to 1. NaN inside a graph where eager execution raises
+          ValueError for values.
+
+        Raises:
+          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+            probabilities are not as described.
+        """
+        temperature = self._require_fitted()
+        name = _checks.exactly_one(logits=logits, probabilities=probabilities)
+        given = logits if name == "logits" else probabilities
+        values = _inputs.as_tensor(name, given)
+        dtype = values.dtype if is_floating(values) else xp.float32
+        wide = xp.cast(values, _inputs.sum_dtype(values))
+        divisor = xp.constant(temperature, wide.dtype)
+        if name == "logits":
+            if 0 in values.shape:
+                received = f"shape {list(values.shape)}"
+                raise _checks.error(
+                    "logits", "at least one example", received, verb="hold"
+                )
+            scaled, right = wide / divisor, wide < np.inf
+            if len(values.shape) > 1 and values.shape[-1] > 1:
+                right = right & ~_inputs.are_probabilities(values)
+        else:
+            scaled, right = self._scaled_probabilities(values, wide, divisor)
+        scaled = _inputs.nan_unless(
+            right,
+            scaled,
+            lambda: declared.TemperatureScaling.transform(
+                self,
+                **{name: plain(given)},
+            ),
+        )
+        return xp.cast(scaled, dtype)
+
+    def _scaled_probabilities(
+        self, values: xp.Tensor, wide: xp.Tensor, divisor: xp.Tensor
+    ) -> tuple[xp.Tensor, xp.Tensor]:
+        """Returns probabilities at the temperature, and which are right."""
+        layout = self._fitted_layout()
+        layout.check("probabilities", tuple(values.shape))
+        right = _inputs.rows_in_range(
+            values if layout.rank is None else values[..., None]
+        )
+        if layout.rank is not None:  # Of class 1.
+            wide = xp.minimum(wide, xp.ones_like(wide))
+            wide = xp.stack([1 - wide, wide], axis=-1)
+        top = xp.reduce_max(wide, axis=-1, keepdims=True)
+        mass = xp.exp(xp.math.log(wide / top) / divisor)
+        p = mass / xp.reduce_sum(mass, axis=-1, keepdims=True)
+        if layout.rank is not None:
+            return p[..., 1], right
+        return p, (right & (top[..., 0] > 0))[..., None]
