@@ -87,6 +87,7 @@ from .numpy.calibrators.one_against_rest import (
     PlattScaling as PlattScaling,
 )
 from .numpy.calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .numpy.calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 from .keras.layers import (
     MatrixScalingLayer as MatrixScalingLayer,
     TemperatureScalingLayer as TemperatureScalingLayer,

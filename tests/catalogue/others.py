@@ -1,5 +1,7 @@
 """Functions of other arguments, losses, plots, and what else is public."""
 
+import math
+
 import numpy as np
 
 import uncertainty_metrics as um
@@ -51,6 +53,12 @@ def _of_an_event(rng, shape):
 def _of_losses(rng, shape):
     confidences = np.round(rng.normal(size=shape), 1)
     return {"confidences": confidences, "losses": rng.exponential(size=shape)}
+
+
+def _of_thresholds(rng, shape):
+    losses = rng.integers(0, 5, (math.prod(shape), 6)) / 4
+    losses[:, -1] = 0
+    return {"losses": np.sort(losses, axis=1)[:, ::-1], "alpha": 0.2}
 
 
 def _of_logits(rng, shape):
@@ -211,6 +219,7 @@ FUNCTION_ROWS = (
     ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
+    FunctionRow("conformal.conformal_risk_control", make=_of_thresholds, **_CURVE),
     SetRow(
         "conformal.coverage",
         metric="conformal.ConformalCoverage",
@@ -401,6 +410,18 @@ def _conformal_forecasts(room, rng):
     return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
 
 
+def _adaptive(room, rng):
+    adaptive = room.conformal.AdaptiveConformal(0.1, rate="aggregated")
+    adaptive.quantile(rng.normal(size=30))
+    adaptive.update(rng.normal())
+    return adaptive
+
+
+def _with_two_classes(room, rng):
+    labels, p = rng.integers(0, 2, 30), rng.random(30)
+    return room.VennAbersCalibration().fit(labels, probabilities=p)
+
+
 def _accumulated(room, rng):
     metric = room.GeneralCalibrationError("even", True, False, "l1")
     made = data(rng)
@@ -441,6 +462,7 @@ OBJECTS = (
     _calibrator("IsotonicCalibration"),
     _calibrator("HistogramBinning", num_bins=5),
     _calibrator("EnsembleTemperatureScaling"),
+    ObjectRow("VennAbersCalibration", make=_with_two_classes),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),
@@ -456,6 +478,7 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),

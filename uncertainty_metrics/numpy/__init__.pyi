@@ -202,6 +202,7 @@ from .calibrators.one_against_rest import (
     PlattScaling as PlattScaling,
 )
 from .calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 
 # Intervals.
 from .resampling import (

@@ -302,18 +302,18 @@ def _like_each(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(array.reshape(aligned), shape).reshape(-1)
 
 
-def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
+def sample_weights(
+    sample_weight: Any, shape: tuple[int, ...], name: str = "sample_weight"
+) -> np.ndarray:
     """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
-    weights = _like_each("sample_weight", sample_weight, shape).astype(np.float64)
+    weights = _like_each(name, sample_weight, shape).astype(np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
-        raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
+        raise _checks.error(name, "finite and >= 0", first(bad, weights))
     with np.errstate(over="ignore"):
         total = np.sum(weights)
     if total > MAX_WEIGHT:
-        raise _checks.error(
-            "sample_weight", f"a sum up to {MAX_WEIGHT:g}", total, verb="have"
-        )
+        raise _checks.error(name, f"a sum up to {MAX_WEIGHT:g}", total, verb="have")
     return weights
 
 

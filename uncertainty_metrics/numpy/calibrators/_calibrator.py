@@ -100,6 +100,22 @@ class Layout(NamedTuple):
         return rows[:, 1] - rows[:, 0] if name == "logits" else rows[:, 1]
 
 
+class Given(NamedTuple):
+    """Checked predictions that a map is applied to.
+
+    Attributes:
+      name: "logits" or "probabilities".
+      rows: floating [N, K].
+      shape: of what the map returns.
+      dtype: likewise, floating.
+    """
+
+    name: str
+    rows: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
 def shape_of(value: Any) -> _checks.Shape:
     """Returns the shape of what is an array, a tensor, or becomes one."""
     return tuple(value.shape if hasattr(value, "shape") else np.shape(value))
@@ -207,6 +223,15 @@ class Calibrator(abc.ABC):
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
+        given = self._given(logits, probabilities)
+        mapped = self._mapped(given.name, given.rows)
+        mapped = self._fitted_layout().restored(given.name, mapped)
+        return mapped.reshape(given.shape).astype(given.dtype)
+
+    def _given(
+        self, logits: ArrayLike | None, probabilities: ArrayLike | None
+    ) -> Given:
+        """Returns checked predictions of the layout of the fit."""
         layout = self._fitted_layout()
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
         given = logits if name == "logits" else probabilities
@@ -214,9 +239,8 @@ class Calibrator(abc.ABC):
         rows = layout.rows(name, array)
         if name == "probabilities":
             check_some(name, rows)
-        mapped = layout.restored(name, self._mapped(name, rows))
-        dtype = array.dtype if _inputs.is_floating(array) else np.float64
-        return mapped.reshape(shape).astype(dtype)
+        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
+        return Given(name, rows, shape, dtype)
 
     def _read(
         self,

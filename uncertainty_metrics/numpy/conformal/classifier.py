@@ -100,7 +100,8 @@ class ConformalClassifier(quantile.Conformal):
       k_reg: of "raps", an integer >= 0.
 
     Attributes:
-      quantile: q; with groups a dictionary of one for each.
+      quantile: q; with groups a dictionary of one for each. With weights there is none:
+        each new example has its own.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -120,7 +121,8 @@ class ConformalClassifier(quantile.Conformal):
       Bounded Error Levels. Romano, Sesia and Candes (2020), Classification with Valid
       and Adaptive Coverage. Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty
       Sets for Image Classifiers using Conformal Prediction. Vovk (2012), Conditional
-      Validity of Inductive Conformal Predictors.
+      Validity of Inductive Conformal Predictors. Tibshirani, Barber, Candes and Ramdas
+      (2019), Conformal Prediction Under Covariate Shift.
     """
 
     def __init__(
@@ -150,6 +152,7 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
@@ -159,6 +162,10 @@ class ConformalClassifier(quantile.Conformal):
           probabilities: in [0, 1], shape [..., K]; or of class 1, [..., 1] or [...].
           groups: integers or text, shape of the labels. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
+          sample_weight: finite and >= 0, broadcastable to the labels: where new
+            examples come from another distribution, the ratio of its density to that
+            of the held-out examples, at each, times any constant. Those of weight 0
+            are left out.
           seed: of `randomized=True`, all that `np.random.default_rng` takes. None draws
             anew.
 
@@ -168,7 +175,7 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(labels, probabilities)
+        examples = _inputs.examples(labels, probabilities, sample_weight=sample_weight)
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
         rows = np.arange(len(p))
         scores = np.concatenate(
@@ -177,7 +184,11 @@ class ConformalClassifier(quantile.Conformal):
                 for start, block in self._blocks(p, seed)
             ]
         )
-        self._set(scores, groups)
+        names = None
+        if groups is not None:
+            kept = examples.kept.reshape(-1)
+            names = quantile.of_examples(groups, len(kept))[kept]
+        self._set(scores, names, examples.weights)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
         return self
@@ -187,6 +198,7 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        test_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> np.ndarray:
         """Returns the sets of new examples.
@@ -195,6 +207,9 @@ class ConformalClassifier(quantile.Conformal):
           probabilities: as in `fit`.
           groups: as in `fit`, if there were some. What a group that was not there may
             hold is not known: its sets hold all classes.
+          test_weight: the same ratio as `sample_weight` in `fit`, if there was one, at
+            each new example: finite and >= 0, broadcastable to the sets without their
+            classes. The larger it is, the larger the set.
           seed: as in `fit`; another one than that.
 
         Returns:
@@ -203,7 +218,7 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described, or there was no fit.
         """
-        self._fitted()
+        self._check_fitted()
         p = _inputs.as_array("probabilities", probabilities)
         shape = p.shape[:-1] if self._has_axis and p.ndim else p.shape
         # With labels that are surely right this is the reading of `fit`.
@@ -216,7 +231,7 @@ class ConformalClassifier(quantile.Conformal):
                 verb="have",
             )
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
-        limits = np.broadcast_to(self._limits(groups, shape), len(p))
+        limits = np.broadcast_to(self._limits(groups, test_weight, shape), len(p))
         sets = np.empty(p.shape, bool)
         for start, scores in self._blocks(p, seed):
             rows = slice(start, start + len(scores))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["conformal_quantile"]
 
+# The rounding of `alpha` must not raise a rank.
+_ROUNDING = 2.0**-50
+_NEW = "test_weight"
+
 
 def _level(alpha: Any) -> float:
     """Returns the share of misses; raises ValueError unless it is in (0, 1)."""
@@ -26,10 +30,29 @@ def rank(n: float, alpha: float) -> int:
     """Returns k = ceil((n + 1) (1 - alpha)), that of the real numbers: what is an
     integer but for the rounding of `alpha` is that integer.
     """
-    return math.ceil((n + 1) * (1 - alpha - 2.0**-50))
+    return math.ceil((n + 1) * (1 - alpha - _ROUNDING))
 
 
-def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
+@overload
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: None = None,
+    test_weight: None = None,
+) -> float: ...
+@overload
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: ArrayLike,
+    test_weight: ArrayLike,
+) -> float | np.ndarray: ...
+def conformal_quantile(
+    scores: ArrayLike,
+    alpha: float,
+    sample_weight: ArrayLike | None = None,
+    test_weight: ArrayLike | None = None,
+) -> float | np.ndarray:
     """Quantile of scores that a new one does not exceed with probability 1 - alpha.
 
       q = the k-th smallest of the n scores, k = ceil((n + 1) (1 - alpha))
@@ -38,12 +61,27 @@ def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
     n + 1 scores in any order alike, the last is among the k smallest with probability
     k / (n + 1) at least.
 
+    With weights w_i of the scores, and w of the new example,
+
+      q = the smallest score with
+          sum of w_i over scores <= q  >=  (1 - alpha) (w + sum of all w_i)
+
+    and +inf where there is none. Equal weights give the quantile without weights. Where
+    new examples come from another distribution than those of the scores, and the
+    weights are the ratio of the two densities at each example, times any constant, a
+    new score does not exceed its q with probability 1 - alpha at least.
+
     Args:
       scores: real, large where a forecast is bad, +-inf allowed, shape [n].
       alpha: share of misses, in (0, 1).
+      sample_weight: finite and >= 0, broadcastable to the scores. A weight of 2 is the
+        same as the score twice, where `test_weight` is 1.
+      test_weight: weight of the new example, finite and >= 0; or of many, of any shape.
+        Given if and only if `sample_weight` is.
 
     Returns:
-      The quantile, a float.
+      The quantile, a float; or where `test_weight` is an array, one for each weight, in
+      its shape. The larger the weight, the larger the quantile.
 
     Raises:
       ValueError: an argument is not as described.
@@ -54,28 +92,97 @@ def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
       0.3
       >>> um.conformal.conformal_quantile([0.3, 0.1, 0.4, 0.2], alpha=0.1)
       inf
+      >>> scores, weights = [0.3, 0.1, 0.4, 0.2], [1.0, 2.0, 0.5, 2.0]
+      >>> um.conformal.conformal_quantile(scores, 0.4, weights, test_weight=[0.5, 1.5])
+      array([0.2, 0.3])
 
     References:
       Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World. Lei et
-      al. (2018), Distribution-Free Predictive Inference for Regression.
+      al. (2018), Distribution-Free Predictive Inference for Regression. Tibshirani,
+      Barber, Candes and Ramdas (2019), Conformal Prediction Under Covariate Shift.
     """
     alpha = _level(alpha)
     scores = _inputs.as_array("scores", scores)
     if scores.ndim != 1 or scores.size == 0:
         expected = "of shape [n], with at least one number"
         raise _checks.error("scores", expected, f"shape {list(scores.shape)}")
+    check_weights(test_weight, sample_weight is not None)
+    if sample_weight is None:
+        check_scores(scores)
+        return of_scores(scores, alpha)
+    weights = _inputs.sample_weights(sample_weight, scores.shape)
+    check_some_weight(weights)
+    check_scores(scores[weights > 0])
+    weights_of_new = _inputs.as_array("test_weight", test_weight)
+    found = Masses.of(scores[weights > 0], weights[weights > 0]).quantiles(
+        alpha, _inputs.sample_weights(weights_of_new, weights_of_new.shape, _NEW)
+    )
+    return found.reshape(weights_of_new.shape) if weights_of_new.ndim else found.item()
+
+
+def check_scores(scores: np.ndarray) -> None:
+    """Raises ValueError for a score that is NaN."""
     bad = np.isnan(scores)
     if np.any(bad):
         raise _checks.error("scores", "numbers, not NaN", _inputs.first(bad, scores))
-    return of_scores(scores, alpha)
+
+
+def check_weights(test_weight: ArrayLike | None, weighted: bool) -> None:
+    """Raises ValueError if only the held-out or only the new examples have weights."""
+    if weighted and test_weight is None:
+        raise _checks.error(_NEW, "given, as `sample_weight` is", None)
+    if not weighted and test_weight is not None:
+        raise _checks.error(_NEW, "None without `sample_weight`", test_weight)
+
+
+def check_some_weight(weights: np.ndarray) -> None:
+    """Raises ValueError where all weights of held-out examples are 0."""
+    if not np.any(weights > 0):
+        raise _checks.error(
+            "sample_weight", "at least one weight above 0", "none", verb="hold"
+        )
 
 
 def of_scores(scores: np.ndarray, alpha: float) -> float:
     """Returns the quantile of checked scores [n], n >= 0."""
-    k = rank(len(scores), alpha)
+    k = max(rank(len(scores), alpha), 1)
     if k > len(scores):
         return math.inf
     return float(np.partition(scores, k - 1)[k - 1])
+
+
+class Masses(NamedTuple):
+    """Scores and their weights, as quantiles need them.
+
+    Attributes:
+      scores: ascending, [n].
+      sums: the sum of the weights up to each, float64 [n].
+    """
+
+    scores: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, scores: np.ndarray, weights: np.ndarray) -> Masses:
+        """Returns those of checked scores and weights > 0, [n]."""
+        order = np.argsort(scores, kind="stable")
+        return cls(scores[order], _running_sums(weights[order]))
+
+    def quantiles(self, alpha: float, test_weights: np.ndarray) -> np.ndarray:
+        """Returns the quantile of each new example, of their weights [m]."""
+        needed = (1 - alpha - _ROUNDING) * (self.sums[-1] + test_weights)
+        return np.append(self.scores, np.inf)[np.searchsorted(self.sums, needed)]
+
+
+def _running_sums(terms: np.ndarray) -> np.ndarray:
+    """Returns the sum of the terms up to each, as exact as one rounding allows, so that
+    n equal terms have a sum of n of them.
+    """
+    rounded = np.cumsum(terms)
+    before = np.concatenate([[0.0], rounded[:-1]])
+    added = rounded - before
+    lost = (before - (rounded - added)) + (terms - added)  # By each addition, exactly.
+    return np.maximum.accumulate(rounded + np.cumsum(lost))
 
 
 class Conformal:
@@ -83,67 +190,99 @@ class Conformal:
 
     def __init__(self, alpha: float) -> None:
         self.alpha = _level(alpha)
+        # One of each group; with weights the masses instead.
         self._quantiles: np.ndarray | None = None
+        self._masses: list[Masses] | None = None
         self._groups: np.ndarray | None = None
 
     @property
     def is_fitted(self) -> bool:
         """Whether there was a fit."""
-        return self._quantiles is not None
+        return self._quantiles is not None or self._masses is not None
 
     @property
     def quantile(self) -> float | dict[Any, float]:
         """The largest score of what a set holds; of groups one each, by their names."""
-        quantiles = self._fitted().tolist()
+        self._check_fitted()
+        if self._quantiles is None:
+            raise _checks.plain_error(
+                "After a fit with weights each new example has a quantile of its own: "
+                "call `predict`, or `conformal_quantile`.",
+                f"{self!r}, fitted with weights",
+            )
+        quantiles = self._quantiles.tolist()
         if self._groups is None:
             return quantiles[0]
         return dict(zip(self._groups.tolist(), quantiles, strict=True))
 
-    def _fitted(self) -> np.ndarray:
-        if self._quantiles is None:
+    def _check_fitted(self) -> None:
+        if not self.is_fitted:
             raise ValueError(
                 f"There is no quantile yet: call `fit` first. Received: {self!r}, not "
                 "fitted"
             )
-        return self._quantiles
 
-    def _set(self, scores: np.ndarray, groups: ArrayLike | None) -> Self:
-        """Takes the scores of held-out examples, [n]."""
-        if groups is None:
-            self._quantiles = np.array([of_scores(scores, self.alpha)])
-            self._groups = None
-            return self
-        names, index = np.unique(
-            _of_examples(groups, scores.shape), return_inverse=True
-        )
-        members = [scores[index == group] for group in range(len(names))]
-        self._quantiles = np.array([of_scores(s, self.alpha) for s in members])
-        self._groups = names
+    def _set(
+        self, scores: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
+    ) -> Self:
+        """Takes the scores of held-out examples, their groups and weights > 0, [n]."""
+        members: list[Any] = [slice(None)]
+        self._groups = None
+        if groups is not None:
+            self._groups, index = np.unique(groups, return_inverse=True)
+            members = [index == group for group in range(len(self._groups))]
+        if weights is None:
+            self._masses = None
+            self._quantiles = np.array(
+                [of_scores(scores[m], self.alpha) for m in members]
+            )
+        else:
+            self._quantiles = None
+            self._masses = [Masses.of(scores[m], weights[m]) for m in members]
         return self
 
-    def _limits(self, groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
+    def _limits(
+        self,
+        groups: ArrayLike | None,
+        test_weight: ArrayLike | None,
+        shape: tuple[int, ...],
+    ) -> np.ndarray:
         """Returns the quantile of each of new examples of a shape, [n] or [1]."""
-        quantiles = self._fitted()
+        self._check_fitted()
         if (groups is None) != (self._groups is None):
             fitted = "given" if groups is None else "None"
             raise _checks.error("groups", f"{fitted}, as in `fit`", groups)
-        if self._groups is None:
-            return quantiles
-        names = _of_examples(groups, (math.prod(shape),))
-        place = np.searchsorted(self._groups, names)
-        place = np.minimum(place, len(self._groups) - 1)
+        check_weights(test_weight, self._masses is not None)
+        n = math.prod(shape)
+        place: Any = 0
+        known: Any = True
+        if self._groups is not None:
+            names = of_examples(groups, n)
+            place = np.searchsorted(self._groups, names)
+            place = np.minimum(place, len(self._groups) - 1)
+            known = self._groups[place] == names
+        if self._masses is None:
+            assert self._quantiles is not None
+            quantiles = np.atleast_1d(self._quantiles[place])
+        else:
+            weights = _inputs.sample_weights(test_weight, shape, _NEW)
+            quantiles = np.empty(n)
+            for group, masses in enumerate(self._masses):  # They are few.
+                of_group = np.broadcast_to(place == group, n)
+                found = masses.quantiles(self.alpha, weights[of_group])
+                quantiles[of_group] = found
         # A group without held-out examples: no quantile is large enough.
-        return np.where(self._groups[place] == names, quantiles[place], np.inf)
+        return np.where(known, quantiles, np.inf)
 
 
-def _of_examples(groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns the group of each example, [n]."""
+def of_examples(groups: ArrayLike | None, n: int) -> np.ndarray:
+    """Returns the group of each of n examples."""
     array = np.asarray(groups)
     names = array.reshape(-1)
-    if names.shape != shape or names.dtype.kind not in "biuSU":
+    if names.shape != (n,) or names.dtype.kind not in "biuSU":
         raise _checks.error(
             "groups",
-            f"integers or text, one for each of the {shape[0]} examples",
+            f"integers or text, one for each of the {n} examples",
             f"{array.dtype} of shape {list(array.shape)}",
         )
     return names
