@@ -373,7 +373,12 @@ def _sets(rng, shape, takes):
 
 
 def _of_one_sample(rng, shape, takes):
-    return {"scores": np.round(rng.normal(size=shape).reshape(-1), 1), "alpha": 0.2}
+    values = np.round(rng.normal(size=shape).reshape(-1), 1)
+    made = {"scores": values, "alpha": 0.2}
+    if "test_weight" in takes and rng.random() < 0.5:
+        made["sample_weight"] = rng.choice([0.5, 1, 2.5], values.shape)
+        made["test_weight"] = float(rng.choice([0.0, 1.0, 2.5]))
+    return made
 
 
 def _distribution(rng, shape, takes):

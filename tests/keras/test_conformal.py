@@ -61,6 +61,38 @@ def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
     np.testing.assert_array_equal(known.predict(p), expected)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("name", "function", "worst"),
+    [
+        ("ConformalCoverage", um_np.conformal.coverage, min),
+        ("MeanSetSize", lambda y, sets: um_np.conformal.mean_set_size(sets), max),
+    ],
+)
+def test_each_group_has_its_value(name, function, worst, compiled, rng):
+    y, sets = rng.integers(0, 3, 60), rng.random((60, 3)) < 0.6
+    groups = rng.choice([0, 1, 3], 60)
+    metric = getattr(um.conformal, name)(num_groups=4, name="m")
+    metric = type(metric).from_config(metric.get_config())
+
+    def step(y_true, y_pred):
+        metric.update_state(y_true, y_pred)
+
+    step = tf.function(step, autograph=False) if compiled else step
+    for rows in (slice(0, 25), slice(25, None)):
+        given = {"labels": tf.constant(y[rows]), "groups": tf.constant(groups[rows])}
+        step(given, tf.constant(sets[rows]))
+    values = {g: function(y[groups == g], sets[groups == g]) for g in (0, 1, 3)}
+    expected = {"m_worst": worst(values.values())}
+    expected |= {f"m_{g}": values.get(g, np.nan) for g in range(4)}
+    found = {key: float(value) for key, value in metric.result().items()}
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    if not compiled:
+        for wrong in ({"labels": y, "groups": groups + 1}, y):
+            with pytest.raises(ValueError, match=r"`groups` must be|`y_true` must be"):
+                metric.update_state(wrong, sets)
+
+
 def test_metrics_read_what_the_layer_makes(rng):
     p, y = rng.dirichlet(np.ones(4), 60), rng.integers(0, 4, 60)
     sets = um.conformal.ConformalSetLayer(alpha=0.25).fit(y, p)(np.float32(p))

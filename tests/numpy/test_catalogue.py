@@ -306,7 +306,7 @@ def call_flat(row, arguments):
 
 @each(WEIGHTED)
 def test_weights_and_masks_are_repetition(row, rng):
-    left_out = ("sample_weight", "mask", "aggregate")
+    left_out = ("sample_weight", "test_weight", "mask", "aggregate")
     arguments = {k: v for k, v in row.draw(rng, (24,)).items() if k not in left_out}
     weights = rng.integers(0, 4, 24)
     times = np.repeat(np.arange(24), weights)
@@ -314,8 +314,9 @@ def test_weights_and_masks_are_repetition(row, rng):
     def taken(index):
         return arguments | {k: v[index] for k, v in arrays(arguments).items()}
 
+    of_new = {"test_weight": 1.0} if row.takes("test_weight") else {}
     np.testing.assert_allclose(
-        call_flat(row, {**arguments, "sample_weight": weights}),
+        call_flat(row, {**arguments, **of_new, "sample_weight": weights}),
         call_flat(row, taken(times)),
         atol=1e-12,
     )
