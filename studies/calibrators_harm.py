@@ -32,6 +32,7 @@ _CALIBRATORS: dict[str, Callable[[], Any]] = {
     "EnsembleTemperatureScaling": um.EnsembleTemperatureScaling,
     "IsotonicCalibration": um.IsotonicCalibration,
     "HistogramBinning": um.HistogramBinning,
+    "VennAbersCalibration": um.VennAbersCalibration,  # Of two classes.
 }
 _STEPS = ("IsotonicCalibration", "HistogramBinning")
 # How far the logits of a model are apart.
@@ -88,7 +89,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             data = _drawn(rng, n, classes, _SHARPNESS[forecasts])
             try:
                 before, worse = harms(name, *data, score)
-            except ValueError:  # A class that does not occur.
+            except ValueError:  # A class that does not occur, or too many.
                 refused += 1
                 continue
             means.append(before.mean())

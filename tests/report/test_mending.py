@@ -24,6 +24,7 @@ from uncertainty_metrics._report import _sections_mending
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 MAPS = ("temperature", "vector", "isotonic")
+OF_TWO_CLASSES = (*MAPS, "venn_abers")
 
 
 def forecasts(n=400, classes=3, factor=1.0, seed=0):
@@ -44,12 +45,23 @@ def temperature_of(labels, logits, weights):
     return np.exp(-found.x)
 
 
+def with_one_more(p, labels, weights, rest, i, label):
+    """Returns the isotonic fit at an example, with it among the others as a label."""
+    fit = IsotonicRegression()
+    fit.fit(
+        np.append(p[rest], p[i]),
+        np.append(labels[rest], label),
+        sample_weight=np.append(weights[rest], 1.0),
+    )
+    return fit.predict(p[[i]])[0]
+
+
 def naive(labels, p, weights, num_bins):
     """The section by a loop over folds, with other people's fits, of two classes."""
     folds = _sections_mending.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
-    found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS}}
+    found = {"as it is": p, **{name: np.empty(len(p)) for name in OF_TWO_CLASSES}}
     held = np.empty(two.shape, bool)
     for rest, fold in PredefinedSplit(folds).split():
         given = labels[rest], np.log(two[rest]), weights[rest]
@@ -62,6 +74,9 @@ def naive(labels, p, weights, num_bins):
         isotonic = IsotonicRegression(out_of_bounds="clip")
         isotonic.fit(p[rest], labels[rest], sample_weight=weights[rest])
         found["isotonic"][fold] = isotonic.predict(p[fold])
+        for i in fold:
+            ends = [with_one_more(p, labels, 7 * weights, rest, i, y) for y in (0, 1)]
+            found["venn_abers"][i] = ends[1] / (1 - ends[0] + ends[1])
         scores = np.sort(1 - two[rest, labels[rest]])
         limit = scores[int(np.ceil((len(rest) + 1) * 0.9 - 1e-9)) - 1]
         held[fold] = 1 - two[fold] <= limit
@@ -78,7 +93,7 @@ def naive(labels, p, weights, num_bins):
         }
     which = "inf" in (row["negative_log_likelihood"] for row in scores.values())
     gains = {}
-    for name in MAPS:
+    for name in OF_TWO_CLASSES:
         gain = each["as it is"][which] - each[name][which]
         mean = np.average(gain, weights=weights)
         error = np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)) / np.sum(weights)
@@ -100,16 +115,25 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
             key: value if value == "inf" else pytest.approx(value, rel=1e-7)
             for key, value in scores[name].items()
         }
-        if name == "isotonic":  # Rounding may move a pool to the next bin.
+        # Rounding may move a pool to the next bin.
+        if name in ("isotonic", "venn_abers"):
             expected["ece"] = pytest.approx(scores[name]["ece"], abs=0.02)
         assert row == expected
-    assert list(section["scores"]) == ["as it is", *MAPS]
+    assert list(section["scores"]) == ["as it is", *OF_TWO_CLASSES]
     assert section["examples"] == 300
     for name, row in section["gains"].items():
         assert row == pytest.approx(gains[name], rel=1e-6)
     sets = section["sets"]["metrics"]
     assert sets["coverage"]["value"] == pytest.approx(coverage, abs=1e-12)
     assert sets["mean_set_size"]["value"] == pytest.approx(size, abs=1e-12)
+
+
+def test_venn_abers_calibration_is_of_two_classes():
+    assert list(built(forecasts())["mending"]["gains"]) == list(MAPS)
+    section = built(forecasts(classes=2))["mending"]
+    assert list(section["gains"]) == list(OF_TWO_CLASSES)
+    of_map = section["scores"]["venn_abers"]["negative_log_likelihood"]
+    assert of_map < 1  # It never says 0.
 
 
 def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
