@@ -219,7 +219,12 @@ FUNCTION_ROWS = (
     ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
-    FunctionRow("conformal.conformal_risk_control", make=_of_thresholds, **_CURVE),
+    FunctionRow(
+        "conformal.conformal_risk_control",
+        make=_of_thresholds,
+        unbounded=True,  # None where no threshold will do.
+        **_CURVE,
+    ),
     SetRow(
         "conformal.coverage",
         metric="conformal.ConformalCoverage",

@@ -32,9 +32,9 @@ class VennAbersCalibration(_calibrator.Calibrator):
     comes. Of q no more is promised than that it lies between the two; p1 - p0, what one
     example may change, is small where there are many examples around p.
 
-    A fit takes O(n log n), and keeps p0 and p1 at every distinct p; a prediction takes
-    O(log n). One example is enough, and so are labels of one class. Weights are numbers
-    of examples: the new one has the weight 1.
+    A fit takes O(n log n), some seconds for a million, and keeps p0 and p1 at every
+    distinct p; a prediction takes O(log n). One example is enough, and so are labels of
+    one class. Weights are numbers of examples: the new one has the weight 1.
 
     Attributes:
       is_fitted: whether there was a fit.

@@ -8,6 +8,10 @@ forecast is bad. With q the `conformal_quantile` of n such scores, the set of al
 1 - alpha, and of at most 1 - alpha + 1 / (n + 1) where no scores are equal. So it does
 for any model, if new examples and held-out ones are exchangeable, on average over both;
 of one held-out set the coverage is off by about sqrt(alpha (1 - alpha) / n).
+
+Where they are not exchangeable, weights make up for a known shift, and
+`AdaptiveConformal` follows a stream; `conformal_risk_control` is about losses other
+than a miss.
 """
 
 from uncertainty_metrics import _public_names
