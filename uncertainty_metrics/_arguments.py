@@ -1,7 +1,7 @@
-"""What users pass to many functions together, each by its name and not yet checked.
+"""Objects that hold the data arguments of public functions by name, not yet checked.
 
-A public function puts its arguments into one of these objects, so that everything it
-calls takes one argument, and none of its own is lost on the way.
+A public function puts its data into one of these objects. The functions that it calls
+then take one argument, and no argument is forgotten on the way.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class ClassifierData:
-    """Labels and predictions of a classifier, and which examples count.
+    """Labels and predictions of a classifier, and which examples count how much.
 
     Attributes:
       labels: integer class labels [...].
@@ -24,7 +24,7 @@ class ClassifierData:
       ignore_index: a label whose examples are left out, or None.
       groups: group of each example, or None.
       num_groups: number of groups, with `groups`.
-      multilabel: whether the labels [..., L] are each 0 or 1.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1.
     """
 
     labels: Any
@@ -49,7 +49,7 @@ class RankedData:
       logits: instead of `probabilities`.
       confidences: instead of `labels`, with `correct`.
       correct: whether each decision is right.
-      losses: None; see `RankedOrLosses`.
+      losses: None here; `RankedOrLosses` may have losses instead of `correct`.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """
@@ -66,7 +66,7 @@ class RankedData:
 
 @dataclasses.dataclass(frozen=True)
 class RankedOrLosses(RankedData):
-    """The same of functions that take `losses` in place of `correct`, too."""
+    """`RankedData` of functions that also take `losses` instead of `correct`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +77,7 @@ class MemberData:
       labels: integer class labels, or None.
       logits: [..., M, K].
       probabilities: instead of `logits`.
-      ensemble_axis: axis of the members; None where there is none.
+      ensemble_axis: axis of the members; None if there is no such axis.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """
@@ -92,12 +92,12 @@ class MemberData:
 
 @dataclasses.dataclass(frozen=True)
 class DetectionData:
-    """Scores of examples that are positive or negative.
+    """Scores of examples of two kinds: in or out of the distribution.
 
     Attributes:
       labels: 0 or 1.
       scores: real numbers.
-      positive: "out" or "in", which examples the labels 1 are.
+      positive: "out" or "in", the kind of the examples with label 1.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """
