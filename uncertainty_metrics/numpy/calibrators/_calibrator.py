@@ -315,7 +315,7 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def _loaded(cls, archive: _archive.Archive) -> Self:
-        if archive.declared("header") > _MAX_HEADER:
+        if archive.declared_bytes("header") > _MAX_HEADER:
             raise ValueError("the header is too long")
         header = json.loads(archive.read(["header"])["header"].item())
         told = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}
