@@ -46,7 +46,7 @@ class CalibrationSpec:
     """The options of a calibration error; the constructor checks them.
 
     Attributes:
-      binning_scheme: "even" (bins of equal width) or "adaptive" (bins of equal mass).
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
       max_prob: True to score the probability of the decided class (outcome: the
         decision is right), False to score that of every class k (outcome:
         `label == k`).

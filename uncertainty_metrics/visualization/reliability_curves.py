@@ -309,7 +309,7 @@ def read(
         datapoints_per_bin=options.datapoints_per_bin,
         positive_class=options.positive_class,
     )
-    examples, spec = _binning.read(data, spec)
+    examples = _inputs.examples_of(data)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.

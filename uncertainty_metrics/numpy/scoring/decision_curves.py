@@ -13,7 +13,6 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, REQUIRED
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import (
-    _binning,
     _pooled_errors,
     _pooled_scores,
 )
@@ -61,12 +60,12 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
 
 def cells_of(data: ClassifierData) -> tuple[_pooled_scores.Cells, np.dtype]:
     """Returns the cells of P(class 1), and the type of the forecasts."""
-    examples, spec = _binning.read(data, _PRESET)
+    examples = _inputs.examples_of(data)
     if examples.num_classes != 2:
         expected = "those of one event, of shape [...], [..., 1] or [..., 2]"
         received = f"{examples.num_classes} classes"
         raise _checks.error(examples.name, expected, received)
-    (cells,) = _pooled_scores.of_examples(examples, spec)
+    (cells,) = _pooled_scores.of_examples(examples, _PRESET)
     return cells, examples.probabilities.dtype
 
 
