@@ -220,7 +220,8 @@ def bounded_by(state: MetricState) -> Iterator[None]:
         _bound.reset(token)
 
 
-def _loads(data: bytes) -> MetricState:  # Pickles name this function.
+# Pickles name this function.
+def _loads(data: bytes) -> MetricState:
     return MetricState.load(io.BytesIO(data))
 
 
