@@ -117,7 +117,8 @@ class SketchState:
     ) -> SketchSums:
         """Returns the sums of a file, whose cells may be those of an older grid."""
         groups, size = self._spec.num_groups(classes), self._num_cells(classes)
-        file_size = next(iter(arrays.values())).shape[-1]
+        first = next(iter(arrays.values()))
+        file_size = first.shape[-1] if first.ndim > 0 else size
         older_sizes = [
             groups * _grid.num_cells(*bits)
             for bits in _older_grids.default_bits(groups)
