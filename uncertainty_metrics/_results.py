@@ -274,7 +274,7 @@ class ConfidenceInterval(NamedTuple):
 
     Attributes:
       lower: lower end of the interval.
-      estimate: the estimate from the data as they are.
+      estimate: the estimate from the data themselves.
       upper: upper end of the interval.
     """
 

@@ -48,7 +48,7 @@ class Partition(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """Checked examples, without those of weight 0 and those with the ignored label.
+    """Checked examples. Examples of weight 0 or with the ignored label are left out.
 
     Attributes:
       labels: int64 [N], in [0, K).

@@ -292,7 +292,7 @@ class MetricState:
             object.__setattr__(self, "classes", classes)
 
     def __repr__(self) -> str:
-        known = "" if self.classes is None else f" of {self.classes} classes"
+        of_classes = "" if self.classes is None else f" of {self.classes} classes"
         options = ", ".join(f"{k}={reprlib.repr(v)}" for k, v in self.config.items())
         arrays = [
             [name, array.dtype, list(array.shape), np.count_nonzero(array)]
@@ -301,7 +301,7 @@ class MetricState:
         header = ("array", "type", "shape", "not zero")
         table = _text_tables.table(header, len(arrays), arrays.__getitem__)
         options = textwrap.fill(f"{self.metric}({options})", 88, subsequent_indent="  ")
-        return f"MetricState{known}\n{options}\n{table}"
+        return f"MetricState{of_classes}\n{options}\n{table}"
 
     def __add__(self, other: MetricState) -> MetricState:
         if not isinstance(other, MetricState):

@@ -118,8 +118,8 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
       >>> sorted(scorers)
       ['accuracy', 'neg_ece']
     """
-    known = [name for name in dir(um_np) if _is_metric(name)]
+    metric_names = [name for name in dir(um_np) if _is_metric(name)]
     for name in metrics:
-        _checks.one_of("metrics", name, known)
+        _checks.one_of("metrics", name, metric_names)
     scorers = map(Scorer, metrics or _DEFAULT)
     return {scorer.key: scorer for scorer in scorers}

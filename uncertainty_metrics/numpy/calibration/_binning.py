@@ -418,8 +418,8 @@ def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistic
     at_once = examples.weights is None and spec.datapoints_per_bin is None
     # Each group has a part of the scores, or a score of every example.
     has_parts = spec.has_one_score or spec.threshold > 0
-    few = FEW_EXAMPLES * (num_groups if has_parts else 1)
-    if at_once and num_groups > 1 and len(examples.labels) < few:
+    limit = FEW_EXAMPLES * (num_groups if has_parts else 1)
+    if at_once and num_groups > 1 and len(examples.labels) < limit:
         return _adaptive_at_once(examples, spec)
     return adaptive_statistics(scores_of_groups(examples, spec), spec)
 

@@ -213,12 +213,12 @@ class KernelSmoother:
             spectrum = grid.spectrum(values)
             for sigma in group:
                 mass, sums = grid.kernel_sums(spectrum, sigma)
-                few = np.flatnonzero(mass < _LEAST_MASS)
-                mass[few] = 1.0
+                sparse = np.flatnonzero(mass < _LEAST_MASS)
+                mass[sparse] = 1.0
                 means, shift = sums / mass, np.zeros_like(mass)
-                if len(few):
-                    means[few], mass[few], shift[few] = self._exact.means(
-                        values, sigma, few
+                if len(sparse):
+                    means[sparse], mass[sparse], shift[sparse] = self._exact.means(
+                        values, sigma, sparse
                     )
                 yield means, mass, shift
 

@@ -102,7 +102,7 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
 
     def cumulants(variances: np.ndarray) -> np.ndarray:
         """Returns the variance of the estimate if the true squared error is 0, and how
-        much it grows with the true squared error; and the same of the third cumulant.
+        much it grows with the true squared error; then both for the third cumulant.
         """
         return scale * [
             2 * np.sum(freedom * variances**2),

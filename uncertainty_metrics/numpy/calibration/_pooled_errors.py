@@ -339,7 +339,7 @@ def corp(cells: Cells, score: Score) -> CORPDecomposition:
     recalibrated = _mean_score(cells, isotonic(cells), score)
     miscalibration = _mean_score(cells, cells.scores, score) - recalibrated
     discrimination = uncertainty - recalibrated
-    # Both are >= 0 but for rounding; `uncertainty` of one label may be -0.0.
+    # Rounding may make both slightly negative, and `uncertainty` of one label -0.0.
     return CORPDecomposition(
         max(miscalibration, 0.0), max(discrimination, 0.0), max(uncertainty, 0.0)
     )

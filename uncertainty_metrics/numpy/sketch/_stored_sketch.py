@@ -234,7 +234,7 @@ class SketchState:
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
         config = {**self.config, "num_classes": num_classes}
-        return self._of(config, classes or others, sums)
+        return self._with_content(config, classes or others, sums)
 
     def __radd__(self, other: object) -> Self:
         is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
@@ -290,7 +290,7 @@ class SketchState:
         _FORMAT.write(path, header, arrays)
 
     @classmethod
-    def _of(
+    def _with_content(
         cls, config: dict[str, Any], classes: int | None, sums: SketchSums | None
     ) -> Self:
         """Returns a sketch with these options and this content."""

@@ -146,7 +146,7 @@ class ScoreSketch(_stored_sketch.SketchState):
         if not isinstance(metric_state, MetricState):
             received = type(metric_state).__name__
             raise _checks.error("metric_state", "a `MetricState`", received)
-        return cls._of(*_from_metric_state.parts_of_sketch(metric_state))
+        return cls._with_content(*_from_metric_state.parts_of_sketch(metric_state))
 
     @property
     def num_groups(self) -> int | None:
