@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from uncertainty_metrics import _checks
+
 
 @dataclasses.dataclass(frozen=True)
 class ClassifierData:
@@ -25,9 +27,11 @@ class ClassifierData:
       groups: group of each example, or None.
       num_groups: number of groups, with `groups`.
       multilabel: whether an example has L labels [..., L] that are each 0 or 1.
+      correct: instead of labels and predictions, whether each answer is right.
+      confidences: with `correct`, the probability that each answer is right.
     """
 
-    labels: Any
+    labels: Any = None
     probabilities: Any = None
     logits: Any = None
     probs: Any = None
@@ -37,6 +41,37 @@ class ClassifierData:
     groups: Any = None
     num_groups: Any = None
     multilabel: Any = False
+    correct: Any = None
+    confidences: Any = None
+
+    @property
+    def has_confidences(self) -> bool:
+        """Whether `correct` and `confidences` stand in for labels and predictions."""
+        return self.correct is not None or self.confidences is not None
+
+    def check_confidences(self) -> None:
+        """Raises ValueError unless either labels with predictions are given, or
+        `correct` with `confidences`.
+        """
+        arguments = {
+            "correct": self.correct,
+            "confidences": self.confidences,
+            "labels": self.labels,
+            "probabilities": self.probabilities,
+            "logits": self.logits,
+            "probs": self.probs,
+            "labels_predicted": self.labels_predicted,
+            "ignore_index": self.ignore_index,
+        }
+        given = [name for name, value in arguments.items() if value is not None]
+        if given != ["correct", "confidences"] and (
+            self.has_confidences or self.labels is None
+        ):
+            raise _checks.plain_error(
+                "Either `labels` with one of `probabilities` and `logits`, or "
+                "`correct` with `confidences` must be given.",
+                " and ".join(f"`{name}`" for name in given) or "none of them",
+            )
 
 
 @dataclasses.dataclass(frozen=True)

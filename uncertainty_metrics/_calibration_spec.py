@@ -96,6 +96,18 @@ class CalibrationSpec:
                     repr(points),
                 )
 
+    def for_confidences(self) -> CalibrationSpec:
+        """Returns the options for confidences that an answer is right.
+
+        Raises:
+          ValueError: the options ask for the probability of every class.
+        """
+        if not self.max_prob:
+            raise _checks.error("max_prob", "True with `confidences`", False)
+        if self.class_conditional:
+            raise _checks.error("class_conditional", "False with `confidences`", True)
+        return dataclasses.replace(self, positive_class=True)
+
     def check_classes(self, num_classes: int) -> None:
         """Raises ValueError unless the options fit a number of classes."""
         if self.positive_class and num_classes != 2:

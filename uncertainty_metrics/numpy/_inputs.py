@@ -558,6 +558,16 @@ def examples(
 
 def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
     """Returns the checked examples of the data of a public function."""
+    if data.has_confidences:
+        _check_confidences(data)
+        return examples(
+            data.correct,
+            data.confidences,
+            sample_weight=data.sample_weight,
+            groups=data.groups,
+            num_groups=data.num_groups,
+            allow_none=allow_none,
+        )
     return examples(
         data.labels,
         data.probabilities,
@@ -571,6 +581,27 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
         multilabel=data.multilabel,
         allow_none=allow_none,
     )
+
+
+def _check_confidences(data: ClassifierData) -> None:
+    """Raises ValueError for wrong values among the examples that count."""
+    correct = as_array("correct", data.correct)
+    confidences = as_array("confidences", data.confidences)
+    _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+    if data.sample_weight is not None:
+        weights = sample_weights(data.sample_weight, correct.shape)
+        correct, confidences = correct.reshape(-1), confidences.reshape(-1)
+        correct, confidences = correct[weights > 0], confidences[weights > 0]
+    bad = (correct != 0) & (correct != 1)
+    if np.any(bad):
+        raise _checks.error("correct", "booleans, or 0 and 1", first(bad, correct))
+    confidences = confidences.reshape(correct.shape)
+    limit = upper_limit(native_floating(confidences).dtype)
+    bad = ~((confidences >= 0) & (confidences <= limit))
+    if np.any(bad):
+        percent = np.all((confidences >= 0) & (confidences <= 100))
+        expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
+        raise _checks.error("confidences", expected, first(bad, confidences))
 
 
 def concatenate(batches: list[Examples]) -> Examples:

@@ -6,12 +6,11 @@ import tensorflow as tf
 
 from uncertainty_metrics.ops._typing import TensorLike
 
-@overload
 def bayesian_expected_calibration_error(
     num_bins: int,
-    logits: TensorLike | None,
-    probabilities: TensorLike | None,
-    labels_true: TensorLike,
+    logits: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    labels_true: TensorLike | None = None,
     labels_predicted: TensorLike | None = None,
     num_ece_samples: int = 500,
     *,
@@ -20,6 +19,8 @@ def bayesian_expected_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     probs: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
@@ -45,7 +46,7 @@ def bayesian_expected_calibration_error(
       logits: logits of the same shape, instead of `probabilities`.
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      labels_true: integer class labels in [0, K), shape [...]. Required.
+      labels_true: integer class labels in [0, K), shape [...].
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
       num_ece_samples: number of draws.
@@ -61,6 +62,10 @@ def bayesian_expected_calibration_error(
         posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
@@ -89,22 +94,6 @@ def bayesian_expected_calibration_error(
       Indifference Rule, for the prior.
     """
     ...
-
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: TensorLike | None = None,
-    probabilities: TensorLike | None = None,
-    *,
-    labels_true: TensorLike,
-    labels_predicted: TensorLike | None = None,
-    num_ece_samples: int = 500,
-    prior_alpha: float | None = None,
-    seed: int | TensorLike | np.random.Generator | None = None,
-    sample_weight: TensorLike | None = None,
-    ignore_index: int | None = None,
-    probs: TensorLike | None = None,
-) -> tf.Tensor: ...
 
 def probability_of_lower_calibration_error(
     samples_a: TensorLike,

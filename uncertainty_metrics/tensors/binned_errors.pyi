@@ -96,7 +96,7 @@ def adaptive_calibration_error(
 ) -> GroupValues: ...
 
 def bin_statistics(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"] = 'even',
@@ -111,6 +111,8 @@ def bin_statistics(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -134,6 +136,10 @@ def bin_statistics(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -198,7 +204,7 @@ def compute_all_metrics(
 
 @overload
 def expected_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -210,6 +216,8 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Expected calibration error (ECE). Alias `ece`.
 
@@ -248,6 +256,10 @@ def expected_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -276,7 +288,7 @@ def expected_calibration_error(
 
 @overload
 def expected_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -288,13 +300,15 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None,
     probabilities: TensorLike | None,
     binning_scheme: Literal["even", "adaptive"],
     max_prob: bool,
@@ -311,6 +325,8 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """General calibration error: every choice is an argument. Alias `gce`.
 
@@ -354,6 +370,10 @@ def general_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -383,7 +403,7 @@ def general_calibration_error(
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None,
     probabilities: TensorLike | None,
     binning_scheme: Literal["even", "adaptive"],
     max_prob: bool,
@@ -400,13 +420,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"],
@@ -423,11 +445,13 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"],
@@ -444,13 +468,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def maximum_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -462,6 +488,8 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Maximum calibration error (MCE). Alias `mce`.
 
@@ -488,6 +516,10 @@ def maximum_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -516,7 +548,7 @@ def maximum_calibration_error(
 
 @overload
 def maximum_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -528,13 +560,15 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -547,6 +581,8 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
@@ -574,6 +610,10 @@ def root_mean_squared_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -601,7 +641,7 @@ def root_mean_squared_calibration_error(
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -614,6 +654,8 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...

@@ -8,7 +8,7 @@ from uncertainty_metrics.ops._typing import TensorLike
 from uncertainty_metrics._results import SpiegelhalterTest
 
 def averaged_two_bin_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     logits: TensorLike | None = None,
@@ -17,6 +17,8 @@ def averaged_two_bin_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -45,6 +47,10 @@ def averaged_two_bin_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -69,7 +75,7 @@ def averaged_two_bin_calibration_error(
     ...
 
 def kolmogorov_smirnov_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     logits: TensorLike | None = None,
@@ -78,6 +84,8 @@ def kolmogorov_smirnov_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -104,6 +112,10 @@ def kolmogorov_smirnov_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -129,7 +141,7 @@ def kolmogorov_smirnov_calibration_error(
     ...
 
 def kuiper_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     logits: TensorLike | None = None,
@@ -138,6 +150,8 @@ def kuiper_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -162,6 +176,10 @@ def kuiper_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -188,7 +206,7 @@ def kuiper_calibration_error(
     ...
 
 def spiegelhalter_test(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     logits: TensorLike | None = None,
@@ -197,6 +215,8 @@ def spiegelhalter_test(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> SpiegelhalterTest:
     """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
 
@@ -223,6 +243,10 @@ def spiegelhalter_test(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The

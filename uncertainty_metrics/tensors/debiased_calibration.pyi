@@ -8,7 +8,7 @@ from uncertainty_metrics.ops._typing import TensorLike
 from uncertainty_metrics._results import ConfidenceInterval
 
 def calibration_error_interval(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     level: float = 0.95,
@@ -20,6 +20,8 @@ def calibration_error_interval(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -75,6 +77,10 @@ def calibration_error_interval(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -104,7 +110,7 @@ def calibration_error_interval(
     ...
 
 def debiased_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"] = 'adaptive',
@@ -120,6 +126,8 @@ def debiased_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     squared: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -167,6 +175,10 @@ def debiased_calibration_error(
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
       squared: whether to return the squared error, which may be negative.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is

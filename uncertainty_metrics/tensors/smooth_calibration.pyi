@@ -7,7 +7,7 @@ import tensorflow as tf
 from uncertainty_metrics.ops._typing import TensorLike
 
 def smooth_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     bandwidth: float | None = None,
@@ -17,6 +17,8 @@ def smooth_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -55,6 +57,10 @@ def smooth_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where

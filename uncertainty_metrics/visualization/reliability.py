@@ -63,7 +63,7 @@ METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
 def reliability_diagram(
-    labels: ArrayLike | Mapping[str, ArrayLike],
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -84,6 +84,8 @@ def reliability_diagram(
     method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
+    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
@@ -147,6 +149,10 @@ def reliability_diagram(
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       title: title of the diagram, or of the figure made for the grid of panels.
       ax: matplotlib Axes to draw in; with `class_conditional`, an array of as many as
         there are panels. By default a new pyplot figure, which is not shown and has
@@ -187,6 +193,8 @@ def reliability_diagram(
         labels_predicted=labels_predicted,
         sample_weight=sample_weight,
         ignore_index=ignore_index,
+        correct=correct,
+        confidences=confidences,
     )
     options = CurveOptions(
         num_bins=num_bins,

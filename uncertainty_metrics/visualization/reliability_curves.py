@@ -165,7 +165,7 @@ def curve_from_statistics(
 
 
 def reliability_curve(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -183,6 +183,8 @@ def reliability_curve(
     consistency_band: float | None = None,
     seed: Any = 0,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
@@ -223,6 +225,10 @@ def reliability_curve(
       seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -253,6 +259,8 @@ def reliability_curve(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            correct=correct,
+            confidences=confidences,
         ),
         CurveOptions(
             num_bins=num_bins,
@@ -301,7 +309,7 @@ def read(
     _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
     spec = dataclasses.replace(
         PRESETS["expected_calibration_error"],
-        max_prob=y_axis == "accuracy",
+        max_prob=y_axis == "accuracy" or data.has_confidences,
         binning_scheme=options.binning_scheme,
         class_conditional=options.class_conditional,
         num_bins=options.num_bins,
@@ -309,6 +317,9 @@ def read(
         datapoints_per_bin=options.datapoints_per_bin,
         positive_class=options.positive_class,
     )
+    data.check_confidences()
+    if data.has_confidences:
+        return _inputs.examples_of(data), spec.for_confidences(), y_axis
     examples = _inputs.examples_of(data)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs, _text_tables
@@ -25,6 +26,19 @@ FEW_EXAMPLES = 1000
 MAX_BINS = 2**24
 # Makes up for rounding in a total weight that is a multiple of `datapoints_per_bin`.
 ROUND_UP = 1 + 2.0**-20
+
+
+def read(
+    data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
+) -> tuple[_inputs.Examples, CalibrationSpec]:
+    """Returns the checked examples, and the options that fit them.
+
+    `allow_none` accepts a batch of which no example counts.
+    """
+    data.check_confidences()
+    if data.has_confidences:
+        spec = spec.for_confidences()
+    return _inputs.examples_of(data, allow_none), spec
 
 
 class BinStatistics(_BinStatistics):

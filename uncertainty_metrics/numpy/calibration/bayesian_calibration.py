@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._calibration_spec import REQUIRED, CalibrationSpec, given
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
@@ -39,12 +40,6 @@ def checked_prior(prior_alpha: Any, num_bins: int) -> float:
             "prior_alpha", "a positive, finite number, or None", repr(prior_alpha)
         )
     return value
-
-
-def check_labels(labels_true: Any) -> None:
-    """Raises ValueError if there are no labels."""
-    if given(labels_true) is None:
-        raise _checks.error("labels", "given", None)
 
 
 @contextlib.contextmanager
@@ -134,45 +129,11 @@ def posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None,
-    probabilities: ArrayLike | None,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = None,
-    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
-    *,
-    prior_alpha: float | None = None,
-    seed: int | ArrayLike | np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    probs: ArrayLike | None = None,
-) -> np.ndarray: ...
-
-
-@overload
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
-    *,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = None,
-    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
-    prior_alpha: float | None = None,
-    seed: int | ArrayLike | np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    probs: ArrayLike | None = None,
-) -> np.ndarray: ...
-
-
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None = None,
-    probabilities: ArrayLike | None = None,
-    labels_true: ArrayLike = REQUIRED,
+    labels_true: ArrayLike | None = None,
     labels_predicted: ArrayLike | None = None,
     num_ece_samples: int = DEFAULT_NUM_SAMPLES,
     *,
@@ -181,6 +142,8 @@ def bayesian_expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     probs: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> np.ndarray:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
@@ -206,7 +169,7 @@ def bayesian_expected_calibration_error(
       logits: logits of the same shape, instead of `probabilities`.
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      labels_true: integer class labels in [0, K), shape [...]. Required.
+      labels_true: integer class labels in [0, K), shape [...].
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
       num_ece_samples: number of draws.
@@ -222,6 +185,10 @@ def bayesian_expected_calibration_error(
         posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
@@ -253,15 +220,19 @@ def bayesian_expected_calibration_error(
     prior = checked_prior(prior_alpha, spec.num_bins)
     rng = _inputs.generator(seed)
     with argument_names():
-        check_labels(labels_true)
-        examples = _inputs.examples(
-            labels_true,
-            probabilities,
-            logits,
-            probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
+        examples, spec = _binning.read(
+            ClassifierData(
+                labels=labels_true,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
+            ),
+            spec,
         )
         statistics = _binning.bin_statistics(examples, spec)
     return posterior(statistics, prior, num_samples, rng)

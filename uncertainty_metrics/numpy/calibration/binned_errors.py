@@ -61,7 +61,7 @@ _BASE = PRESETS["expected_calibration_error"]
 
 
 def _error(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
-    examples = _inputs.examples_of(data)
+    examples, spec = _binning.read(data, spec)
     statistics = _binning.bin_statistics(examples, spec)
     if examples.groups is None:
         return _binning.calibration_error(statistics, spec.norm)
@@ -70,7 +70,7 @@ def _error(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
 
 
 def bin_statistics(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme = "even",
@@ -85,6 +85,8 @@ def bin_statistics(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -108,6 +110,10 @@ def bin_statistics(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
@@ -132,7 +138,7 @@ def bin_statistics(
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
     )
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -141,7 +147,10 @@ def bin_statistics(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     return _binning.bin_statistics(examples, spec)
 
@@ -165,6 +174,8 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -187,6 +198,8 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int,
 ) -> GroupValues: ...
@@ -194,7 +207,7 @@ def general_calibration_error(
 
 @overload
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme,
@@ -211,12 +224,14 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme,
@@ -233,13 +248,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     binning_scheme: BinningScheme = REQUIRED,
     max_prob: bool = REQUIRED,
@@ -256,6 +273,8 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -301,6 +320,10 @@ def general_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -336,6 +359,8 @@ def general_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             _BASE,
@@ -354,7 +379,7 @@ def general_calibration_error(
 
 @overload
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -366,12 +391,14 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -383,13 +410,15 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -401,6 +430,8 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -441,6 +472,10 @@ def expected_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -475,6 +510,8 @@ def expected_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["expected_calibration_error"],
@@ -488,7 +525,7 @@ def expected_calibration_error(
 
 @overload
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -500,12 +537,14 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -517,13 +556,15 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -535,6 +576,8 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -563,6 +606,10 @@ def maximum_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -597,6 +644,8 @@ def maximum_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["maximum_calibration_error"],
@@ -610,7 +659,7 @@ def maximum_calibration_error(
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -623,12 +672,14 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -641,13 +692,15 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -660,6 +713,8 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
@@ -689,6 +744,10 @@ def root_mean_squared_calibration_error(
       multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
         P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
         pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       groups: integer group of each example in [0, `num_groups`), broadcastable to the
         labels. The result is then `GroupValues(values, worst, weights)`: the value of
         each group (NaN for an empty one), the worst value, and the weight of each
@@ -722,6 +781,8 @@ def root_mean_squared_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["root_mean_squared_calibration_error"],

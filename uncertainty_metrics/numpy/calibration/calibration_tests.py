@@ -82,7 +82,7 @@ def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
 
 
 def calibration_test(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     statistic: Statistic = "gce",
@@ -100,6 +100,8 @@ def calibration_test(
     ignore_index: int | None = None,
     positive_class: bool = False,
     progress: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> CalibrationTest:
     """Test of the hypothesis that a model is calibrated.
 
@@ -161,6 +163,10 @@ def calibration_test(
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
       progress: whether to show a progress bar on stderr, which needs tqdm.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
@@ -207,7 +213,7 @@ def calibration_test(
         num_bins=num_bins,
         positive_class=positive_class,
     )
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -215,7 +221,10 @@ def calibration_test(
             probs=probs,
             labels_predicted=labels_predicted,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     draws: Iterator[float]
     if statistic == "gce":

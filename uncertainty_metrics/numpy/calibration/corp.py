@@ -9,8 +9,11 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS
-from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_scores
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    _pooled_errors,
+    _pooled_scores,
+)
 from uncertainty_metrics.numpy.calibration._pooled_errors import (
     CORPDecomposition,
     Score,
@@ -23,7 +26,7 @@ PRESET = PRESETS["expected_calibration_error"]
 
 
 def corp_decomposition(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     score: Score = "brier",
@@ -33,6 +36,8 @@ def corp_decomposition(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> CORPDecomposition:
     """Decomposition of a mean score by isotonic regression (CORP).
 
@@ -64,6 +69,10 @@ def corp_decomposition(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
@@ -87,7 +96,7 @@ def corp_decomposition(
     """
     _checks.one_of("score", score, _pooled_errors.SCORES)
     spec = dataclasses.replace(PRESET, positive_class=positive_class)
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -96,7 +105,10 @@ def corp_decomposition(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     (cells,) = _pooled_scores.of_examples(examples, spec)
     return _pooled_errors.corp(cells, score)

@@ -11,7 +11,11 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import SpiegelhalterTest
 from uncertainty_metrics.numpy import _inputs
-from uncertainty_metrics.numpy.calibration import _pooled_errors, _pooled_scores
+from uncertainty_metrics.numpy.calibration import (
+    _binning,
+    _pooled_errors,
+    _pooled_scores,
+)
 
 __all__ = [
     "atb",
@@ -34,11 +38,11 @@ def cells(examples: _inputs.Examples, spec: CalibrationSpec) -> _pooled_scores.C
 
 def _cells_of_data(data: ClassifierData, positive_class: bool) -> _pooled_scores.Cells:
     spec = dataclasses.replace(PRESET, positive_class=positive_class)
-    return cells(_inputs.examples_of(data), spec)
+    return cells(*_binning.read(data, spec))
 
 
 def kolmogorov_smirnov_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -47,6 +51,8 @@ def kolmogorov_smirnov_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
@@ -73,6 +79,10 @@ def kolmogorov_smirnov_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -103,6 +113,8 @@ def kolmogorov_smirnov_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -110,7 +122,7 @@ def kolmogorov_smirnov_calibration_error(
 
 
 def kuiper_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -119,6 +131,8 @@ def kuiper_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
@@ -143,6 +157,10 @@ def kuiper_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
@@ -174,6 +192,8 @@ def kuiper_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -181,7 +201,7 @@ def kuiper_calibration_error(
 
 
 def averaged_two_bin_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -190,6 +210,8 @@ def averaged_two_bin_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
@@ -218,6 +240,10 @@ def averaged_two_bin_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -247,6 +273,8 @@ def averaged_two_bin_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -254,7 +282,7 @@ def averaged_two_bin_calibration_error(
 
 
 def spiegelhalter_test(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -263,6 +291,8 @@ def spiegelhalter_test(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
     """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
 
@@ -289,6 +319,10 @@ def spiegelhalter_test(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
@@ -318,6 +352,8 @@ def spiegelhalter_test(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )

@@ -15,7 +15,6 @@ from uncertainty_metrics._calibration_spec import (
     BinningScheme,
 )
 from uncertainty_metrics._results import ConfidenceInterval
-from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning, _error_interval
 
 __all__ = ["calibration_error_interval", "debiased_calibration_error"]
@@ -30,7 +29,7 @@ def _unit(weights: np.ndarray | None) -> float:
 
 
 def debiased_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme = "adaptive",
@@ -46,6 +45,8 @@ def debiased_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     squared: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Calibration error in the l2 norm, minus its bias.
 
@@ -93,6 +94,10 @@ def debiased_calibration_error(
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
       squared: whether to return the squared error, which may be negative.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is
@@ -125,7 +130,7 @@ def debiased_calibration_error(
         datapoints_per_bin=datapoints_per_bin,
         positive_class=positive_class,
     )
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -134,7 +139,10 @@ def debiased_calibration_error(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     statistics = _binning.bin_statistics(examples, spec)
     square = _binning.debiased_square(statistics, _unit(examples.weights))
@@ -142,7 +150,7 @@ def debiased_calibration_error(
 
 
 def calibration_error_interval(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     level: float = 0.95,
@@ -154,6 +162,8 @@ def calibration_error_interval(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> ConfidenceInterval:
     """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
@@ -209,6 +219,10 @@ def calibration_error_interval(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
@@ -241,7 +255,7 @@ def calibration_error_interval(
         num_bins=num_bins,
         positive_class=positive_class,
     )
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -250,7 +264,10 @@ def calibration_error_interval(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     sums = _error_interval.of_examples(examples, spec)
     return _error_interval.interval(sums, _unit(examples.weights), level)

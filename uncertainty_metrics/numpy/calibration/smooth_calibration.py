@@ -33,7 +33,7 @@ def checked_bandwidth(bandwidth: float | None) -> float | None:
 
 
 def smooth_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     bandwidth: float | None = None,
@@ -43,6 +43,8 @@ def smooth_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Smooth calibration error (smECE). Alias `smece`.
 
@@ -81,6 +83,10 @@ def smooth_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -104,7 +110,7 @@ def smooth_calibration_error(
     """
     width = checked_bandwidth(bandwidth)
     spec = dataclasses.replace(PRESET, positive_class=positive_class)
-    examples = _inputs.examples_of(
+    examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,
@@ -113,7 +119,10 @@ def smooth_calibration_error(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
-        )
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
     )
     return error_of(examples, spec, width)
 

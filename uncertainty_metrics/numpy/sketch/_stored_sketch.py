@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
     _exact_sums,
-    _inputs,
     _saved,
     _text_tables,
 )
+from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
 from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
@@ -132,13 +133,15 @@ class SketchState:
 
     def update(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         *,
         logits: ArrayLike | None = None,
         probs: ArrayLike | None = None,
         labels_predicted: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        correct: ArrayLike | None = None,
+        confidences: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -152,20 +155,26 @@ class SketchState:
             default the argmax.
           sample_weight: weight of each example, finite and >= 0, broadcastable to the
             labels.
+          correct: instead of labels and predictions, whether each answer is right:
+            booleans, or 0 and 1, shape [...].
+          confidences: with `correct`, the probability in [0, 1] that each answer is
+            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(
-            labels,
-            probabilities,
-            logits,
-            probs,
+        data = ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
-            ignore_index=self.ignore_index,
-            allow_none=True,
+            ignore_index=None if labels is None else self.ignore_index,
+            correct=correct,
+            confidences=confidences,
         )
+        examples, spec = _binning.read(data, self._spec, allow_none=True)
         classes, sums = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
@@ -175,8 +184,8 @@ class SketchState:
                 verb="have",
             )
         classes = examples.num_classes
-        self._spec.check_classes(classes)
-        more = _cell_sums.of_examples(examples, self._spec, self._bits(classes))
+        spec.check_classes(classes)
+        more = _cell_sums.of_examples(examples, spec, self._bits(classes))
         if more is not None:
             sums = more if sums is None else sums + more
         self._content = _Content(classes, sums)
