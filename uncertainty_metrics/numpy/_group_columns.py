@@ -17,11 +17,11 @@ class GroupColumn(NamedTuple):
     """The group of each example.
 
     Attributes:
-      index: integers [N], in [0, len(values)).
+      codes: integers [N], in [0, len(values)).
       values: the distinct values, in ascending order, those that are missing last.
     """
 
-    index: np.ndarray
+    codes: np.ndarray
     values: list[Any]
 
 
@@ -60,10 +60,8 @@ def group_column(name: str, values: Any) -> GroupColumn:
         missing = np.array([_is_missing(value) for value in flat], bool)
         present = list(flat[~missing])
         kinds = {str if isinstance(v, str) else type(v) for v in present}
-        whole = (bool, int, np.bool_, np.integer)
-        if len(kinds) > 1 and not all(issubclass(kind, whole) for kind in kinds):
-            raise _wrong_type(name, ", ".join(sorted(kind.__name__ for kind in kinds)))
-        if not all(kind is str or issubclass(kind, whole) for kind in kinds):
+        integers = (bool, int, np.bool_, np.integer)
+        if kinds != {str} and not all(issubclass(kind, integers) for kind in kinds):
             raise _wrong_type(name, ", ".join(sorted(kind.__name__ for kind in kinds)))
         distinct, found = np.unique(np.array(present), return_inverse=True)
         index = np.zeros(len(flat), np.int64)

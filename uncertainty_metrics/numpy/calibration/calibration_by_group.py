@@ -261,14 +261,14 @@ def _columns(groups: Any, kept: np.ndarray) -> dict[str, GroupColumn]:
     for name, values in attributes.items():
         label = f"groups[{name!r}]" if named else "groups"
         column = group_column(label, values)
-        if len(column.index) != kept.size:
+        if len(column.codes) != kept.size:
             raise _checks.error(
                 label,
                 f"a value for each of the {kept.size} examples",
-                len(column.index),
+                len(column.codes),
                 verb="hold",
             )
-        columns[name] = column._replace(index=column.index[kept.reshape(-1)])
+        columns[name] = column._replace(codes=column.codes[kept.reshape(-1)])
     return columns
 
 
@@ -277,7 +277,7 @@ def _rows(
 ) -> list[GroupCalibration]:
     """Returns the groups that the values of one or two attributes make."""
     sizes = [len(column.values) for column in columns.values()]
-    cells = np.ravel_multi_index([c.index for c in columns.values()], sizes)
+    cells = np.ravel_multi_index([c.codes for c in columns.values()], sizes)
     present, index = np.unique(cells, return_inverse=True)
     index = index.reshape(-1)
     weights, number = scored.weights, len(present)
