@@ -90,9 +90,9 @@ def brier_decomposition_exact(
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
       within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most the
-      one of `brier_decomposition`; smaller is better. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      `reliability` of `brier_decomposition`; smaller is better. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.

@@ -201,7 +201,7 @@ def variance_bound(
     Args:
       probs: probabilities of M members in [0, 1], shape [M, N, K], or [M, N, 1] of
         class 1. There may be more axes of examples.
-      labels: integers in [0, K), shape [N].
+      labels: integer class labels in [0, K), shape [N].
       num_models: the expected M, to check `probs`; None for no check.
 
     Returns:

@@ -55,7 +55,7 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
     Args:
       logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
       logits_2: scores of the other model, of the same shape.
-      labels: integers in [0, K), shape [N, ...].
+      labels: integer class labels in [0, K), shape [N, ...].
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.

@@ -326,9 +326,9 @@ def compare_information_criteria(
     """Ranks models by an information criterion on the same instances.
 
     Instances that are hard for one model tend to be hard for all, so differences are
-    known better than estimates: the standard error of a difference is that of the mean
-    of the differences by instance. It tends to be too small for models that predict
-    nearly the same (a difference below 4 / n) and for fewer than about 100 instances.
+    known better than estimates. The standard error of a difference is computed from the
+    differences by instance. It tends to be too small for models that predict nearly the
+    same (a difference below 4 / n) and for fewer than about 100 instances.
 
     Args:
       logps: a mapping from the names of the models to their logp, shape [n, m] as in

@@ -523,8 +523,8 @@ def brier_decomposition_exact(
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
-      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most the
-      one of `brier_decomposition`; smaller is better.
+      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most
+      the `reliability` of `brier_decomposition`; smaller is better.
 
     Raises:
       ValueError: an argument is not as described.

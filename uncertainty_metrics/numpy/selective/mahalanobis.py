@@ -193,7 +193,7 @@ class Mahalanobis:
 
         Args:
           features: finite, shape [..., D], of examples in distribution.
-          labels: integers >= 0, shape [...] or [..., 1].
+          labels: integer class labels >= 0, shape [...] or [..., 1].
 
         Raises:
           ValueError: an argument is not as described.

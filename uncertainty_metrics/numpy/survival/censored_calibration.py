@@ -391,12 +391,12 @@ def censored_calibration_error_conf_int(
 ) -> ConfidenceInterval:
     """Confidence interval of `censored_calibration_error`.
 
-    The standard error of the squared error is that of the mean of its influence values
-    w (p - c_hat) (p + c_hat - 2 Y). The interval of its root follows by the delta
-    method, kept regular near 0. In simulations with 15 to 54% of the examples censored
-    (`studies/censored_coverage.py`), 95% intervals of 500 to 5000 examples held errors
-    of 0.09 to 0.19 in 93 to 98% of the data sets. For errors near 0 they are too wide:
-    they held errors of 0.03 and of 0 in 98 to 100%.
+    The standard error of the squared error is the standard error of the mean of its
+    influence values w (p - c_hat) (p + c_hat - 2 Y). The interval of its root follows
+    by the delta method, kept regular near 0. In simulations with 15 to 54% of the
+    examples censored (`studies/censored_coverage.py`), 95% intervals of 500 to 5000
+    examples held errors of 0.09 to 0.19 in 93 to 98% of the data sets. For errors near
+    0 they are too wide: they held errors of 0.03 and of 0 in 98 to 100%.
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
