@@ -161,8 +161,8 @@ class ConformalClassifier(quantile.Conformal):
             1) of two classes, shape [...] or [..., 1].
           groups: integers or text, shape of the labels. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
-          seed: seed of `randomized=True`, as for `np.random.default_rng`. None gives
-            other draws in each call.
+          seed: seed of `randomized=True`, all that `np.random.default_rng` takes. None
+            gives new draws in each call.
 
         Returns:
           The object itself.

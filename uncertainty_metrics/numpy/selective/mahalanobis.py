@@ -273,7 +273,7 @@ class Mahalanobis:
         """Writes the sums to a file, an .npz archive without pickles.
 
         Args:
-          path: path of the file, to which no ending is added; or a file opened for
+          path: the path of the file, to which no ending is added; or a file opened for
             writing bytes.
 
         Raises:
@@ -287,7 +287,7 @@ class Mahalanobis:
         """Returns the object that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: path of the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
           ValueError: the file holds something else, or is damaged.

@@ -84,7 +84,7 @@ class CensoredCalibrationError:
       end_time: end of the period that the forecasts are about, > 0, and at most the
         largest of `times`. Later events and censorings do not count.
       folds: number of folds, >= 2.
-      weight_trunc: smallest denominator of the weights, in (0, 1].
+      weight_trunc: least denominator of the weights, in (0, 1].
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
         1 / (p (1 - p)).
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
@@ -101,7 +101,8 @@ class CensoredCalibrationError:
       hyperparam_attempts: number of bandwidths tried.
       default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
         forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
-      seed: seed of the folds, as for `np.random.default_rng`.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
@@ -303,7 +304,7 @@ def censored_calibration_error(
       folds: number of folds, >= 2.
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
         1 / (p (1 - p)).
-      weight_trunc: smallest denominator of the weights, in (0, 1].
+      weight_trunc: least denominator of the weights, in (0, 1].
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
         with the kernel-weighted numbers dN of events and R of examples at risk;
         "Nelson-Aalen": S is the product of exp(-dN / R). G is defined likewise, and is
@@ -318,7 +319,8 @@ def censored_calibration_error(
       hyperparam_attempts: number of bandwidths tried.
       default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
         forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
-      seed: seed of the folds, as for `np.random.default_rng`.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
@@ -414,7 +416,7 @@ def censored_calibration_error_conf_int(
       folds: number of folds, >= 2.
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
         1 / (p (1 - p)).
-      weight_trunc: smallest denominator of the weights, in (0, 1].
+      weight_trunc: least denominator of the weights, in (0, 1].
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
         with the kernel-weighted numbers dN of events and R of examples at risk;
         "Nelson-Aalen": S is the product of exp(-dN / R). G is defined likewise, and is
@@ -429,7 +431,8 @@ def censored_calibration_error_conf_int(
       hyperparam_attempts: number of bandwidths tried.
       default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
         forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
-      seed: seed of the folds, as for `np.random.default_rng`.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
