@@ -18,29 +18,29 @@ __all__ = ["conformal_quantile"]
 
 
 def _level(alpha: Any) -> float:
-    """Returns the share of misses; raises ValueError unless it is in (0, 1)."""
+    """Returns alpha as a float; raises ValueError unless it is in (0, 1)."""
     return _checks.open_unit("alpha", alpha)
 
 
 def rank(n: float, alpha: float) -> int:
-    """Returns k = ceil((n + 1) (1 - alpha)), that of the real numbers: what is an
-    integer but for the rounding of `alpha` is that integer.
+    """Returns k = ceil((n + 1) (1 - alpha)) as for real numbers: if the product is an
+    integer up to the rounding of `alpha`, k is this integer.
     """
     return math.ceil((n + 1) * (1 - alpha - 2.0**-50))
 
 
 def conformal_quantile(scores: ArrayLike, alpha: float) -> float:
-    """Quantile of scores that a new one does not exceed with probability 1 - alpha.
+    """Quantile that a new score does not exceed with probability 1 - alpha.
 
       q = the k-th smallest of the n scores, k = ceil((n + 1) (1 - alpha))
 
-    and +inf where k > n. It is one of the scores, never between two of them: with
-    n + 1 scores in any order alike, the last is among the k smallest with probability
-    k / (n + 1) at least.
+    and +inf if k > n. It is one of the scores, never between two of them: if n + 1
+    scores are in random order, the last one is among the k smallest with a probability
+    of at least k / (n + 1).
 
     Args:
-      scores: real, large where a forecast is bad, +-inf allowed, shape [n].
-      alpha: share of misses, in (0, 1).
+      scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
+      alpha: share of new scores that may exceed the quantile, in (0, 1).
 
     Returns:
       The quantile, a float.
@@ -79,7 +79,7 @@ def of_scores(scores: np.ndarray, alpha: float) -> float:
 
 
 class Conformal:
-    """What conformal classifiers and regressors share: quantiles, of groups or not."""
+    """Base of conformal classifiers and regressors: quantiles of groups or of all."""
 
     def __init__(self, alpha: float) -> None:
         self.alpha = _level(alpha)
@@ -93,7 +93,7 @@ class Conformal:
 
     @property
     def quantile(self) -> float | dict[Any, float]:
-        """The largest score of what a set holds; of groups one each, by their names."""
+        """The largest score in a set; with groups, a dictionary of one for each."""
         quantiles = self._fitted().tolist()
         if self._groups is None:
             return quantiles[0]
@@ -108,7 +108,7 @@ class Conformal:
         return self._quantiles
 
     def _set(self, scores: np.ndarray, groups: ArrayLike | None) -> Self:
-        """Takes the scores of held-out examples, [n]."""
+        """Sets the quantiles to those of the scores of held-out examples, [n]."""
         if groups is None:
             self._quantiles = np.array([of_scores(scores, self.alpha)])
             self._groups = None
@@ -122,7 +122,7 @@ class Conformal:
         return self
 
     def _limits(self, groups: ArrayLike | None, shape: tuple[int, ...]) -> np.ndarray:
-        """Returns the quantile of each of new examples of a shape, [n] or [1]."""
+        """Returns the quantile for each new example, [n], or for all, [1]."""
         quantiles = self._fitted()
         if (groups is None) != (self._groups is None):
             fitted = "given" if groups is None else "None"
