@@ -194,8 +194,8 @@ def netcal_rows() -> Iterator[Row]:
 
     def mean_of_bins():
         bins = um.bin_statistics(LABELS, PROBABILITIES)
-        held = bins.counts > 0
-        return np.mean(np.abs(bins.accuracies - bins.confidences)[held])
+        in_bin = bins.counts > 0
+        return np.mean(np.abs(bins.accuracies - bins.confidences)[in_bin])
 
     yield (
         "ACE, mean over bins",
@@ -209,9 +209,9 @@ def netcal_rows() -> Iterator[Row]:
         edges = np.histogram_bin_edges(stddevs, 10)
         index = np.searchsorted(edges[1:-1], stddevs, side="right")
         ratios = []
-        for held in (index == b for b in np.unique(index)):
-            squares = np.mean((means - TARGETS)[held] ** 2)
-            ratios.append(abs(1 - np.sqrt(squares / np.mean(stddevs[held] ** 2))))
+        for in_bin in (index == b for b in np.unique(index)):
+            squares = np.mean((means - TARGETS)[in_bin] ** 2)
+            ratios.append(abs(1 - np.sqrt(squares / np.mean(stddevs[in_bin] ** 2))))
         return np.mean(ratios)
 
     def ence():

@@ -122,9 +122,9 @@ def _plain_decomposition(labels, probabilities):
     classes = probabilities.shape[1]
     decisions = tf.argmax(probabilities, axis=1)
     counts = tf.math.confusion_matrix(decisions, labels, classes, dtype=tf.float32)
-    held = tf.reduce_sum(counts, axis=1)
-    shares = held / tf.reduce_sum(held)
-    dbar = tf.math.divide_no_nan(counts, held[:, None])
+    counts_of_decision = tf.reduce_sum(counts, axis=1)
+    shares = counts_of_decision / tf.reduce_sum(counts_of_decision)
+    dbar = tf.math.divide_no_nan(counts, counts_of_decision[:, None])
     pbar = tf.linalg.matvec(dbar, shares, transpose_a=True)
     gaps = tf.math.squared_difference(probabilities, tf.gather(dbar, decisions))
     resolution = tf.reduce_sum(tf.math.squared_difference(dbar, pbar), axis=1)

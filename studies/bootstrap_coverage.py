@@ -127,8 +127,8 @@ def coverage(
     )
     lower, upper = ends[:, 0], ends[:, 2]
     above = lower > case.truth
-    held = ~above & (upper >= case.truth)
-    return float(held.mean()), float(above.mean()), float(np.mean(upper - lower))
+    is_held = ~above & (upper >= case.truth)
+    return float(is_held.mean()), float(above.mean()), float(np.mean(upper - lower))
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
@@ -143,7 +143,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     for name in options.cases:
         for n in options.examples:
             for method in options.methods:
-                held, above, width = coverage(
+                share, above, width = coverage(
                     CASES[name],
                     n,
                     options.data_sets,
@@ -151,10 +151,10 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
                     num_resamples=options.resamples,
                     method=method,
                 )
-                error = np.sqrt(held * (1 - held) / options.data_sets)
+                error = np.sqrt(share * (1 - share) / options.data_sets)
                 yield (
                     f"| {name} | {CASES[name].truth:.4f} | {n} | {method} "
-                    f"| {held:.1%} +- {error:.1%} | {above:.1%} | {width:.4f} |"
+                    f"| {share:.1%} +- {error:.1%} | {above:.1%} | {width:.4f} |"
                 )
 
 

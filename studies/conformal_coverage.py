@@ -131,15 +131,15 @@ def _bounds(alpha: float, found: list[Held], exact: bool) -> tuple[float, float]
     """Returns by how many standard errors the mean coverage is above the lower bound,
     and below the upper bound.
     """
-    new = sum(of.held.size for of in found)
+    new = sum(each.held.size for each in found)
     least = np.sqrt(alpha * (1 - alpha) / new)
 
     def errors(excess: list[float]) -> float:
         error = max(np.std(excess) / np.sqrt(len(excess)), least)
         return float(np.mean(excess) / error)
 
-    above = [of.held.mean() - (1 - alpha) for of in found]
-    below = [1 / (of.n + 1) - x for of, x in zip(found, above, strict=True)]
+    above = [each.held.mean() - (1 - alpha) for each in found]
+    below = [1 / (each.n + 1) - x for each, x in zip(found, above, strict=True)]
     return errors(above), errors(below) if exact else np.inf
 
 

@@ -145,11 +145,11 @@ def curve_from_statistics(
     statistics = _binning.BinStatistics(
         edges, counts, score_sums, outcome_sums, statistics.additive
     )
-    held = counts > 0
+    is_filled = counts > 0
     totals = counts.sum(axis=1, keepdims=True)
     proportions = counts / np.where(totals > 0, totals, 1.0)
-    confidences = np.where(held, statistics.confidences, np.nan)
-    accuracies = np.where(held, statistics.accuracies, np.nan)
+    confidences = np.where(is_filled, statistics.confidences, np.nan)
+    accuracies = np.where(is_filled, statistics.accuracies, np.nan)
     gaps = accuracies - confidences
     return ReliabilityCurve(
         y_axis=y_axis,
@@ -322,6 +322,6 @@ def read(
 
 
 def num_resamples(num_examples: int) -> int:
-    """Returns how many times the labels of so many examples are redrawn."""
+    """Returns how often to redraw the labels of this number of examples."""
     size = _MAX_RESAMPLED // num_examples
     return max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))

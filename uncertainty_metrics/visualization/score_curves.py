@@ -226,13 +226,13 @@ def _bands(
     )
     bands = []
     for group, curve in enumerate(curves):
-        held = statistics.counts[group] > 0
-        of_group = Cells(
-            statistics.counts[group][held],
-            statistics.score_sums[group][held],
-            np.zeros(np.sum(held)),
+        is_filled = statistics.counts[group] > 0
+        cells = Cells(
+            statistics.counts[group][is_filled],
+            statistics.score_sums[group][is_filled],
+            np.zeros(np.sum(is_filled)),
         )
-        bands.append(_band(of_group, curve, drawn[:, group, held], level))
+        bands.append(_band(cells, curve, drawn[:, group, is_filled], level))
     return bands
 
 
