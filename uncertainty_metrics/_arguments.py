@@ -61,7 +61,6 @@ class ClassifierData:
             "logits": self.logits,
             "probs": self.probs,
             "labels_predicted": self.labels_predicted,
-            "ignore_index": self.ignore_index,
         }
         given = [name for name, value in arguments.items() if value is not None]
         if given != ["correct", "confidences"] and (
@@ -71,6 +70,10 @@ class ClassifierData:
                 "Either `labels` with one of `probabilities` and `logits`, or "
                 "`correct` with `confidences` must be given.",
                 " and ".join(f"`{name}`" for name in given) or "none of them",
+            )
+        if self.has_confidences and self.ignore_index is not None:
+            raise _checks.error(
+                "ignore_index", "None where there are no `labels`", self.ignore_index
             )
 
 

@@ -129,7 +129,7 @@ def test_bad_options_raise(row, name, rng):
 @each(ROWS)
 def test_what_is_no_array_of_numbers_is_named(row, rng):
     given = arrays(arguments := row.draw(rng, (8,)))
-    for name in given.keys() - row.words:
+    for name in given.keys() - set(getattr(row, "words", ())):
         array = given[name]
         nan = np.full(array.shape, np.nan)
         for bad in (["a"] * 8, [[0.1], [0.2, 0.3]], object(), nan):

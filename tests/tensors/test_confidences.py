@@ -141,7 +141,6 @@ def test_what_does_not_go_together(room, name, rng):
         {"confidences": confidences},
         {"correct": correct, "confidences": confidences, labels: correct},
         {"correct": correct, "confidences": confidences, "probabilities": confidences},
-        {"correct": correct, "confidences": confidences, "ignore_index": 0},
         {labels: correct, "confidences": confidences},
     ):
         with pytest.raises(ValueError, match=MISSING):
@@ -190,3 +189,5 @@ def test_choices_of_classes_are_refused(room):
         room.bin_statistics(**data, max_prob=False)
     with pytest.raises(ValueError, match="`class_conditional` must be False with"):
         room.bin_statistics(**data, class_conditional=True)
+    with pytest.raises(ValueError, match="`ignore_index` must be None where there are"):
+        room.ece(**data, ignore_index=1)
