@@ -245,7 +245,8 @@ def _labelled(rng, shape, takes):
 
 
 def _confidences(rng, shape, takes):
-    if rng.random() < 0.5:
+    # Confidences have one group, whatever the choices of a function are.
+    if rng.random() < 0.5 or "class_conditional" in takes:
         return _labelled(rng, shape, takes)
     if "positive_class" in takes or "labels_true" in takes:  # They are probabilities.
         made = {"confidences": rng.integers(0, 17, shape) / 16}

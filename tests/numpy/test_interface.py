@@ -259,7 +259,7 @@ def test_confidences_need_their_outcomes(row):
         ({}, "Either `labels`"),
         (
             {"confidences": {"a": [1.0]}, "correct": {"b": [1]}},
-            r"`correct` must be a mapping from the same names as `conf.*, \['a'\]",
+            r"must be a mapping from the same names as `(correct|confidences)`, \['",
         ),
     ):
         with pytest.raises(ValueError, match=message):
