@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).parents[1]
-# The modules whose names are all public in a package, those of their `__all__`.
+# By package: a pattern of the modules from which it takes all names in `__all__`.
 _WHOLE = {
     "uncertainty_metrics": r"\.(tensors|keras\.metrics)\.[\w.]+",
     "uncertainty_metrics.numpy": r"\.[\w.]+",
@@ -19,29 +19,36 @@ _IMPORT = re.compile(r"^from (\.\S+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
 
 
 class Name(NamedTuple):
-    """A public name: the heading it stands under, and the module it comes from."""
+    """A public name: the heading above it in the table, and the module of the name."""
 
     title: str
     home: str
 
 
 def table(package: str) -> pathlib.Path:
-    """Returns the file of a package that is the table of its names."""
+    """Returns the file that holds the table of the names of a package."""
     return ROOT.joinpath(*package.split("."), "__init__.pyi")
 
 
 def filled() -> dict[pathlib.Path, str]:
-    """Returns the tables, with the names that their modules list in `__all__`."""
+    """Returns the text of the tables, with the names of `__all__` of their modules."""
     return {
         table(package): _IMPORT.sub(
-            functools.partial(_listed, table(package).parent, whole),
+            functools.partial(_with_all_names, table(package).parent, whole),
             table(package).read_text(encoding="utf-8"),
         )
         for package, whole in _WHOLE.items()
     }
 
 
-def _listed(folder: pathlib.Path, whole: str, entry: re.Match[str]) -> str:
+def _with_all_names(folder: pathlib.Path, whole: str, entry: re.Match[str]) -> str:
+    """Returns an import statement of a table, with all names of its module.
+
+    Args:
+      folder: folder of the package.
+      whole: pattern of the modules whose names are all public.
+      entry: the import statement, as `_IMPORT` matches it.
+    """
     home = entry[1]
     module = folder.joinpath(*home.split(".")).with_suffix(".py")
     if not re.fullmatch(whole, home) or not module.exists():
@@ -57,7 +64,7 @@ def _listed(folder: pathlib.Path, whole: str, entry: re.Match[str]) -> str:
 
 
 def names(package: str) -> dict[str, Name]:
-    """Returns the names of a package that is not a module itself, in order."""
+    """Returns the names in the table of a package, in order, without submodules."""
     found, title, home = {}, "", ""
     for line in table(package).read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):

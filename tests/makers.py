@@ -245,9 +245,13 @@ def _labelled(rng, shape, takes):
 
 
 def _confidences(rng, shape, takes):
-    if rng.random() < 0.5:
+    # Confidences have one group, whatever the choices of a function are.
+    if rng.random() < 0.5 or "class_conditional" in takes:
         return _labelled(rng, shape, takes)
-    made = {"confidences": np.round(rng.normal(size=shape), 1)}
+    if "positive_class" in takes or "labels_true" in takes:  # They are probabilities.
+        made = {"confidences": rng.integers(0, 17, shape) / 16}
+    else:
+        made = {"confidences": np.round(rng.normal(size=shape), 1)}
     if "losses" in takes and rng.random() < 0.7:
         made["losses"] = np.round(rng.exponential(size=shape), 1)
     else:
@@ -397,8 +401,8 @@ def _distribution(rng, shape, takes):
 _MAKERS = (
     ("distribution", _distribution),
     ("sets", _sets),
-    ("confidences", _confidences),
     ("labels_true", _posterior),
+    ("confidences", _confidences),
     ("ensemble_axis", _members),
     ("end_time", _survival),
     ("hyperparam_range", _smoothed),

@@ -375,10 +375,15 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, where their names do not tell what they are.
       fixed: options that it must have.
+      words: arguments that may hold strings, and missing values.
+      effective: whether weights give effective sizes, so that weight 2 is not the same
+        as the example twice.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
     fixed: Options = dataclasses.field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    effective: bool = False
 
     def draw(self, rng, shape):
         made = self.make(rng, shape) if self.make else super().draw(rng, shape)

@@ -126,6 +126,30 @@ def _regression(name, options=None, transformed=True, **more):
     )
 
 
+def _in_groups(rng, shape):
+    made = _of_an_event(rng, shape)
+    return made | {"groups": rng.integers(0, 2, np.shape(made["labels"]))}
+
+
+def _answers(rng, shape):
+    return {"answers": rng.integers(0, 3, (*shape, 4))}
+
+
+def _clusters(rng, shape):
+    clusters = rng.integers(0, 3, (*shape, 4))
+    return {"clusters": clusters, "log_likelihoods": rng.normal(size=clusters.shape)}
+
+
+def _table_of_groups(rng, shape):
+    n = 60
+    groups = {"a": rng.integers(0, 2, n), "b": rng.choice(["x", "y"], n)}
+    return {
+        "table": um_np.calibration_by_group(
+            correct=rng.integers(0, 2, n), confidences=rng.random(n), groups=groups
+        )
+    }
+
+
 _CURVE = {"half": "numpy", "interval": False}
 _COVERAGE = {"jumps": True, "kernel": "coverage"}
 _PIT = {"jumps": True, "kernel": "pit"}
@@ -142,6 +166,16 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
+    FunctionRow(
+        "calibration_by_group",
+        make=_in_groups,
+        unbounded=True,
+        words=("groups",),
+        effective=True,
+        **_CURVE,
+    ),
+    FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
+    FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
     # References of these are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
@@ -372,6 +406,7 @@ PLOTS = (
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
+    PlotRow("calibration_by_group_diagram", make=_table_of_groups),
     PlotRow("ensemble_calibration_diagram"),
     PlotRow("uncertainty_histogram"),
     PlotRow("regression.plot_pit_histogram"),

@@ -69,11 +69,11 @@ def test_metrics_of_adaptive_bins_hand_out_their_sketch(name, weighted, rng):
         error = sketch.gce("adaptive", norm, metric.spec.num_bins)
     assert error == pytest.approx(float(metric.result()), abs=2e-5)
     if not weighted:
-        assert sketch._held.sums.count == expected._held.sums.count
+        assert sketch._content.sums.count == expected._content.sums.count
         totals = [of.gce("even", "l1", 1) for of in (sketch, expected)]
         assert totals[0] == pytest.approx(totals[1], abs=1e-8)
     elif name == "DebiasedCalibrationError":
-        assert sketch._held.sums.count == 700
+        assert sketch._content.sums.count == 700
     else:
         with pytest.raises(ValueError, match="must hold unit weights"):
             sketch.debiased_calibration_error()
@@ -104,8 +104,8 @@ def test_metrics_of_ranks_hand_out_their_sketch(name, weighted, rng):
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        (lambda: um.ExpectedCalibrationError(), "of even bins"),
-        (lambda: um.CalibrationError(task="binary"), "of even bins"),
+        (lambda: um.ExpectedCalibrationError(), "with even bins"),
+        (lambda: um.CalibrationError(task="binary"), "with even bins"),
         (lambda: um.ThresholdedAdaptiveCalibrationError(), "up to 0.01"),
         (lambda: um.AURC(from_logits=True), "of the real line"),
         (lambda: um.AURC(from_logits=True, sketch_bits=3), "of the real line"),

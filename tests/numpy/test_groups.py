@@ -65,7 +65,7 @@ def test_few_examples_of_many_groups_are_binned_at_once(
     groups = {"groups": draw_groups(rng, 400), "num_groups": 4}
     choices = ("adaptive", True, True, "l2", 5, threshold)
     at_once = um.gce(data.labels, data.predictions, *choices, **groups)
-    monkeypatch.setattr(_binning, "FEW", 0)
+    monkeypatch.setattr(_binning, "FEW_EXAMPLES", 0)
     one_by_one = um.gce(data.labels, data.predictions, *choices, **groups)
     np.testing.assert_array_equal(at_once.values, one_by_one.values)
 

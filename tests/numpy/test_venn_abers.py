@@ -149,7 +149,7 @@ def test_what_is_refused(rng):
         map.predict_interval()
     with pytest.raises(ValueError, match=r"`probabilities` must be in \[0, 1\]"):
         map.predict_interval(probabilities=[1.5])
-    with pytest.raises(ValueError, match="`probabilities` must be those of class 1"):
+    with pytest.raises(ValueError, match="`probabilities` must be predictions of class 1"):
         map.predict_interval(probabilities=[[0.5, 0.5]])
 
 

@@ -505,7 +505,7 @@ def test_what_is_left_out_is_told():
 
 
 def test_a_packed_file_that_grows(capsys, monkeypatch):
-    monkeypatch.setattr(_archive, "MOST_BYTES", 2**16)
+    monkeypatch.setattr(_archive, "MAX_BYTES", 2**16)
     with gzip.open("p.csv.gz", "wb") as file:
         file.write(b"label,p\n" + b"0,0.5\n" * 2**20)
     assert "more than 128 times" in fails(capsys, "p.csv.gz")

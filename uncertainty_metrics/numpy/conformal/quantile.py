@@ -22,13 +22,13 @@ _NEW = "test_weight"
 
 
 def _level(alpha: Any) -> float:
-    """Returns the share of misses; raises ValueError unless it is in (0, 1)."""
+    """Returns alpha as a float; raises ValueError unless it is in (0, 1)."""
     return _checks.open_unit("alpha", alpha)
 
 
 def rank(n: float, alpha: float) -> int:
-    """Returns k = ceil((n + 1) (1 - alpha)), that of the real numbers: what is an
-    integer but for the rounding of `alpha` is that integer.
+    """Returns k = ceil((n + 1) (1 - alpha)) as for real numbers: if the product is an
+    integer up to the rounding of `alpha`, k is this integer.
     """
     return math.ceil((n + 1) * (1 - alpha - _ROUNDING))
 
@@ -53,13 +53,13 @@ def conformal_quantile(
     sample_weight: ArrayLike | None = None,
     test_weight: ArrayLike | None = None,
 ) -> float | np.ndarray:
-    """Quantile of scores that a new one does not exceed with probability 1 - alpha.
+    """Quantile that a new score does not exceed with probability 1 - alpha.
 
       q = the k-th smallest of the n scores, k = ceil((n + 1) (1 - alpha))
 
-    and +inf where k > n. It is one of the scores, never between two of them: with
-    n + 1 scores in any order alike, the last is among the k smallest with probability
-    k / (n + 1) at least.
+    and +inf if k > n. It is one of the scores, never between two of them: if n + 1
+    scores are in random order, the last one is among the k smallest with a probability
+    of at least k / (n + 1).
 
     With weights w_i of the scores, and w of the new example,
 
@@ -72,12 +72,13 @@ def conformal_quantile(
     new score does not exceed its q with probability 1 - alpha at least.
 
     Args:
-      scores: real, large where a forecast is bad, +-inf allowed, shape [n].
-      alpha: share of misses, in (0, 1).
-      sample_weight: finite and >= 0, broadcastable to the scores. A weight of 2 is the
-        same as the score twice, where `test_weight` is 1.
-      test_weight: weight of the new example, finite and >= 0; or of many, of any shape.
-        Given if and only if `sample_weight` is.
+      scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
+      alpha: share of new scores that may exceed the quantile, in (0, 1).
+      sample_weight: weight of each score, finite and >= 0, broadcastable to the scores.
+        If `test_weight` is 1, a weight of 2 means the same as the score twice.
+      test_weight: weight of the new example, finite and >= 0; or an array of the
+        weights of several new examples, of any shape. Needed if and only if
+        `sample_weight` is given.
 
     Returns:
       The quantile, a float; or where `test_weight` is an array, one for each weight, in
@@ -186,7 +187,7 @@ def _running_sums(terms: np.ndarray) -> np.ndarray:
 
 
 class Conformal:
-    """What conformal classifiers and regressors share: quantiles, of groups or not."""
+    """Base of conformal classifiers and regressors: quantiles of groups or of all."""
 
     def __init__(self, alpha: float) -> None:
         self.alpha = _level(alpha)
@@ -202,7 +203,7 @@ class Conformal:
 
     @property
     def quantile(self) -> float | dict[Any, float]:
-        """The largest score of what a set holds; of groups one each, by their names."""
+        """The largest score in a set; with groups, a dictionary of one for each."""
         self._check_fitted()
         if self._quantiles is None:
             raise _checks.plain_error(
@@ -225,7 +226,9 @@ class Conformal:
     def _set(
         self, scores: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
     ) -> Self:
-        """Takes the scores of held-out examples, their groups and weights > 0, [n]."""
+        """Sets the quantiles from the scores, groups and weights > 0, [n], of held-out
+        examples.
+        """
         members: list[Any] = [slice(None)]
         self._groups = None
         if groups is not None:
@@ -247,7 +250,7 @@ class Conformal:
         test_weight: ArrayLike | None,
         shape: tuple[int, ...],
     ) -> np.ndarray:
-        """Returns the quantile of each of new examples of a shape, [n] or [1]."""
+        """Returns the quantile for each new example, [n], or for all, [1]."""
         self._check_fitted()
         if (groups is None) != (self._groups is None):
             fitted = "given" if groups is None else "None"

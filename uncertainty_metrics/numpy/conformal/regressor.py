@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ConformalRegressor"]
 
 RegressorScore = Literal["absolute", "normalized", "cqr"]
-# What the scores are made of.
+# The forecasts that each score needs.
 _FORECASTS = {
     "absolute": ("means",),
     "normalized": ("means", "stddevs"),
@@ -30,13 +30,13 @@ def _upper_end(
 ) -> np.ndarray:
     """Returns a number that no y with `(y - forecast) / scale <= limit` exceeds.
 
-    These scores are rounded, so that one equal to the limit may be that of a y above
-    `forecast + limit * scale`. The score grows with y: where the next number above that
-    end is not in the interval any more, none is. Where it is, the end is made of the
-    next numbers above the limit and above its product with the scale, which no y of the
-    interval reaches before rounding, nor exceeds after it.
+    These scores are rounded, so a y above `forecast + limit * scale` may have a score
+    equal to the limit. The score grows with y: if the next number above that end is not
+    in the interval, no larger one is. If it is, the end is computed from the next
+    numbers above the limit and above its product with the scale, which no y of the
+    interval reaches before rounding, or exceeds after it.
     """
-    with np.errstate(over="ignore"):  # To infinity.
+    with np.errstate(over="ignore"):  # Ends may be infinite.
         ends = forecasts + limits * scales
         inside = (np.nextafter(ends, np.inf) - forecasts) / scales <= limits
         reach = np.nextafter(np.nextafter(limits, np.inf) * scales, np.inf)
@@ -53,10 +53,10 @@ class ConformalRegressor(quantile.Conformal):
       normalized: abs(y - mean) / stddev, of `means` and `stddevs`
       cqr:        max(lower - y, y - upper), of quantiles `lower` and `upper`
 
-    Intervals of "absolute" have one width, those of "normalized" widths that are
-    multiples of the standard deviations; "cqr" moves the ends of predicted intervals by
-    q, which may be negative: an interval whose `lower` is above its `upper` is empty.
-    Ends are rounded outwards where needed: a target whose score, as computed in
+    All intervals of "absolute" have the same width; the widths of "normalized" are
+    proportional to the standard deviations; "cqr" moves the ends of predicted intervals
+    by q, which may be negative: an interval whose `lower` is above its `upper` is
+    empty. Ends are rounded outwards if needed: a target whose score, as computed in
     float64, is at most q always lies in the closed interval.
 
     Args:
@@ -64,8 +64,8 @@ class ConformalRegressor(quantile.Conformal):
       alpha: share of targets that intervals may miss, in (0, 1).
 
     Attributes:
-      quantile: q; with groups a dictionary of one for each. With weights there is none:
-        each new example has its own.
+      quantile: q; with groups, a dictionary of the q of each group. After a fit with
+        weights there is no single q, because each new example has its own.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -109,9 +109,9 @@ class ConformalRegressor(quantile.Conformal):
         """Finds the quantile of held-out examples, which the model was not trained on.
 
         Args:
-          targets: what was observed, real, shape [n] or [n, 1], or any other.
-          forecasts: those that the score needs, in its order, of the shape of the
-            targets. They may be given by name as well.
+          targets: observed values, real, shape [n] or [n, 1], or any other.
+          forecasts: the forecasts that the score needs, `means` (and `stddevs`) or
+            `lower` and `upper`, of the shape of the targets; or pass them by name.
           groups: integers or text, shape of the targets. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
           sample_weight: finite and >= 0, broadcastable to the targets: where new
@@ -121,7 +121,7 @@ class ConformalRegressor(quantile.Conformal):
           means: predicted means, real.
           stddevs: predicted standard deviations, finite and > 0.
           lower: predicted lower ends, real.
-          upper: predicted upper ends, real; quantiles that cross are taken as they are.
+          upper: predicted upper ends, real; ends that cross are used as they are.
 
         Returns:
           The object itself.
@@ -161,8 +161,8 @@ class ConformalRegressor(quantile.Conformal):
         """Returns the intervals of new examples.
 
         Args:
-          forecasts: as in `fit`, like the others.
-          groups: as in `fit`, if there were some. Of a group that was not there the
+          forecasts: as in `fit`.
+          groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
             intervals are infinite.
           test_weight: the same ratio as `sample_weight` in `fit`, if there was one, at
             each new example: finite and >= 0, broadcastable to the forecasts. The
