@@ -14,7 +14,7 @@ the arrays, a dict of plain numbers and strings with a key per section, and `ren
   scoring_rules         Brier score, its parts, and negative log-likelihood
   intervals             95% intervals of accuracy, l2 calibration error and scoring
                         rules
-  mending               what temperature, vector and isotonic maps would give, and of
+  mending               what temperature, vector and isotonic maps would give, and for
                         two classes Venn-Abers calibration, cross-validated; and the
                         size of conformal sets at 90%
   selective_prediction  AURC and more: does confidence tell right from wrong decisions?

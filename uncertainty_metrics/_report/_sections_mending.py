@@ -32,7 +32,7 @@ _MAPS: dict[str, tuple[Callable[[], Any], str]] = {
     "isotonic": (um.IsotonicCalibration, "isotonic calibration"),
     "venn_abers": (um.VennAbersCalibration, "Venn-Abers calibration"),
 }
-_OF_TWO_CLASSES = ("venn_abers",)
+_ONLY_TWO_CLASSES = ("venn_abers",)
 _SCORES: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "negative_log_likelihood": (
         um.negative_log_likelihood,
@@ -117,7 +117,7 @@ def mended(predictions: Predictions, num_bins: int) -> Mended:
     folds = folds_of(len(labels))
     forecasts: dict[str, Any] = {AS_IT_IS: given}
     for name, (calibrator, title) in _MAPS.items():
-        if name in _OF_TWO_CLASSES and examples.num_classes != 2:
+        if name in _ONLY_TWO_CLASSES and examples.num_classes != 2:
             continue
         if name != "temperature" and examples.num_classes > _MAX_CLASSES:
             section["notes"].append(

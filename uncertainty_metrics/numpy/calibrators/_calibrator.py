@@ -100,14 +100,14 @@ class Layout(NamedTuple):
         return rows[:, 1] - rows[:, 0] if name == "logits" else rows[:, 1]
 
 
-class Given(NamedTuple):
-    """Checked predictions that a map is applied to.
+class Predictions(NamedTuple):
+    """Checked predictions, to which a map is applied.
 
     Attributes:
       name: "logits" or "probabilities".
-      rows: floating [N, K].
-      shape: of what the map returns.
-      dtype: likewise, floating.
+      rows: the predictions, floating [N, K].
+      shape: shape of the result of the map.
+      dtype: floating type of the result.
     """
 
     name: str
@@ -223,15 +223,14 @@ class Calibrator(abc.ABC):
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
-        given = self._given(logits, probabilities)
-        mapped = self._mapped(given.name, given.rows)
-        mapped = self._fitted_layout().restored(given.name, mapped)
-        return mapped.reshape(given.shape).astype(given.dtype)
+        name, rows, shape, dtype = self._checked(logits, probabilities)
+        mapped = self._fitted_layout().restored(name, self._mapped(name, rows))
+        return mapped.reshape(shape).astype(dtype)
 
-    def _given(
+    def _checked(
         self, logits: ArrayLike | None, probabilities: ArrayLike | None
-    ) -> Given:
-        """Returns checked predictions of the layout of the fit."""
+    ) -> Predictions:
+        """Returns checked predictions, in the layout of the fit."""
         layout = self._fitted_layout()
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
         predictions = logits if name == "logits" else probabilities
@@ -240,7 +239,7 @@ class Calibrator(abc.ABC):
         if name == "probabilities":
             check_some(name, rows)
         dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
-        return Given(name, rows, shape, dtype)
+        return Predictions(name, rows, shape, dtype)
 
     def _read(
         self,

@@ -16,25 +16,30 @@ __all__ = ["VennAbersCalibration"]
 
 
 class VennAbersCalibration(_calibrator.Calibrator):
-    """Venn-Abers calibration of two classes: isotonic, and never 0 or 1.
+    """Venn-Abers calibration of two classes, whose forecasts are never 0 or 1.
 
-    For a new p isotonic regression is fitted twice, to the held-out examples and the
-    new one: as if its label were 0, and as if it were 1. The fits at p are p0 < p1, and
+    For a new forecast p, isotonic regression is fitted twice to the held-out examples
+    and the new example: once with the label 0 for the new example, once with the label
+    1. The two fits have the values p0 < p1 at p. `transform` returns a probability
+    between them,
 
       q = p1 / (1 - p0 + p1)
 
-    is the number between them that `transform` returns: the one whose log-likelihood is
-    the least worse than that of p0 or p1, whichever is right. It is never 0 or 1.
+    The log-likelihood of q is below that of p1 if the label is 1, and below that of p0
+    if the label is 0, by the same log(1 - p0 + p1); every other number loses more for
+    one of the two labels.
 
-    If the new example is exchangeable with the n held-out ones, then of p0 and p1 the
-    one that belongs to its label is calibrated exactly, for any n and any model:
-    P(label = 1 | p_label) = p_label. Nobody knows which one that is before the label
-    comes. Of q no more is promised than that it lies between the two; p1 - p0, what one
-    example may change, is small where there are many examples around p.
+    Let p_label be p1 if the label of the new example is 1, and p0 if it is 0. If the
+    new example is exchangeable with the n held-out examples, p_label is calibrated
+    exactly, for any n and any model: P(label = 1 | p_label) = p_label. But nobody knows
+    which of the two it is before the label is known. About q the theory says only that
+    it lies between p0 and p1. The difference p1 - p0 is the influence of a single
+    example; it is small if many examples are near p.
 
-    A fit takes O(n log n), some seconds for a million, and keeps p0 and p1 at every
-    distinct p; a prediction takes O(log n). One example is enough, and so are labels of
-    one class. Weights are numbers of examples: the new one has the weight 1.
+    A fit takes O(n log n), some seconds for a million examples, and keeps p0 and p1 at
+    every distinct p; a prediction takes O(log n). One example is enough for a fit, and
+    all labels may be of one class. Weights are numbers of examples; the new example has
+    the weight 1.
 
     Attributes:
       is_fitted: whether there was a fit.
@@ -54,27 +59,30 @@ class VennAbersCalibration(_calibrator.Calibrator):
       without Guarantees of Validity. Vovk and Petej (2014), Venn-Abers Predictors.
     """
 
-    # Distinct scores; p0 and p1 at each.
+    # The distinct scores, and p0 and p1 at each of them.
     _names = ("scores", "lower", "upper")
 
     def predict_interval(
         self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns p0 and p1, the probabilities of class 1 if the label were 0 and 1.
+        """Returns p0 and p1, the probabilities of class 1 from the two fits.
 
         Args:
           logits: as in `transform`.
           probabilities: as in `transform`.
 
         Returns:
-          `(p0, p1)`, float64 in [0, 1], p0 < p1, in the shape of the examples.
+          `(p0, p1)`, float64 in [0, 1], p0 < p1, of the shape of the predictions; for
+          predictions [..., 2], of shape [...].
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
-        given = self._given(logits, probabilities)
-        shape = given.shape[:-1] if self._fitted_layout().rank is None else given.shape
-        lower, upper = self._ends(given.name, given.rows)
+        predictions = self._checked(logits, probabilities)
+        shape = predictions.shape
+        if self._fitted_layout().rank is None:
+            shape = shape[:-1]
+        lower, upper = self._ends(predictions.name, predictions.rows)
         return lower.reshape(shape), upper.reshape(shape)
 
     def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
@@ -85,7 +93,7 @@ class VennAbersCalibration(_calibrator.Calibrator):
         p = np.ascontiguousarray(examples.probabilities[:, 1])
         cells = _pooled_scores.pooled(p, examples.labels == 1, examples.weights)
         hits, misses = cells.outcome_sums, cells.weights - cells.outcome_sums
-        # With classes and order turned round, p0 is one less p1.
+        # If classes and order are reversed, p1 becomes 1 - p0.
         lower = 1 - _with_a_hit(cells.weights[::-1], misses[::-1])[::-1]
         upper = _with_a_hit(cells.weights, hits)
         return {"scores": cells.scores, "lower": lower, "upper": upper}
@@ -93,8 +101,9 @@ class VennAbersCalibration(_calibrator.Calibrator):
     def _ends(self, name: str, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns p0 and p1 of checked predictions [N, 2].
 
-        Isotonic regression pools a hit with the next score above it, and a miss with
-        the next one below.
+        Between two scores of the fit, p0 is that of the lower score and p1 that of the
+        upper score: isotonic regression pools a miss at p with the scores below, and a
+        hit with the scores above.
         """
         p = (_inputs.softmax(rows) if name == "logits" else rows)[:, 1]
         scores, lower, upper = (self._array(key) for key in self._names)
@@ -118,19 +127,19 @@ class VennAbersCalibration(_calibrator.Calibrator):
 
 
 def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Returns for each score the isotonic fit there, once a hit is added at it.
+    """Returns, for each score, the isotonic fit at this score with one more hit there.
 
-    The fit is the slope of the greatest convex minorant of the sums of hits over the
-    sums of weights. A hit added at score i moves all points from the i-th on by (1, 1),
-    and the fit is the slope of the line below that touches both parts: the points
-    before, and those that have moved.
+    The points are the running sums of the weights and of the hits. The isotonic fit is
+    the slope of their greatest convex minorant. One more hit at score i moves all
+    points from the i-th on by (1, 1). The fit there is then the slope of the line that
+    touches both parts from below: the points before the i-th, and the moved points.
 
-    As i grows, so do the slope and the places where the line touches: no point is
-    passed twice, and all takes O(J).
+    As i grows, the slope grows and the points where the line touches move to the right.
+    So each point is passed only once, and the time is O(J).
 
     Args:
-      weights: of J scores in ascending order, > 0, [J].
-      hits: of these, [J].
+      weights: weights of J scores in ascending order, > 0, [J].
+      hits: the part of these weights that are hits, [J].
     """
     x: list[Any] = np.append(0.0, np.cumsum(weights)).tolist()
     y: list[Any] = np.append(0.0, np.cumsum(hits)).tolist()
@@ -139,17 +148,18 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
     def slope(left: int, right: int, moved: int = 0) -> float:
         return (y[right] + moved - y[left]) / (x[right] + moved - x[left])
 
-    # From each point to the next one of the convex minorant of those from it on.
+    # For each point, the next vertex of the convex minorant of all points from it on.
     following = [last] * (last + 1)
     for point in range(last - 2, -1, -1):
         right = point + 1
         while right < last and slope(point, right) >= slope(right, following[right]):
             right = following[right]
         following[point] = right
-    # The convex minorant of the points before, from where the line touches it on.
+    # The vertices of the convex minorant of the points that have not moved. The line
+    # touches it at `before[first]`, and the moved points at `right`.
     before, first, right = [0], 0, 1
-    found = []
-    for point in range(1, last + 1):  # Each line starts from that of the point before.
+    fits = []
+    for point in range(1, last + 1):  # A loop, as each line starts from the last one.
         right = max(right, point)
         while True:
             left = before[first]
@@ -161,10 +171,10 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
             if first + 1 == len(before) or slope(left, before[first + 1]) >= fit:
                 break
             first += 1
-        found.append(fit)
+        fits.append(fit)
         while len(before) > first + 1 and slope(before[-2], before[-1]) >= slope(
             before[-1], point
         ):
             before.pop()
         before.append(point)
-    return np.array(found)
+    return np.array(fits)

@@ -1,4 +1,4 @@
-"""Conformal prediction of a stream whose data may change in any way."""
+"""Conformal prediction for a stream whose data may change in any way."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ from uncertainty_metrics.numpy.conformal import quantile
 __all__ = ["AdaptiveConformal"]
 
 _AGGREGATED = "aggregated"
-# Gibbs and Candes (2024) aggregate these rates, by the losses of the last examples,
-# about so many.
+# Gibbs and Candes (2024) aggregate rates such as these. The weight of a rate depends on
+# its losses for about the last `_MEMORY` examples.
 _RATES = 0.001 * 2.0 ** np.arange(8)
 _MEMORY = 500
 
 
 class AdaptiveConformal:
-    """Conformal quantiles of a stream, at a level that follows the errors made so far.
+    """Conformal quantiles for a stream, at a level that follows the errors made so far.
 
-    Before an example `quantile` gives q of recent scores: its set holds all labels, or
-    targets, whose score is at most q. After the example `update` takes the score of the
-    true one. A miss lowers the level alpha_t, so that later sets are larger; a hit
-    raises it a little:
+    Before each example, `quantile` gives q, a quantile of recent scores: the set of the
+    example holds all labels (or targets) whose score is at most q. After the example,
+    `update` takes the score of the true label. A miss lowers the level alpha_t, so that
+    later sets are larger; a hit raises the level a little:
 
       alpha_1 = alpha,  alpha_{t+1} = alpha_t + rate (alpha - miss_t)
 
-    miss_t is 1 if the score was above q, else 0. q is the `conformal_quantile` at
-    alpha_t: +inf where alpha_t <= 0, and -inf, an empty set, where alpha_t >= 1. So
-    after T updates, whatever the sequence and whoever made it,
+    miss_t is 1 if the score was above q, else 0. q is the `conformal_quantile` at the
+    level alpha_t. It is +inf if alpha_t <= 0, and -inf, so that the set is empty, if
+    alpha_t >= 1. So after T updates, for any sequence of scores, even if an adversary
+    chooses them,
 
       mean of the misses <= alpha + (alpha + rate (1 - alpha)) / (rate T)
       mean of the misses >= alpha - (1 - alpha + rate alpha) / (rate T)
 
-    A large rate follows a change fast, and makes sets of uneven size where nothing
+    With a large rate the sets adapt fast to a change, but their size varies if nothing
     changes. `rate="aggregated"` runs the eight rates 0.001, 0.002, ..., 0.128 at once:
-    alpha_t is the mean of their levels, weighted by how well each did in the last 500
-    examples or so. It keeps the first of the two bounds, at the rate 0.001: while the
-    misses are so many that the level of this rate alone would be 0 or less, alpha_t is
-    0 or less. (This is our addition: without it a stream can miss twice alpha for
-    ever.) It does not keep the second: sets may be larger than they should be.
+    alpha_t is the mean of their levels, weighted by how well each rate did for about
+    the last 500 examples. The first of the two bounds then holds with the rate 0.001,
+    because of a rule: while the misses are so many that the level of this rate alone
+    would be 0 or less, alpha_t is 0 or less. (The rule is not part of the published
+    algorithm, which can miss twice alpha for ever.) The second bound does not hold
+    then: sets may be larger than they should be.
 
-    The promise is about the mean over all examples. No single example, no group and no
-    stretch of the stream has a promise of its own.
+    The promise is about the mean over all examples. There is no promise for a single
+    example, for a group, or for a part of the stream.
 
     Args:
-      alpha: share of examples that the sets may miss, in (0, 1).
-      rate: by how much a miss changes the level, > 0; or "aggregated".
+      alpha: share of labels or targets that sets may miss, in (0, 1).
+      rate: how fast the level changes, finite and > 0; or "aggregated".
 
     Attributes:
       alpha_t: level of the next quantile, in [-rate, 1 + rate].
-      num_updates: T, how many examples came.
-      mean_error: share of them that were missed; 0.0 before the first.
-      error_bound: what `mean_error` cannot exceed, whatever the sequence.
+      num_updates: T, the number of examples so far.
+      mean_error: share of these examples that the sets missed; 0.0 before the first.
+      error_bound: the first of the two bounds, which `mean_error` never exceeds.
 
     Raises:
       ValueError: an argument is not as described.
@@ -68,7 +70,7 @@ class AdaptiveConformal:
       >>> recent = [0.1, 0.3, 0.5, 0.7, 0.9]
       >>> adaptive.quantile(recent)
       0.9
-      >>> adaptive.update(0.2)  # It was in the set.
+      >>> adaptive.update(0.2)  # The set held the true label.
       >>> round(adaptive.alpha_t, 6)
       0.275
 
@@ -91,7 +93,8 @@ class AdaptiveConformal:
             self._rates = np.array([self.rate])
         self.num_updates = 0
         self._misses = 0
-        # Of each rate: how often it would have missed, and its share in the level.
+        # For each rate: the number of misses that it would have made alone, and its
+        # share in the mean of the levels.
         self._missed = np.zeros(len(self._rates), np.int64)
         self._shares = np.full(len(self._rates), 1 / len(self._rates))
         self._recent: np.ndarray | None = None
@@ -100,7 +103,7 @@ class AdaptiveConformal:
         return f"AdaptiveConformal(alpha={self.alpha}, rate={self.rate!r})"
 
     def _level(self, rates: Any, misses: Any) -> Any:
-        """Returns alpha_t of rates, of how often each missed."""
+        """Returns alpha_t for rates, given the number of misses of each."""
         return self.alpha + rates * (self.alpha * self.num_updates - misses)
 
     @property
@@ -118,17 +121,17 @@ class AdaptiveConformal:
 
     @property
     def error_bound(self) -> float:
-        """What `mean_error` cannot exceed."""
+        """Upper bound of `mean_error` for any sequence of scores."""
         rate = float(self._rates[0])
-        most = (self.alpha + rate * (1 - self.alpha)) / rate
-        return min(1.0, self.alpha + most / max(self.num_updates, 1))
+        spare = (self.alpha + rate * (1 - self.alpha)) / rate
+        return min(1.0, self.alpha + spare / max(self.num_updates, 1))
 
     def quantile(self, scores: ArrayLike) -> float:
-        """Returns q of the next example: its set holds what has a score up to q.
+        """Returns q for the next example: its set holds all labels with a score <= q.
 
         Args:
-          scores: of earlier examples, those of the last weeks, say, as in
-            `conformal_quantile`; shape [n]. Without any, n = 0, q is +inf.
+          scores: scores of recent examples: real numbers, large for bad forecasts,
+            +-inf allowed, shape [n]. n may be 0; q is then +inf if alpha_t < 1.
 
         Returns:
           The quantile at the level alpha_t, a float; it may be +-inf.
@@ -140,17 +143,17 @@ class AdaptiveConformal:
         if recent.ndim != 1:
             raise _checks.error("scores", "of shape [n]", f"shape {list(recent.shape)}")
         quantile.check_scores(recent)
-        self._recent = recent.copy()  # The caller may change its own.
+        self._recent = recent.copy()  # The caller may change the array.
         k = quantile.rank(len(recent), self.alpha_t)
         if k < 1 or k > len(recent):
             return -math.inf if k < 1 else math.inf
         return float(np.partition(recent, k - 1)[k - 1])
 
     def update(self, score: float) -> None:
-        """Takes the score of the example that the last quantile was for.
+        """Takes the score of the example for which `quantile` was called last.
 
         Args:
-          score: of the label or target that came: real, or +inf.
+          score: score of the true label or target, a real number or +inf.
 
         Raises:
           ValueError: the score is not as described, or there was no quantile since the
@@ -161,7 +164,7 @@ class AdaptiveConformal:
             raise _checks.error("score", "a real number, or +inf", repr(score))
         if self._recent is None:
             raise _checks.plain_error(
-                "Each update is about one quantile: call `quantile` first.",
+                "Each update needs a quantile of its own: call `quantile` first.",
                 f"{self!r}, without a quantile since the last update",
             )
         n, below = len(self._recent), int(np.count_nonzero(self._recent < value))
@@ -177,21 +180,21 @@ class AdaptiveConformal:
         self.num_updates += 1
 
     def _updated(self, levels: np.ndarray, largest: float) -> np.ndarray:
-        """Returns the shares of the rates after an example: exponential weights of the
-        pinball loss, of which a little is given to all alike.
+        """Returns the shares of the rates after an example: exponential weights by the
+        pinball loss, mixed with a small share that is the same for all rates.
 
         Args:
-          levels: of the rates.
-          largest: the set at each level below it holds the truth.
+          levels: levels of the rates.
+          largest: the end of the levels whose sets hold the true label.
         """
         alpha, rates = self.alpha, len(levels)
         if rates == 1:
             return self._shares
         distance = largest - levels
         losses = alpha * distance - np.minimum(distance, 0)
-        # The mean squared loss of a level alpha, where nothing changes.
+        # The mean squared loss at the level alpha if nothing changes.
         usual = (alpha * (1 - alpha)) ** 2 / 3
         speed = math.sqrt((math.log(2 * rates * _MEMORY) + 1) / (_MEMORY * usual))
         shares = self._shares * np.exp(-speed * (losses - losses.min()))
-        alike = 1 / (2 * _MEMORY)
-        return (1 - alike) * shares / shares.sum() + alike / rates
+        uniform = 1 / (2 * _MEMORY)
+        return (1 - uniform) * shares / shares.sum() + uniform / rates

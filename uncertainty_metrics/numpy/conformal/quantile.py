@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["conformal_quantile"]
 
-# The rounding of `alpha` must not raise a rank.
+# Subtracted from 1 - alpha, so that the rounding of `alpha` does not raise a rank.
 _ROUNDING = 2.0**-50
 _NEW = "test_weight"
 
@@ -61,28 +61,29 @@ def conformal_quantile(
     scores are in random order, the last one is among the k smallest with a probability
     of at least k / (n + 1).
 
-    With weights w_i of the scores, and w of the new example,
+    With weights w_i of the scores and a weight w of the new example,
 
       q = the smallest score with
           sum of w_i over scores <= q  >=  (1 - alpha) (w + sum of all w_i)
 
-    and +inf where there is none. Equal weights give the quantile without weights. Where
-    new examples come from another distribution than those of the scores, and the
-    weights are the ratio of the two densities at each example, times any constant, a
-    new score does not exceed its q with probability 1 - alpha at least.
+    and +inf if there is no such score. Equal weights give the quantile without weights.
+    Weights correct for a known shift: new examples may come from another distribution
+    than the scores, if the weight of each example is the ratio of the new density to
+    the old one there, times any constant. Then a new score does not exceed its q with a
+    probability of at least 1 - alpha.
 
     Args:
       scores: real numbers, large for bad forecasts, +-inf allowed, shape [n].
       alpha: share of new scores that may exceed the quantile, in (0, 1).
       sample_weight: weight of each score, finite and >= 0, broadcastable to the scores.
         If `test_weight` is 1, a weight of 2 means the same as the score twice.
-      test_weight: weight of the new example, finite and >= 0; or an array of the
-        weights of several new examples, of any shape. Needed if and only if
-        `sample_weight` is given.
+      test_weight: weight of the new example, finite and >= 0; or an array with the
+        weight of each of several new examples, of any shape. It is required with
+        `sample_weight`, and must be None without.
 
     Returns:
-      The quantile, a float; or where `test_weight` is an array, one for each weight, in
-      its shape. The larger the weight, the larger the quantile.
+      The quantile, a float; if `test_weight` is an array, an array of the same shape
+      with the quantile of each new example. It never falls as `test_weight` grows.
 
     Raises:
       ValueError: an argument is not as described.
@@ -114,15 +115,17 @@ def conformal_quantile(
     weights = _inputs.sample_weights(sample_weight, scores.shape)
     check_some_weight(weights)
     check_scores(scores[weights > 0])
-    weights_of_new = _inputs.as_array("test_weight", test_weight)
-    found = Masses.of(scores[weights > 0], weights[weights > 0]).quantiles(
-        alpha, _inputs.sample_weights(weights_of_new, weights_of_new.shape, _NEW)
+    new_weights = _inputs.as_array("test_weight", test_weight)
+    quantiles = WeightedScores.of(scores[weights > 0], weights[weights > 0]).quantiles(
+        alpha, _inputs.sample_weights(new_weights, new_weights.shape, _NEW)
     )
-    return found.reshape(weights_of_new.shape) if weights_of_new.ndim else found.item()
+    return (
+        quantiles.reshape(new_weights.shape) if new_weights.ndim else quantiles.item()
+    )
 
 
 def check_scores(scores: np.ndarray) -> None:
-    """Raises ValueError for a score that is NaN."""
+    """Raises ValueError if a score is NaN."""
     bad = np.isnan(scores)
     if np.any(bad):
         raise _checks.error("scores", "numbers, not NaN", _inputs.first(bad, scores))
@@ -131,13 +134,13 @@ def check_scores(scores: np.ndarray) -> None:
 def check_weights(test_weight: ArrayLike | None, weighted: bool) -> None:
     """Raises ValueError if only the held-out or only the new examples have weights."""
     if weighted and test_weight is None:
-        raise _checks.error(_NEW, "given, as `sample_weight` is", None)
+        raise _checks.error(_NEW, "given, because `sample_weight` was given", None)
     if not weighted and test_weight is not None:
         raise _checks.error(_NEW, "None without `sample_weight`", test_weight)
 
 
 def check_some_weight(weights: np.ndarray) -> None:
-    """Raises ValueError where all weights of held-out examples are 0."""
+    """Raises ValueError if all weights of held-out examples are 0."""
     if not np.any(weights > 0):
         raise _checks.error(
             "sample_weight", "at least one weight above 0", "none", verb="hold"
@@ -152,37 +155,37 @@ def of_scores(scores: np.ndarray, alpha: float) -> float:
     return float(np.partition(scores, k - 1)[k - 1])
 
 
-class Masses(NamedTuple):
-    """Scores and their weights, as quantiles need them.
+class WeightedScores(NamedTuple):
+    """Scores in ascending order with the running sums of their weights.
 
     Attributes:
-      scores: ascending, [n].
-      sums: the sum of the weights up to each, float64 [n].
+      scores: the scores in ascending order, [n].
+      sums: the sum of the weights up to each score, float64 [n].
     """
 
     scores: np.ndarray
     sums: np.ndarray
 
     @classmethod
-    def of(cls, scores: np.ndarray, weights: np.ndarray) -> Masses:
-        """Returns those of checked scores and weights > 0, [n]."""
+    def of(cls, scores: np.ndarray, weights: np.ndarray) -> WeightedScores:
+        """Sorts checked scores, with weights > 0, [n]."""
         order = np.argsort(scores, kind="stable")
         return cls(scores[order], _running_sums(weights[order]))
 
     def quantiles(self, alpha: float, test_weights: np.ndarray) -> np.ndarray:
-        """Returns the quantile of each new example, of their weights [m]."""
+        """Returns the quantile of each new example, given their weights [m]."""
         needed = (1 - alpha - _ROUNDING) * (self.sums[-1] + test_weights)
         return np.append(self.scores, np.inf)[np.searchsorted(self.sums, needed)]
 
 
 def _running_sums(terms: np.ndarray) -> np.ndarray:
-    """Returns the sum of the terms up to each, as exact as one rounding allows, so that
-    n equal terms have a sum of n of them.
+    """Returns the running sums of the terms, each as exact as one rounding allows, so
+    that the sum of n equal terms is n times the term.
     """
     rounded = np.cumsum(terms)
     before = np.concatenate([[0.0], rounded[:-1]])
     added = rounded - before
-    lost = (before - (rounded - added)) + (terms - added)  # By each addition, exactly.
+    lost = (before - (rounded - added)) + (terms - added)  # The exact rounding errors.
     return np.maximum.accumulate(rounded + np.cumsum(lost))
 
 
@@ -191,15 +194,16 @@ class Conformal:
 
     def __init__(self, alpha: float) -> None:
         self.alpha = _level(alpha)
-        # One of each group; with weights the masses instead.
+        # After a fit, one of these has an element for each group: the second one if the
+        # fit had weights.
         self._quantiles: np.ndarray | None = None
-        self._masses: list[Masses] | None = None
+        self._weighted: list[WeightedScores] | None = None
         self._groups: np.ndarray | None = None
 
     @property
     def is_fitted(self) -> bool:
         """Whether there was a fit."""
-        return self._quantiles is not None or self._masses is not None
+        return self._quantiles is not None or self._weighted is not None
 
     @property
     def quantile(self) -> float | dict[Any, float]:
@@ -207,8 +211,8 @@ class Conformal:
         self._check_fitted()
         if self._quantiles is None:
             raise _checks.plain_error(
-                "After a fit with weights each new example has a quantile of its own: "
-                "call `predict`, or `conformal_quantile`.",
+                "After a fit with weights, each new example has its own quantile: call "
+                "`predict`, or `conformal_quantile`.",
                 f"{self!r}, fitted with weights",
             )
         quantiles = self._quantiles.tolist()
@@ -235,13 +239,13 @@ class Conformal:
             self._groups, index = np.unique(groups, return_inverse=True)
             members = [index == group for group in range(len(self._groups))]
         if weights is None:
-            self._masses = None
+            self._weighted = None
             self._quantiles = np.array(
                 [of_scores(scores[m], self.alpha) for m in members]
             )
         else:
             self._quantiles = None
-            self._masses = [Masses.of(scores[m], weights[m]) for m in members]
+            self._weighted = [WeightedScores.of(scores[m], weights[m]) for m in members]
         return self
 
     def _limits(
@@ -255,7 +259,7 @@ class Conformal:
         if (groups is None) != (self._groups is None):
             fitted = "given" if groups is None else "None"
             raise _checks.error("groups", f"{fitted}, as in `fit`", groups)
-        check_weights(test_weight, self._masses is not None)
+        check_weights(test_weight, self._weighted is not None)
         n = math.prod(shape)
         place: Any = 0
         known: Any = True
@@ -264,16 +268,15 @@ class Conformal:
             place = np.searchsorted(self._groups, names)
             place = np.minimum(place, len(self._groups) - 1)
             known = self._groups[place] == names
-        if self._masses is None:
+        if self._weighted is None:
             assert self._quantiles is not None
             quantiles = np.atleast_1d(self._quantiles[place])
         else:
             weights = _inputs.sample_weights(test_weight, shape, _NEW)
             quantiles = np.empty(n)
-            for group, masses in enumerate(self._masses):  # They are few.
-                of_group = np.broadcast_to(place == group, n)
-                found = masses.quantiles(self.alpha, weights[of_group])
-                quantiles[of_group] = found
+            for group, scores in enumerate(self._weighted):  # Groups are few.
+                members = np.broadcast_to(place == group, n)
+                quantiles[members] = scores.quantiles(self.alpha, weights[members])
         # A group without held-out examples: no quantile is large enough.
         return np.where(known, quantiles, np.inf)
 

@@ -1,4 +1,4 @@
-"""A threshold that keeps the expected loss of new examples below a limit."""
+"""A threshold that keeps the expected loss of new examples at or below a limit."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from uncertainty_metrics.numpy import _inputs
 
 __all__ = ["conformal_risk_control"]
 
-# As shares of the bound: the rounding of `alpha` and of losses, and by how much losses
-# may rise because of it.
+# As shares of the bound: a tolerance for the rounding of `alpha` and of the losses, and
+# the largest rise in a row that counts as rounding.
 _ROUNDING = 2.0**-50
 _RISE = 2.0**-40
 
@@ -23,28 +23,29 @@ _RISE = 2.0**-40
 def conformal_risk_control(
     losses: ArrayLike, alpha: float, *, bound: float = 1.0
 ) -> int | None:
-    """Smallest of some thresholds at which a new example's expected loss is at most
-    alpha.
+    """First threshold at which the expected loss of a new example is at most alpha.
 
-    Column g has the losses at the g-th threshold. The thresholds are in such an order
-    that no loss rises: the sets of each hold the sets of the one before, for example.
-    With n examples the index is
+    Column g has the losses at the g-th threshold. The thresholds must be in such an
+    order that no loss rises from one threshold to the next: for example, the sets of
+    each threshold hold the sets of the threshold before. With n examples the index is
 
       the smallest g with  (sum over i of losses[i, g] + bound) / (n + 1) <= alpha
 
-    The bound stands for the loss of a new example. If this example is exchangeable with
-    the n others, its expected loss at that g is at most alpha. Where a loss is 1 for a
-    miss and else 0, g is the threshold that `conformal_quantile` finds.
+    The bound stands for the unknown loss of the new example. If this example is
+    exchangeable with the n held-out examples, its expected loss at this g is at most
+    alpha. If a loss is 1 for a miss and 0 otherwise, g is the index of the threshold
+    that `conformal_quantile` finds.
 
     Args:
-      losses: of n held-out examples at G thresholds, in [0, `bound`], shape [n, G];
-        no row rises, but for rounding.
+      losses: losses of n held-out examples at G thresholds, in [0, `bound`], shape
+        [n, G]; no row may rise, except by rounding.
       alpha: largest expected loss, in (0, `bound`).
-      bound: the largest loss that an example may have, > 0: not the largest seen.
+      bound: largest possible loss of an example, finite and > 0; not the largest loss
+        in `losses`.
 
     Returns:
-      The index, an int in [0, G); None where no threshold will do. The promise then
-      asks for an action that has no loss, such as not to decide.
+      The index, an int in [0, G); None if no threshold meets the condition. To keep the
+      promise, then take an action without a loss, for example do not decide.
 
     Raises:
       ValueError: an argument is not as described.
@@ -92,6 +93,7 @@ def _losses(losses: Any, bound: float) -> np.ndarray:
 
 
 def _smallest(losses: np.ndarray, alpha: float, bound: float) -> int | None:
+    """Returns the index of checked losses, by bisection."""
     n, thresholds = losses.shape
     limit = (n + 1) * (alpha + _ROUNDING * bound) - bound
 
