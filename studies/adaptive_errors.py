@@ -1,13 +1,20 @@
-"""How often adaptive conformal sets miss, where the stream does what it likes.
+"""How often adaptive conformal sets miss, on streams of any kind.
 
-The mean of the misses of `AdaptiveConformal` has a bound that holds for any sequence,
-at any time. `python -m studies.adaptive_errors` runs streams that change, and
-adversaries that know the quantile before they choose the score. It prints the share of
-misses; the bound at the end; the room, how many more misses the bound allowed, where
-this was least (never below 0); the shares of sets that are infinite, and empty; and
-the largest share of misses in 500 examples in a row. alpha is 0.1. In streams that
-change q is a quantile of the last 200 scores, for adversaries one of 200 scores that
-stay the same. The rate "fixed" keeps alpha_t = alpha.
+The share of misses of `AdaptiveConformal` has a bound that holds for any sequence of
+scores, at any time. `python -m studies.adaptive_errors` runs streams that change, and
+adversaries that know the quantile before they choose the score. alpha is 0.1. The
+command prints for each stream and rate
+
+  misses      the share of misses
+  bound       the bound of this share at the end of the stream
+  least room  how many more misses the bound allowed, at the time when these were the
+              fewest; never below 0
+  infinite    the share of infinite sets
+  empty       the share of empty sets
+  worst 500   the largest share of misses in 500 examples in a row
+
+In streams that change, q is a quantile of the last 200 scores; for adversaries it is a
+quantile of 200 scores that stay the same. The rate "fixed" keeps alpha_t = alpha.
 """
 
 from __future__ import annotations
@@ -28,12 +35,12 @@ _WINDOW = 500
 
 
 class Seen(NamedTuple):
-    """What a stream knows when it chooses its next score.
+    """What a stream sees before it chooses its next score.
 
     Attributes:
-      rng: its generator.
-      t: number of the example.
-      q: the quantile.
+      rng: the generator of the stream.
+      t: number of examples before this one.
+      q: quantile for this example.
     """
 
     rng: np.random.Generator
@@ -41,7 +48,7 @@ class Seen(NamedTuple):
     q: float
 
 
-_LOW = -1e300
+_LOW = -1e300  # In every set but the empty one.
 
 
 def _just_above(q: float) -> float:
@@ -56,9 +63,9 @@ STREAMS: dict[str, Callable[[Seen], float]] = {
     "grows": lambda seen: abs(seen.rng.normal()) * math.exp(seen.t / 200),
 }
 ADVERSARIES: dict[str, Callable[[Seen], float]] = {
-    "misses where it can": lambda seen: math.inf,
+    "infinite": lambda seen: math.inf,
     "just above q": lambda seen: _just_above(seen.q),
-    "in every set that holds anything": lambda seen: _LOW,
+    "very low": lambda seen: _LOW,
     "one in five just above q": lambda seen: (
         _LOW if seen.t % 5 else _just_above(seen.q)
     ),
@@ -70,15 +77,16 @@ RATES: tuple[float | Literal["aggregated", "fixed"], ...] = (
 
 
 class Run(NamedTuple):
-    """What came of a stream.
+    """The results of one stream.
 
     Attributes:
       mean_error: share of misses.
-      bound: what it cannot exceed.
-      room: the least number of misses that the bound would still have allowed.
+      bound: upper bound of this share.
+      room: how many more misses the bound allowed, at the time when these were the
+        fewest.
       infinite: share of the quantiles that are +inf.
       empty: share of the quantiles that are -inf.
-      worst: largest share of misses in a window.
+      worst: largest share of misses in a window of examples.
     """
 
     mean_error: float
@@ -95,12 +103,12 @@ def run(
     rate: float | Literal["aggregated", "fixed"],
     examples: int,
 ) -> Run:
-    """Runs a stream through adaptive sets."""
+    """Makes adaptive sets for a stream, and returns how often they miss."""
     stream = (STREAMS | ADVERSARIES)[name]
     is_fixed = rate == "fixed"
-    of_class = "aggregated" if rate == "fixed" else rate
-    adaptive = um.conformal.AdaptiveConformal(ALPHA, rate=of_class)
-    slowest = 0.001 if of_class == "aggregated" else of_class
+    class_rate = "aggregated" if rate == "fixed" else rate
+    adaptive = um.conformal.AdaptiveConformal(ALPHA, rate=class_rate)
+    slowest = 0.001 if class_rate == "aggregated" else class_rate
     spare = (ALPHA + slowest * (1 - ALPHA)) / slowest
     recent = collections.deque(np.abs(rng.normal(size=_RECENT)), maxlen=_RECENT)
     quantiles, misses = np.zeros(examples), np.zeros(examples)
@@ -137,11 +145,12 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for name in (*STREAMS, *ADVERSARIES):
         for rate in RATES:
-            of = run(np.random.default_rng(options.seed), name, rate, options.examples)
+            rng = np.random.default_rng(options.seed)
+            found = run(rng, name, rate, options.examples)
             yield (
-                f"| {name} | {rate} | {of.mean_error:.4f} | {of.bound:.4f} "
-                f"| {of.room:.1f} | {of.infinite:.1%} | {of.empty:.1%} "
-                f"| {of.worst:.2f} |"
+                f"| {name} | {rate} | {found.mean_error:.4f} | {found.bound:.4f} "
+                f"| {found.room:.1f} | {found.infinite:.1%} | {found.empty:.1%} "
+                f"| {found.worst:.2f} |"
             )
 
 

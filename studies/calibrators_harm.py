@@ -32,7 +32,7 @@ _CALIBRATORS: dict[str, Callable[[], Any]] = {
     "EnsembleTemperatureScaling": um.EnsembleTemperatureScaling,
     "IsotonicCalibration": um.IsotonicCalibration,
     "HistogramBinning": um.HistogramBinning,
-    "VennAbersCalibration": um.VennAbersCalibration,  # Of two classes.
+    "VennAbersCalibration": um.VennAbersCalibration,  # For two classes only.
 }
 _STEPS = ("IsotonicCalibration", "HistogramBinning")
 # The standard deviation of the logits of a model.

@@ -1,13 +1,15 @@
 """How large the expected loss is at the threshold of `conformal_risk_control`.
 
-With n held-out examples, new ones should have an expected loss of at most alpha, for
-any losses that do not rise. `python -m studies.risk_control` draws data sets, takes the
-threshold of each, and prints the mean loss of new examples there, and by how many
-standard errors alpha is above this mean: -4 or less should not occur. Where no
-threshold will do, no decision is made, which costs nothing.
+The threshold is found with n held-out examples. The expected loss of new examples there
+should be at most alpha, for any losses that do not rise. `python -m
+studies.risk_control` draws data sets, finds the threshold for each, and prints the mean
+loss of new examples there, and by how many standard errors alpha is above this mean.
+This number should not be -4 or less. If no threshold is good enough, there is no
+decision and so no loss.
 
-Losses have atoms: "misses" are 0 or 1, "shares" the part of one to five labels that is
-missed, "rare" ones are the bound in one of 200 examples, else 0 or nearly so.
+The losses have few values: "misses" are 0 or 1; "shares" are the share of one to five
+labels that is missed; "rare" losses are the bound in one example of 200, and at most
+0.1 in the others.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def _misses(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _shares(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Returns the shares of the labels of an example whose score is above it."""
+    """Returns the share of the labels of an example with scores above a threshold."""
     counted = np.arange(5) < rng.integers(1, 6, (n, 1))
     scores = np.round(rng.beta(1, 3, (n, 5)), 2)
     missed = (scores[..., None] > _THRESHOLDS) & counted[..., None]
@@ -38,7 +40,7 @@ def _shares(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _rare(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Returns losses that are the bound up to a high threshold in a few examples."""
+    """Returns losses that, in a few examples, are the bound up to a high threshold."""
     ends = np.where(rng.random((n, 1)) < 0.005, 0.9, 0.0)
     return np.where(ends > _THRESHOLDS, 1.0, 0.1 * (1 - _THRESHOLDS))
 
@@ -53,7 +55,7 @@ LOSSES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 def mean_losses(
     rng: np.random.Generator, name: str, n: int, alpha: float, data_sets: int
 ) -> np.ndarray:
-    """Returns the mean loss of new examples of each of many data sets."""
+    """Returns the mean loss of new examples for each data set."""
     found = np.zeros(data_sets)
     for i in range(data_sets):
         losses = LOSSES[name](rng, n + _NEW)
@@ -65,7 +67,7 @@ def mean_losses(
 
 def spare(found: np.ndarray, alpha: float) -> float:
     """Returns by how many standard errors alpha is above the mean of the losses."""
-    least = np.sqrt(alpha / (len(found) * _NEW)) / 10  # Where nothing was lost.
+    least = np.sqrt(alpha / (len(found) * _NEW)) / 10  # For losses that are all 0.
     error = max(np.std(found) / np.sqrt(len(found)), least)
     return float((alpha - np.mean(found)) / error)
 

@@ -1,16 +1,17 @@
 """How good Venn-Abers calibration is, beside Platt scaling and isotonic calibration.
 
-Forecasts are drawn of models whose true frequencies are known. `python -m
-studies.venn_abers` fits each calibrator to n examples, and prints of new ones the root
-of the mean squared distance of the calibrated probabilities from the true frequencies,
-by how many thousandths of a nat their log loss is above that of the frequencies, and
-the mean of p1 - p0. (The few data sets that a threshold separates have no Platt
-scaling.)
+Forecasts are drawn from models whose true frequencies are known. `python -m
+studies.venn_abers` fits each calibrator to n examples. Its first table is about new
+examples: the root mean square distance of the calibrated probabilities from the true
+frequencies, by how many thousandths of a nat their log loss is above the log loss of
+the frequencies, and the mean of p1 - p0. (Platt scaling leaves out the few data sets
+that a threshold separates.)
 
-Then the promise: of p0 and p1 the one that belongs to the label is calibrated. The
-second table has the mean of label - p_label over all new examples, and over those with
-p_label in each fifth of [0, 1], in standard errors: all are 0 but for chance. The
-calibrated probability q, for which this is not promised, is beside it.
+The second table tests the promise that the end that belongs to the label is calibrated.
+Call this end p_label. The table has the mean of label - p_label over all new examples,
+and over the examples with p_label in each fifth of [0, 1], in standard errors. These
+means differ from 0 only by chance. The table also has them for the calibrated
+probability q, for which this is not promised.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import uncertainty_metrics.numpy as um
 
 _NEW = 500
 _BINS = 5
-# From a model's forecast to the true frequency.
+# The function from the forecast of each model to the true frequency.
 MODELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "calibrated": lambda p: p,
     "too sure": lambda p: special.expit(0.5 * special.logit(p)),
@@ -42,12 +43,12 @@ CALIBRATORS: dict[str, Callable[[], Any]] = {
 
 
 class Data(NamedTuple):
-    """Examples of a model.
+    """Examples drawn from a model.
 
     Attributes:
       p: forecasts [n].
-      truth: frequencies [n].
-      labels: 0 or 1, [n].
+      truth: true frequencies [n].
+      labels: labels 0 or 1, [n].
     """
 
     p: np.ndarray
@@ -56,39 +57,41 @@ class Data(NamedTuple):
 
 
 def draw(rng: np.random.Generator, model: str, n: int) -> Data:
-    """Draws examples."""
+    """Returns n examples of a model."""
     p = rng.beta(0.8, 0.8, n).clip(1e-6, 1 - 1e-6)
     truth = MODELS[model](p)
     return Data(p, truth, (rng.random(n) < truth).astype(np.int64))
 
 
 def _log_loss(truth: np.ndarray, q: np.ndarray) -> float:
-    """Returns the mean of its expectations."""
+    """Returns the expected log loss of forecasts q, mean over the examples."""
     return float(-np.mean(special.xlogy(truth, q) + special.xlogy(1 - truth, 1 - q)))
 
 
 def distances(new: Data, q: np.ndarray) -> tuple[float, float]:
-    """Returns the mean squared distance of q from the truth, and excess log loss."""
+    """Returns the mean squared distance of q from the truth, and by how much the log
+    loss of q is above that of the truth.
+    """
     excess = _log_loss(new.truth, q) - _log_loss(new.truth, new.truth)
     return float(np.mean((q - new.truth) ** 2)), excess
 
 
 def residuals(labels: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Returns the sum of label - q of all examples, and of those in each bin of q."""
+    """Returns the sums of label - q: over all examples, and over each bin of q."""
     place = np.minimum((q * _BINS).astype(int), _BINS - 1)
     sums = np.bincount(place, labels - q, _BINS)
     return np.append(sums.sum(), sums)
 
 
 def own_ends(map: um.VennAbersCalibration, new: Data) -> np.ndarray:
-    """Returns of p0 and p1 the one that belongs to the label of each example."""
+    """Returns p_label for each example: p1 if its label is 1, p0 if it is 0."""
     p0, p1 = map.predict_interval(probabilities=new.p)
     return np.where(new.labels == 1, p1, p0)
 
 
 def standard_errors(sums: np.ndarray) -> np.ndarray:
-    """Returns the means of `residuals` [N, bins + 1] of N data sets, in their standard
-    errors.
+    """Returns the means over N data sets of `residuals` [N, bins + 1], divided by their
+    standard errors.
     """
     error = np.std(sums, axis=0) / np.sqrt(len(sums))
     return np.mean(sums, axis=0) / np.where(error > 0, error, 1.0)
@@ -121,8 +124,8 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
                         sums.append([residuals(new.labels, x) for x in (own, q)])
                         p0, p1 = map.predict_interval(probabilities=new.p)
                         widths.append(np.mean(p1 - p0))
-            for name, of in found.items():
-                squared, excess = np.mean(of, axis=0)
+            for name, pairs in found.items():
+                squared, excess = np.mean(pairs, axis=0)
                 width = f"{np.mean(widths):.4f}" if name == "Venn-Abers" else ""
                 yield (
                     f"| {model} | {n} | {name} | {np.sqrt(squared):.4f} "

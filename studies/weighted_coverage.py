@@ -1,17 +1,17 @@
 """How often weighted conformal intervals hold new targets after a known shift.
 
-Held-out inputs are Normal; of new ones the mean of the first column is larger, by the
-shift: the ratio of the densities is exp(shift x - shift^2 / 2). The noise grows with x,
-so that intervals without weights are too narrow for new examples. `python -m
-studies.weighted_coverage` prints the coverage of intervals of 90%, with its standard
-error: without weights, with the true ratio, and with estimates of it; the share of the
-intervals that are infinite, and their median width.
+Held-out inputs are Normal. For new inputs the mean of the first column is larger by the
+shift, so the ratio of the densities is exp(shift x - shift^2 / 2). The noise grows with
+x, so intervals without weights are too narrow for new examples. `python -m
+studies.weighted_coverage` prints the coverage of 90% intervals with its standard error:
+without weights, with the true ratio, and with estimates of the ratio. It also prints
+the share of infinite intervals and the median width.
 
-The estimates are the odds of a logistic regression that tells new inputs from held-out
-ones, fitted to as many others: on the first column; on all 20 columns; and on the sign
-of the first column alone, a model that is wrong. The error of the weights is half of
-the mean of abs(estimate - ratio), both scaled to a mean of 1: the coverage loses at
-most so much (Lei and Candes 2021).
+The estimates are the odds of a logistic regression that separates new inputs from
+held-out inputs. It is fitted to other examples, n of each kind, and reads the first
+column; or all 20 columns; or only the sign of the first column, which is a wrong model.
+The error of the weights is half of the mean of abs(estimate - ratio), both scaled to a
+mean of 1. The coverage loses at most this error (Lei and Candes 2021).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _COLUMNS = 20
 
 
 class Held(NamedTuple):
-    """Of one data set.
+    """The results of one data set.
 
     Attributes:
-      coverage: share of the new targets that are held.
+      coverage: share of the new targets that the intervals hold.
       infinite: share of the intervals that are infinite.
       width: median width of the intervals.
       error: half of the mean distance of the weights from the ratio.
@@ -57,7 +57,9 @@ def _targets(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
 
 
 def log_odds(old: np.ndarray, new: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Returns a logistic regression with a little ridge: log-odds of being new."""
+    """Fits a logistic regression with a small ridge penalty, and returns the function
+    from inputs to the log-odds that they are new.
+    """
     columns = np.concatenate([old, new])
     columns = np.column_stack([np.ones(len(columns)), columns])
     is_new = np.arange(len(columns)) >= len(old)
@@ -70,7 +72,7 @@ def log_odds(old: np.ndarray, new: np.ndarray) -> Callable[[np.ndarray], np.ndar
     return lambda x: factors[0] + x @ factors[1:]
 
 
-# Of the inputs, what the regression reads.
+# The part of the inputs that the regression reads.
 READ: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "first column": lambda x: x[:, :1],
     "20 columns": lambda x: x,
@@ -82,7 +84,7 @@ WEIGHTS = ("none", "true ratio", *READ)
 def _weights(
     rng: np.random.Generator, name: str, x: np.ndarray, n: int, shift: float
 ) -> np.ndarray:
-    """Returns the weights of inputs, estimated of n others of each kind."""
+    """Returns the weights of inputs; estimates use n other inputs of each kind."""
     if name == "true ratio":
         return np.exp(shift * x[:, 0] - shift**2 / 2)
     read = READ[name]
@@ -91,7 +93,7 @@ def _weights(
 
 
 def held(rng: np.random.Generator, name: str, n: int, shift: float) -> Held:
-    """Draws n held-out examples and new ones, and reads off their intervals."""
+    """Draws held-out examples and new examples, and makes intervals for the latter."""
     old, new = _inputs(rng, n, 0.0), _inputs(rng, _NEW, shift)
     y = _targets(rng, new)
     model = um.conformal.ConformalRegressor(alpha=ALPHA)
@@ -122,10 +124,10 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         for n in options.examples:
             for name in WEIGHTS:
                 rng = np.random.default_rng([options.seed, n, int(10 * shift)])
-                of = [held(rng, name, n, shift) for _ in range(options.data_sets)]
-                coverage, infinite, _, error = np.mean(of, axis=0)
-                width = np.median([one.width for one in of])
-                noise = np.std([one.coverage for one in of]) / np.sqrt(len(of))
+                found = [held(rng, name, n, shift) for _ in range(options.data_sets)]
+                coverage, infinite, _, error = np.mean(found, axis=0)
+                width = np.median([one.width for one in found])
+                noise = np.std([one.coverage for one in found]) / np.sqrt(len(found))
                 yield (
                     f"| {shift} | {n} | {name} | {coverage:.3f} +- {noise:.3f} "
                     f"| {infinite:.1%} | {width:.1f} | {error:.2f} |"
