@@ -69,14 +69,14 @@ def test_metrics_of_groups(rng):
 def test_sets_of_groups(rng):
     labels, _, groups = draw(rng)
     labels, sets = labels[:, 0], (rng.random((len(labels), 3)) < 0.6).astype(np.float32)
-    held = sets[np.arange(len(labels)), labels]
+    right = sets[np.arange(len(labels)), labels]
     for metric, values, worst in (
-        (um.conformal.ConformalCoverage(num_groups=4), held, np.nanmin),
+        (um.conformal.ConformalCoverage(num_groups=4), right, np.nanmin),
         (um.conformal.MeanSetSize(num_groups=4), sets.sum(axis=1), np.nanmax),
     ):
         for rows in (slice(0, 15), slice(15, None)):
             y_true = {"labels": labels[rows], "groups": groups[rows]}
             metric.update_state(y_true, sets[rows])
-        some = [values[groups == g] for g in range(4)]
-        expected = [of.mean() if len(of) else np.nan for of in some]
+        in_groups = [values[groups == g] for g in range(4)]
+        expected = [part.mean() if len(part) else np.nan for part in in_groups]
         check(metric.result().values(), [worst(expected), *expected])

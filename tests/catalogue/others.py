@@ -256,7 +256,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "conformal.conformal_risk_control",
         make=_of_thresholds,
-        unbounded=True,  # None where no threshold will do.
+        unbounded=True,  # The result is None if no threshold is good enough.
         **_CURVE,
     ),
     SetRow(

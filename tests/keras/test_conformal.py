@@ -69,7 +69,7 @@ def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
         ("MeanSetSize", lambda y, sets: um_np.conformal.mean_set_size(sets), max),
     ],
 )
-def test_each_group_has_its_value(name, function, worst, compiled, rng):
+def test_each_group_has_its_own_value(name, function, worst, compiled, rng):
     y, sets = rng.integers(0, 3, 60), rng.random((60, 3)) < 0.6
     groups = rng.choice([0, 1, 3], 60)
     metric = getattr(um.conformal, name)(num_groups=4, name="m")

@@ -315,9 +315,9 @@ def test_weights_and_masks_are_repetition(row, rng):
     def taken(index):
         return arguments | {k: v[index] for k, v in arrays(arguments).items()}
 
-    of_new = {"test_weight": 1.0} if row.takes("test_weight") else {}
+    new_weight = {"test_weight": 1.0} if row.takes("test_weight") else {}
     np.testing.assert_allclose(
-        call_flat(row, {**arguments, **of_new, "sample_weight": weights}),
+        call_flat(row, {**arguments, **new_weight, "sample_weight": weights}),
         call_flat(row, taken(times)),
         atol=1e-12,
     )

@@ -1,4 +1,4 @@
-"""Conformal prediction of weighted examples, of losses, and of streams."""
+"""Conformal prediction with weights, for losses, and for streams."""
 
 import math
 from fractions import Fraction
@@ -19,7 +19,7 @@ LEVELS = [Fraction(round(alpha, 6)).limit_denominator(100) for alpha in ALPHAS]
 
 
 def weighted_quantile(scores, alpha, weights, weight):
-    """Returns the quantile by its definition, of fractions."""
+    """Returns the quantile by its definition, in fractions."""
     needed = (1 - alpha) * (sum(weights) + weight)
     for q in sorted(scores):
         if sum(w for s, w in zip(scores, weights, strict=True) if s <= q) >= needed:
@@ -28,7 +28,7 @@ def weighted_quantile(scores, alpha, weights, weight):
 
 
 @pytest.mark.parametrize("unit", [Fraction(1), Fraction(1, 10), Fraction(1, 3)])
-def test_weighted_quantile_is_that_of_fractions(unit, rng):
+def test_weighted_quantile_is_exact(unit, rng):
     for n in (1, 2, 5, 12, 40):
         scores = rng.integers(0, 1 + n // 2, n).astype(float)  # With ties.
         exact = [unit * int(k) for k in rng.integers(1, 5, n)]
@@ -53,14 +53,14 @@ def test_equal_weights_give_the_quantile_without_weights(weight, rng):
             assert found == conformal.conformal_quantile(scores, alpha), (n, alpha)
 
 
-def test_sums_of_many_equal_weights_are_not_off():
+def test_sums_of_many_equal_weights_are_exact():
     n = 10**6 - 1
     for weight in (0.1, 0.7):
         found = conformal.conformal_quantile(np.arange(n), 0.3, weight, weight)
         assert found == 7 * 10**5 - 1
 
 
-def test_weights_are_repetition_and_0_leaves_out(rng):
+def test_weights_are_repetition_and_weight_0_leaves_out(rng):
     scores, weights = rng.integers(0, 9, 30).astype(float), rng.integers(0, 4, 30)
     repeated = np.repeat(scores, weights)
     scores[weights == 0] = np.nan
@@ -69,18 +69,20 @@ def test_weights_are_repetition_and_0_leaves_out(rng):
         assert found == conformal.conformal_quantile(repeated, alpha)
 
 
-def test_each_new_example_has_its_quantile(rng):
+def test_each_new_example_has_its_own_quantile(rng):
     scores, weights = rng.normal(size=20), rng.random(20)
-    of_new = np.array([[0.0, 0.5], [3.0, 1e9]])
-    found = conformal.conformal_quantile(scores, 0.2, weights, of_new)
-    each = [conformal.conformal_quantile(scores, 0.2, weights, w) for w in of_new.flat]
+    new_weights = np.array([[0.0, 0.5], [3.0, 1e9]])
+    found = conformal.conformal_quantile(scores, 0.2, weights, new_weights)
+    each = [
+        conformal.conformal_quantile(scores, 0.2, weights, w) for w in new_weights.flat
+    ]
     np.testing.assert_array_equal(found.reshape(-1), each)
     assert isinstance(each[0], float)
     assert each == sorted(each)
     assert each[-1] == math.inf
 
 
-def test_a_level_next_to_1_takes_the_smallest_score():
+def test_an_alpha_just_below_1_takes_the_smallest_score():
     assert conformal.conformal_quantile([3.0, 1.0, 2.0], 1 - 2.0**-53) == 1
     assert conformal.conformal_quantile([3.0, 1.0], 1 - 2.0**-53, [1, 2], 1.0) == 1
 
@@ -93,61 +95,56 @@ def test_weights_of_sets_are_repetition(score, randomized, rng):
     p, y = rng.multinomial(8, np.full(5, 0.2), 60) / 8, rng.integers(0, 5, 60)
     groups, weights = rng.choice(["a", "b"], 60), np.repeat([1, 2, 0], 20)
     again = np.repeat(np.arange(60), weights)
-    if randomized:  # A repeated example would be given another share.
+    if randomized:  # A repeated example would get another random share.
         again, weights = np.arange(40), np.repeat([1, 0], [40, 20])
     p[weights == 0] = np.nan
     for names in (None, groups):
-        some = None if names is None else names[again]
+        names_again = None if names is None else names[again]
+        new_names = None if names is None else names[:20]
         plain = conformal.ConformalClassifier(score, 0.2, randomized)
-        expected = plain.fit(y[again], p[again], groups=some, seed=1).predict(
-            p[:20], groups=None if names is None else names[:20], seed=2
-        )
+        plain.fit(y[again], p[again], groups=names_again, seed=1)
+        expected = plain.predict(p[:20], groups=new_names, seed=2)
         model = conformal.ConformalClassifier(score, 0.2, randomized)
         model.fit(y, p, groups=names, sample_weight=weights, seed=1)
-        found = model.predict(
-            p[:20],
-            groups=None if names is None else names[:20],
-            test_weight=1,
-            seed=2,
-        )
+        found = model.predict(p[:20], groups=new_names, test_weight=1, seed=2)
         np.testing.assert_array_equal(found, expected)
 
 
-def quantiles_of_each(scores, weights, groups, of_new):
-    """Returns the quantile of each example, given that of its group."""
+def quantiles_in_groups(scores, weights, groups, new_weights):
+    """Returns the quantile of each example, computed from the scores of its group."""
     return np.array(
         [
             conformal.conformal_quantile(
                 scores[groups == group], 0.2, weights[groups == group], weight
             )
-            for group, weight in zip(groups, of_new, strict=True)
+            for group, weight in zip(groups, new_weights, strict=True)
         ]
     )
 
 
 def drawn_weights(rng, n):
     """Returns weights of held-out examples, groups, and weights of new ones."""
-    weights, of_new = (
+    weights, new_weights = (
         rng.choice([0.3, 1.0, 2.5], n),
         rng.choice([0.0, 0.3, 1, 9, 99], n),
     )
-    return weights, rng.integers(0, 2, n), of_new
+    return weights, rng.integers(0, 2, n), new_weights
 
 
-def test_weighted_sets_hold_what_scores_up_to_the_quantile_of_the_example(rng):
+def test_weighted_sets_hold_the_classes_with_scores_up_to_the_quantile(rng):
     p, y = rng.multinomial(8, np.full(5, 0.2), 60) / 8, rng.integers(0, 5, 60)
-    weights, groups, of_new = drawn_weights(rng, 60)
+    weights, groups, new_weights = drawn_weights(rng, 60)
     own = 1 - p[np.arange(60), y]
     for names in (np.zeros(60, int), groups):
         model = conformal.ConformalClassifier("lac", 0.2)
         model.fit(y, p, groups=names, sample_weight=weights)
-        limits = quantiles_of_each(own, weights, names, of_new)
-        sets = model.predict(p, groups=names, test_weight=of_new)
+        limits = quantiles_in_groups(own, weights, names, new_weights)
+        sets = model.predict(p, groups=names, test_weight=new_weights)
         np.testing.assert_array_equal(sets, 1 - p <= limits[:, None])
     images = model.predict(
         p.reshape(6, 10, 5),
         groups=groups.reshape(6, 10),
-        test_weight=of_new.reshape(6, 10),
+        test_weight=new_weights.reshape(6, 10),
     )
     np.testing.assert_array_equal(images.reshape(60, 5), sets)
     unknown = model.predict(p[:3], groups=[7, 7, 7], test_weight=1.0)
@@ -155,7 +152,7 @@ def test_weighted_sets_hold_what_scores_up_to_the_quantile_of_the_example(rng):
 
 
 @pytest.mark.parametrize("score", ["absolute", "normalized", "cqr"])
-def test_weighted_intervals_hold_what_scores_up_to_the_quantile(score, rng):
+def test_weighted_intervals_hold_the_targets_with_scores_up_to_the_quantile(score, rng):
     for _ in range(50):
         size = 10.0 ** rng.integers(-2, 4)
         mean, width = (
@@ -163,7 +160,7 @@ def test_weighted_intervals_hold_what_scores_up_to_the_quantile(score, rng):
             size * rng.random(19).round(1) + 0.1,
         )
         y = rng.choice(np.array([0.2, 0.4, size]), 19, p=[0.9, 0.05, 0.05])
-        weights, groups, of_new = drawn_weights(rng, 19)
+        weights, groups, new_weights = drawn_weights(rng, 19)
         given = {
             "absolute": (mean,),
             "normalized": (mean, width),
@@ -176,15 +173,15 @@ def test_weighted_intervals_hold_what_scores_up_to_the_quantile(score, rng):
         for names in (None, groups):
             model = conformal.ConformalRegressor(score, 0.2)
             model.fit(y, *given, groups=names, sample_weight=weights)
-            lower, upper = model.predict(*given, groups=names, test_weight=of_new)
+            lower, upper = model.predict(*given, groups=names, test_weight=new_weights)
             of_group = np.zeros(19, int) if names is None else names
-            limits = quantiles_of_each(scores, weights, of_group, of_new)
+            limits = quantiles_in_groups(scores, weights, of_group, new_weights)
             inside = (lower <= y) & (y <= upper)
             assert inside[scores <= limits].all()
             assert not inside[scores > limits + 1e-12 * (size + np.abs(limits))].any()
 
 
-def test_intervals_leave_out_weights_of_0(rng):
+def test_intervals_leave_out_examples_of_weight_0(rng):
     y, weights = rng.normal(size=20), np.repeat([1.0, 0.0], 10)
     y[10:] = 1e9
     model = conformal.ConformalRegressor(alpha=0.2)
@@ -194,7 +191,7 @@ def test_intervals_leave_out_weights_of_0(rng):
 
 
 @pytest.mark.parametrize("shift", [0.5, 1.5])
-def test_coverage_with_the_true_ratio_and_without(shift, rng):
+def test_coverage_is_kept_with_the_true_ratio_and_lost_without(shift, rng):
     found = {
         name: np.array(
             [weighted_coverage.held(rng, name, 100, shift).coverage for _ in range(150)]
@@ -211,7 +208,7 @@ def test_coverage_with_the_true_ratio_and_without(shift, rng):
 
 
 def first_below(losses, alpha, bound):
-    """Returns the index by its definition, of fractions."""
+    """Returns the index by its definition, in fractions."""
     n = len(losses)
     for g, column in enumerate(zip(*losses, strict=True)):
         if (sum(column) + bound) / (n + 1) <= alpha:
@@ -221,7 +218,7 @@ def first_below(losses, alpha, bound):
 
 @pytest.mark.parametrize("atoms", [1, 3, 10])
 @pytest.mark.parametrize("bound", [Fraction(1), Fraction(3, 10), Fraction(7)])
-def test_risk_control_is_that_of_fractions(atoms, bound, rng):
+def test_risk_control_is_exact(atoms, bound, rng):
     found = set()
     for n in (1, 4, 9, 19, 30):
         losses = np.sort(rng.integers(0, atoms + 1, (n, 12)), axis=1)[:, ::-1]
@@ -248,7 +245,7 @@ def test_risk_control_of_misses_is_the_conformal_quantile(rng):
             assert found == conformal.conformal_quantile(scores, alpha)
 
 
-def test_rounding_does_not_raise_losses_nor_their_sum():
+def test_rounding_of_losses_and_of_their_sum_does_not_count():
     # The sum of ten times 0.1 is below 1; 0.1 + 0.2 is above 0.3.
     losses = np.full((9, 2), [0.1 + 0.2, 0.3])
     assert conformal.conformal_risk_control(losses[:, ::-1], 0.37) == 0
@@ -273,14 +270,14 @@ def test_rounding_does_not_raise_losses_nor_their_sum():
         ([[0.5]], {"bound": math.inf}, "`bound` must be finite and > 0"),
     ],
 )
-def test_risk_control_refuses(losses, options, message):
+def test_risk_control_refuses_wrong_arguments(losses, options, message):
     with pytest.raises(ValueError, match=message):
         conformal.conformal_risk_control(losses, **{"alpha": 0.2, **options})
 
 
 @pytest.mark.parametrize("name", risk_control.LOSSES)
 @pytest.mark.parametrize(("n", "alpha"), [(9, 0.1), (9, 0.3), (60, 0.05)])
-def test_expected_loss_of_new_examples(name, n, alpha, rng):
+def test_expected_loss_of_new_examples_is_at_most_alpha(name, n, alpha, rng):
     found = risk_control.mean_losses(rng, name, n, alpha, 300)
     assert risk_control.spare(found, alpha) > -5
 
@@ -289,7 +286,7 @@ def test_expected_loss_of_new_examples(name, n, alpha, rng):
 
 
 def naive_quantile(scores, level):
-    """Returns the quantile at a level, which may be beyond 0 and 1."""
+    """Returns the quantile at a level, which may be below 0 or above 1."""
     k = math.ceil((len(scores) + 1) * (1 - level))
     if k > len(scores):
         return math.inf
@@ -297,7 +294,7 @@ def naive_quantile(scores, level):
 
 
 def drawn_stream(rng, examples):
-    """Yields recent scores and the next one; with ties, and a shift."""
+    """Yields recent scores and the next score, with ties and a shift."""
     for t in range(examples):
         recent = rng.integers(0, 8, rng.integers(0, 25)) / 8
         yield recent, float(rng.integers(0, 10) / 8 * (1 + (t > examples / 2)))
@@ -305,7 +302,7 @@ def drawn_stream(rng, examples):
 
 @pytest.mark.parametrize("rate", [Fraction(1, 200), Fraction(1, 10), Fraction(7, 10)])
 @pytest.mark.parametrize("alpha", [Fraction(1, 10), Fraction(1, 2), Fraction(4, 5)])
-def test_one_rate_is_the_recursion_of_fractions(rate, alpha, rng):
+def test_one_rate_follows_the_recursion_in_fractions(rate, alpha, rng):
     adaptive = conformal.AdaptiveConformal(float(alpha), rate=float(rate))
     level, misses = alpha, 0
     for t, (recent, score) in enumerate(drawn_stream(rng, 300)):
@@ -326,7 +323,7 @@ def test_one_rate_is_the_recursion_of_fractions(rate, alpha, rng):
 
 
 class Aggregation:
-    """The aggregation of the paper; and if it is safe, with our addition."""
+    """The aggregation of Gibbs and Candes (2024); with our rule if `safe`."""
 
     rates = tuple(0.001 * 2**i for i in range(8))
 
@@ -346,9 +343,8 @@ class Aggregation:
         return min(level, 0.0) if self.safe and slowest <= 1e-15 else level
 
     def step(self, recent, score):
-        """Takes an example; returns whether it was missed."""
-        missed = naive_quantile(recent, self.level()) < score
-        self.misses += missed
+        """Updates the levels with the score of an example."""
+        self.misses += naive_quantile(recent, self.level()) < score
         self.t += 1
         beta = (1 + sum(s >= score for s in recent)) / (len(recent) + 1)
         for i, (level, rate) in enumerate(zip(self.levels, self.rates, strict=True)):
@@ -356,10 +352,9 @@ class Aggregation:
             self.weights[i] *= math.exp(-self.eta * loss)
             miss = naive_quantile(recent, level) < score
             self.levels[i] += rate * (self.alpha - miss)
-        alike = self.sigma * sum(self.weights) / 8
-        self.weights = [(1 - self.sigma) * w + alike for w in self.weights]
+        uniform = self.sigma * sum(self.weights) / 8
+        self.weights = [(1 - self.sigma) * w + uniform for w in self.weights]
         self.weights = [w / sum(self.weights) for w in self.weights]
-        return missed
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.3])
@@ -375,7 +370,7 @@ def test_aggregated_rates_are_the_algorithm_of_the_paper(alpha, rng):
         assert adaptive.mean_error == naive.misses / (t + 1)
 
 
-def test_the_aggregation_of_the_paper_can_miss_twice_alpha_and_ours_cannot():
+def test_the_published_aggregation_can_miss_twice_alpha_and_ours_cannot():
     recent = list(range(1, 200))
     for safe in (False, True):
         naive = Aggregation(0.1, safe)
@@ -397,31 +392,31 @@ def test_bound_holds_for_any_stream_at_any_time(stream, rate, rng):
     assert found.mean_error <= found.bound
 
 
-def test_levels_beyond_0_and_1_are_all_and_nothing():
+def test_sets_hold_everything_at_levels_up_to_0_and_nothing_from_1_on():
     adaptive = conformal.AdaptiveConformal(0.5, rate=1.0)
-    assert adaptive.quantile([]) == math.inf  # Nothing is known yet.
+    assert adaptive.quantile([]) == math.inf  # There are no scores yet.
     adaptive.update(3.0)
     assert adaptive.alpha_t == 1.0
     assert adaptive.quantile([1.0, 2.0]) == -math.inf
-    adaptive.update(0.0)  # What is in no set is missed.
+    adaptive.update(0.0)  # An empty set misses every label.
     assert adaptive.alpha_t == 0.5
     adaptive.quantile([1.0, 2.0])
     adaptive.update(math.inf)
     assert adaptive.alpha_t == 0.0
     assert adaptive.quantile([1.0, 2.0]) == math.inf
-    adaptive.update(math.inf)  # An infinite interval holds all.
+    adaptive.update(math.inf)  # An infinite interval holds every target.
     assert adaptive.alpha_t == 0.5
     assert adaptive.mean_error == 0.5
     assert adaptive.error_bound == 0.75
 
 
-def test_an_update_is_about_one_quantile():
+def test_each_update_needs_a_quantile_of_its_own():
     adaptive = conformal.AdaptiveConformal(0.1)
     recent = np.arange(5.0)
     with pytest.raises(ValueError, match="call `quantile` first"):
         adaptive.update(1.0)
     adaptive.quantile(recent)
-    recent[:] = 9  # A buffer that its owner writes to.
+    recent[:] = 9  # The caller may write to its array.
     for score in (math.nan, -math.inf, "x", None, [1.0, 2.0]):
         with pytest.raises(ValueError, match="`score` must be a real number"):
             adaptive.update(score)

@@ -1,4 +1,4 @@
-"""Venn-Abers calibration against isotonic fits to the new example and the others."""
+"""Venn-Abers calibration against isotonic fits that include the new example."""
 
 import io
 
@@ -12,7 +12,7 @@ from studies import venn_abers
 
 
 def fits_with(p, labels, weights, new):
-    """Returns p0 and p1 of new scores, by two isotonic regressions for each."""
+    """Returns p0 and p1 [2, n] of n new scores, from two isotonic regressions each."""
     found = np.zeros((2, len(new)))
     kept = np.append(weights, 1) > 0
     for i, score in enumerate(new):
@@ -28,7 +28,7 @@ def fits_with(p, labels, weights, new):
 
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_interval_is_that_of_isotonic_fits(ties, weighted, rng):
+def test_interval_has_the_values_of_two_isotonic_fits(ties, weighted, rng):
     for n in (1, 2, 3, 6, 12, 25, 60):
         p = rng.integers(0, 7, n) / 6 if ties else rng.random(n)
         labels = (rng.random(n) < rng.choice([0.5, p.mean()])).astype(int)
@@ -53,7 +53,7 @@ def test_interval_is_that_of_isotonic_fits(ties, weighted, rng):
 def test_labels_of_one_class_and_one_example():
     map = um.VennAbersCalibration().fit([1] * 4, probabilities=[0.2, 0.4, 0.6, 0.8])
     p0, p1 = map.predict_interval(probabilities=[0.1, 0.4, 0.9])
-    # A miss is pooled with what is below it, at 0.4 two hits of the four.
+    # A miss is pooled with the hits up to it: with two of the four at 0.4.
     np.testing.assert_allclose(p0, [0, 2 / 3, 4 / 5], atol=1e-15)
     np.testing.assert_array_equal(p1, 1)
     map.fit([0], probabilities=[0.5])
@@ -62,7 +62,7 @@ def test_labels_of_one_class_and_one_example():
     np.testing.assert_array_equal(p1, [0.5, 0.5, 1.0])
 
 
-def test_many_examples_in_line_and_heavy_weights(rng):
+def test_many_equal_slopes_and_large_weights(rng):
     n = 3000
     p, labels = np.arange(n) / n, np.arange(n) % 2  # Every slope occurs many times.
     weights = np.full(n, 1e290)
@@ -78,7 +78,7 @@ def test_many_examples_in_line_and_heavy_weights(rng):
     np.testing.assert_allclose(p0, expected.transform(probabilities=p), atol=1e-9)
 
 
-def test_forms_of_predictions(rng):
+def test_logits_and_probabilities_of_all_shapes_and_types(rng):
     labels = rng.integers(0, 2, 60)
     margins = rng.normal(size=60) + labels
     p = special.expit(margins)
@@ -137,7 +137,7 @@ def test_weights_are_repetition_and_order_does_not_matter(rng):
         )
 
 
-def test_what_is_refused(rng):
+def test_wrong_arguments_are_refused(rng):
     map = um.VennAbersCalibration()
     with pytest.raises(ValueError, match="call `fit` first"):
         map.predict_interval(probabilities=[0.5])
@@ -149,11 +149,13 @@ def test_what_is_refused(rng):
         map.predict_interval()
     with pytest.raises(ValueError, match=r"`probabilities` must be in \[0, 1\]"):
         map.predict_interval(probabilities=[1.5])
-    with pytest.raises(ValueError, match="`probabilities` must be predictions of class 1"):
+    with pytest.raises(
+        ValueError, match="`probabilities` must be predictions of class 1"
+    ):
         map.predict_interval(probabilities=[[0.5, 0.5]])
 
 
-def test_files(rng):
+def test_files_are_loaded_and_damaged_files_refused(rng):
     labels, p = rng.integers(0, 2, 50), rng.random(50)
     map = um.VennAbersCalibration().fit(labels, probabilities=p)
     file = io.BytesIO()
@@ -192,7 +194,7 @@ def test_the_end_that_belongs_to_the_label_is_calibrated(model, n, rng):
     assert np.max(np.abs(venn_abers.standard_errors(np.array(sums)))) < 5
 
 
-def test_it_has_a_finite_log_loss_and_beats_isotonic_maps_of_few_examples(rng):
+def test_log_loss_is_finite_and_few_examples_give_better_maps_than_isotonic_ones(rng):
     gains = []
     for _ in range(60):
         fit, new = venn_abers.draw(rng, "bent", 60), venn_abers.draw(rng, "bent", 300)

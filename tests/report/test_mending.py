@@ -24,7 +24,7 @@ from uncertainty_metrics._report import _sections_mending
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 MAPS = ("temperature", "vector", "isotonic")
-OF_TWO_CLASSES = (*MAPS, "venn_abers")
+MAPS_OF_TWO_CLASSES = (*MAPS, "venn_abers")
 
 
 def forecasts(n=400, classes=3, factor=1.0, seed=0):
@@ -46,7 +46,7 @@ def temperature_of(labels, logits, weights):
 
 
 def with_one_more(p, labels, weights, rest, i, label):
-    """Returns the isotonic fit at an example, with it among the others as a label."""
+    """Returns the value at example i of the fit to the rest and i with this label."""
     fit = IsotonicRegression()
     fit.fit(
         np.append(p[rest], p[i]),
@@ -61,7 +61,7 @@ def naive(labels, p, weights, num_bins):
     folds = _sections_mending.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
-    found = {"as it is": p, **{name: np.empty(len(p)) for name in OF_TWO_CLASSES}}
+    found = {"as it is": p, **{name: np.empty(len(p)) for name in MAPS_OF_TWO_CLASSES}}
     held = np.empty(two.shape, bool)
     for rest, fold in PredefinedSplit(folds).split():
         given = labels[rest], np.log(two[rest]), weights[rest]
@@ -93,7 +93,7 @@ def naive(labels, p, weights, num_bins):
         }
     which = "inf" in (row["negative_log_likelihood"] for row in scores.values())
     gains = {}
-    for name in OF_TWO_CLASSES:
+    for name in MAPS_OF_TWO_CLASSES:
         gain = each["as it is"][which] - each[name][which]
         mean = np.average(gain, weights=weights)
         error = np.sqrt(np.sum(weights**2 * (gain - mean) ** 2)) / np.sum(weights)
@@ -119,7 +119,7 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
         if name in ("isotonic", "venn_abers"):
             expected["ece"] = pytest.approx(scores[name]["ece"], abs=0.02)
         assert row == expected
-    assert list(section["scores"]) == ["as it is", *OF_TWO_CLASSES]
+    assert list(section["scores"]) == ["as it is", *MAPS_OF_TWO_CLASSES]
     assert section["examples"] == 300
     for name, row in section["gains"].items():
         assert row == pytest.approx(gains[name], rel=1e-6)
@@ -128,12 +128,12 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
     assert sets["mean_set_size"]["value"] == pytest.approx(size, abs=1e-12)
 
 
-def test_venn_abers_calibration_is_of_two_classes():
+def test_venn_abers_calibration_is_tried_for_two_classes_only():
     assert list(built(forecasts())["mending"]["gains"]) == list(MAPS)
     section = built(forecasts(classes=2))["mending"]
-    assert list(section["gains"]) == list(OF_TWO_CLASSES)
-    of_map = section["scores"]["venn_abers"]["negative_log_likelihood"]
-    assert of_map < 1  # It never says 0.
+    assert list(section["gains"]) == list(MAPS_OF_TWO_CLASSES)
+    likelihood = section["scores"]["venn_abers"]["negative_log_likelihood"]
+    assert likelihood < 1  # It is finite, because no probability is 0.
 
 
 def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
