@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -69,6 +69,9 @@ class Function(Public):
       interval: whether the bootstrap has intervals for it.
       kernel: functions of one kernel are the same graph with other constants, of which
         one is compiled by default.
+      better: which values are better, "smaller", "larger" or "neither"; of functions of
+        other results than a number nobody asks. The worst of groups, the names of
+        scorers and the directions of Keras metrics follow it.
       metric: name of the Keras class, if any.
       metric_cases: options of the Keras class; for each a case of the function, both
         with the same value for the same data.
@@ -85,6 +88,7 @@ class Function(Public):
     unbounded: bool = False
     interval: bool = True
     kernel: str | None = None
+    better: Literal["smaller", "larger", "neither"] = "smaller"
     metric: str = ""
     metric_cases: tuple[tuple[Options, Options], ...] = ()
     bad_metric_options: tuple[Options, ...] = ()
@@ -121,6 +125,10 @@ class Function(Public):
 
     def takes(self, option):
         return option in self.parameters
+
+    def worst(self, values):
+        """Returns the worst of the values of groups, NaN of those that are empty."""
+        return {"smaller": np.nanmax, "larger": np.nanmin}[self.better](values)
 
     def made(self, options, **more):
         """Makes the Keras metric of the row."""

@@ -67,8 +67,8 @@ def differs_alone(
         if not right:
             return f"group {group} has {values[group]}, and alone {told(alone)}"
     held = values[~np.isnan(values)]
-    worst_of = np.min if target.name == "accuracy" else np.max
-    if not np.array_equal(worst, [worst_of(held) if held.size else np.nan], True):
+    worst_held = target.worst(held) if held.size else np.nan
+    if not np.array_equal(worst, [worst_held], True):
         return f"the worst of {values} is {worst}"
     return None if np.all(totals >= 0) else f"the weights are {totals}"
 

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import uncertainty_metrics as um
+from tests import catalogue
 from tests.keras.streams import STREAMS, every_stream
 
 keras = tf.keras
@@ -16,14 +17,6 @@ keras_3 = pytest.mark.skipif(
     not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
 )
 
-UP = {
-    *("AUROC", "AUPR", "Accuracy", "CoverageAtRisk", "OracleCollaborativeAccuracy"),
-}
-NEITHER = {
-    *("PredictiveEntropy", "ExpectedEntropy", "MutualInformation", "VariationRatio"),
-    *("EnsembleDisagreement", "MeanMemberUncertainty", "KnowledgeUncertainty"),
-    *("regression.IntervalCoverage", "conformal.ConformalCoverage"),
-}
 # What is monitored of metrics whose result is a dict, with the metric itself.
 DICTS = {
     "val_resolution": um.BrierDecomposition,
@@ -41,12 +34,10 @@ CALLBACKS = {
 }
 
 
-def direction(name):
-    return "up" if name in UP else None if name in NEITHER else "down"
-
-
 MONITORED = {
-    f"val_{name}": direction(name) for name in STREAMS if name != "BrierDecomposition"
+    f"val_{row.metric}": row.better
+    for row in catalogue.METRICS
+    if row.metric != "BrierDecomposition"  # Its result is a dict.
 }
 
 
@@ -69,17 +60,17 @@ def build_metrics(model):
 
 
 @keras_3
-@pytest.mark.parametrize(("monitor", "way"), MONITORED.items(), ids=MONITORED)
-def test_callbacks_find_the_direction(monitor, way, model):
+@pytest.mark.parametrize(("monitor", "better"), MONITORED.items(), ids=MONITORED)
+def test_callbacks_find_the_direction(monitor, better, model):
     for make in CALLBACKS.values():
         callback = make(monitor)
         callback.set_model(model)
-        if way is None:
+        if better == "neither":
             with pytest.raises(ValueError, match=r"Pass `mode='max'`"):
                 callback._set_monitor_op()
         else:
             callback._set_monitor_op()
-            assert callback.monitor_op(1, 0) == (way == "up")
+            assert callback.monitor_op(1, 0) == (better == "larger")
 
 
 @keras_3
