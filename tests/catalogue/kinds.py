@@ -36,6 +36,23 @@ kind = dataclasses.dataclass(frozen=True, kw_only=True)
 Options = Mapping[str, Any]
 
 
+def not_there(name: str, package: str) -> str:
+    """Returns what to do about a name that a Row has and a package has not."""
+    return (
+        f"a Row of tests/catalogue names `{name}`, which {package} does not have: "
+        f'write `"{name.rpartition(".")[2]}",` into `__all__` of the module that '
+        "defines it, and run `python scripts/write_stubs.py`"
+    )
+
+
+def found(name: str, room: ModuleType) -> Any:
+    """Returns what has a public name in a half; says what to do where nothing has."""
+    try:
+        return operator.attrgetter(name)(room)
+    except AttributeError as missing:
+        raise AttributeError(not_there(name, room.__name__)) from missing
+
+
 @kind
 class Public:
     """What every row has.
@@ -53,7 +70,7 @@ class Public:
         return (self.name, *self.aliases)
 
     def find(self, room: ModuleType) -> Any:
-        return operator.attrgetter(self.name)(room)
+        return found(self.name, room)
 
 
 @kind
@@ -132,7 +149,7 @@ class Function(Public):
 
     def made(self, options, **more):
         """Makes the Keras metric of the row."""
-        return operator.attrgetter(self.metric)(um)(**options, **more)
+        return found(self.metric, um)(**options, **more)
 
     def draw(self, rng, shape) -> dict[str, Any]:
         """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
@@ -157,6 +174,15 @@ class Swept(Function):
 
     reference: Callable[..., Any] | None = None
     cases: tuple[Options, ...] = ({},)
+
+    def __post_init__(self):
+        if self.cases and self.reference is None:
+            raise TypeError(
+                f"the Row of `{self.name}` in tests/catalogue has no reference: write "
+                f"`reference=references.{self.name.rpartition('.')[2]},` into it, and "
+                "into tests/references.py a function of this name that computes the "
+                "value by another way (SciPy, scikit-learn, a closed form, a loop)"
+            )
 
 
 def bad_keras_data(bad):

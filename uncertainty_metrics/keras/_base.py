@@ -41,6 +41,20 @@ if TYPE_CHECKING:
 register = _family.register
 
 
+def check_direction(metric: type[SumsMetric]) -> None:
+    """Raises TypeError unless a metric says which of its values are better."""
+    direction = getattr(metric, "_direction", None)
+    if direction in (("up", "down") if metric._has_direction else (None,)):
+        return
+    file = f"{metric.__module__.replace('.', '/')}.py"
+    raise TypeError(
+        f"{file}: the class {metric.__name__} must say which values are "
+        'better. Write `_direction = "down"` into it for smaller ones, `_direction = '
+        '"up"` for larger ones, or `_has_direction = False` if neither is better. '
+        f"Received: _direction={direction!r}, _has_direction={metric._has_direction}"
+    )
+
+
 def _restored(
     metric: type[SumsMetric], config: dict[str, Any], state: MetricState
 ) -> SumsMetric:
@@ -106,9 +120,11 @@ class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
     # Whether larger values ("up") or smaller ones ("down") are better. Callbacks of
-    # Keras 3 in mode "auto" read it. Where neither is better, or the result is always a
-    # dict, a class has no direction, and Keras says that a mode is needed.
+    # Keras 3 in mode "auto" read it.
     _direction: Literal["up", "down"]
+    # A class of which neither is better, or whose result is always a dict, sets this to
+    # False and has no direction. Keras then says that a mode is needed.
+    _has_direction: bool = True
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)

@@ -182,6 +182,9 @@ def declared(
       functions: has the function of its `_function`, or of its name, whose references
         it takes over.
       **own: options that others do not have, or have with another default.
+
+    Raises:
+      TypeError: an argument is described nowhere, or a metric has no direction.
     """
     positional, _, named = parameters.replace(" ", "").partition("*")
     listed = {
@@ -198,6 +201,8 @@ def declared(
                 parameter = inspect.Parameter(key, kind, default=option.default)
                 signature.append(parameter)
         is_loss = issubclass(made, _base.Loss)
+        if issubclass(made, _base.SumsMetric):
+            _base.check_direction(made)
         prose = {
             key: option.prose or shared.get(key, option).prose
             for key, option in options.items()

@@ -292,6 +292,7 @@ class RefinedMetric(ScoreMetric):
 class DecompositionMetric(ClassMetric):
     """The parts of the Brier score, of exact sums."""
 
+    _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
     _explain = staticmethod(np_rules.brier_decomposition)
     num_classes: int | None

@@ -158,6 +158,8 @@ class MetricCollection(_base.SumsMetric):
       {'brier_score': -0.95, 'expected_calibration_error': 0.15}
     """
 
+    _has_direction = False
+
     def __init__(
         self,
         metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
