@@ -147,9 +147,13 @@ class Function(Public):
         """Returns the worst of the values of groups, NaN of those that are empty."""
         return {"smaller": np.nanmax, "larger": np.nanmin}[self.better](values)
 
+    @property
+    def metric_class(self):
+        return found(self.metric, um)
+
     def made(self, options, **more):
         """Makes the Keras metric of the row."""
-        return found(self.metric, um)(**options, **more)
+        return self.metric_class(**options, **more)
 
     def draw(self, rng, shape) -> dict[str, Any]:
         """Makes good arguments, float64 and int64 arrays, for examples of a shape."""

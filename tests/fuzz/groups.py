@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 
-import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.fuzz.compiling import IS_JAX, KEEPS_FLOAT64, RARELY, compiled_update, tensor
@@ -20,7 +19,7 @@ from uncertainty_metrics.ops import to_numpy
 METRICS = {
     f"{row.metric}-{row.name}": row
     for row in catalogue.CLASS_METRICS
-    if "num_groups" in inspect.signature(getattr(um, row.metric)).parameters
+    if "num_groups" in inspect.signature(row.metric_class).parameters
 }
 # What NumPy says of no examples, which a batch may have.
 _NOTHING = "at least one example"
