@@ -41,20 +41,6 @@ if TYPE_CHECKING:
 register = _family.register
 
 
-def check_direction(metric: type[SumsMetric]) -> None:
-    """Raises TypeError unless a metric says which of its values are better."""
-    direction = getattr(metric, "_direction", None)
-    if direction in (("up", "down") if metric._has_direction else (None,)):
-        return
-    file = f"{metric.__module__.replace('.', '/')}.py"
-    raise TypeError(
-        f"{file}: the class {metric.__name__} must say which values are "
-        'better. Write `_direction = "down"` into it for smaller ones, `_direction = '
-        '"up"` for larger ones, or `_has_direction = False` if neither is better. '
-        f"Received: _direction={direction!r}, _has_direction={metric._has_direction}"
-    )
-
-
 def _restored(
     metric: type[SumsMetric], config: dict[str, Any], state: MetricState
 ) -> SumsMetric:
@@ -119,11 +105,9 @@ def _at_once(result: _Method) -> _Method:
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
-    # Whether larger values ("up") or smaller ones ("down") are better. Callbacks of
-    # Keras 3 in mode "auto" read it.
+    # Whether larger values ("up") or smaller ones ("down") are better: callbacks of
+    # Keras 3 ask. If neither is, or the result is always a dict, they need a mode.
     _direction: Literal["up", "down"]
-    # A class of which neither is better, or whose result is always a dict, sets this to
-    # False and has no direction. Keras then says that a mode is needed.
     _has_direction: bool = True
 
     def __init__(self, name: str | None = None, dtype: Any = None):

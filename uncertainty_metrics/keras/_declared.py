@@ -163,6 +163,20 @@ _RAISED_BY_LOSSES = (
 )
 
 
+def check_direction(metric: type[_base.SumsMetric]) -> None:
+    """Raises TypeError unless a metric says which of its values are better."""
+    direction = getattr(metric, "_direction", None)
+    if direction in (("up", "down") if metric._has_direction else (None,)):
+        return
+    file = f"{metric.__module__.replace('.', '/')}.py"
+    raise TypeError(
+        f"{file}: the class {metric.__name__} must say which values are "
+        'better. Write `_direction = "down"` into it for smaller ones, `_direction = '
+        '"up"` for larger ones, or `_has_direction = False` if neither is better. '
+        f"Received: _direction={direction!r}, _has_direction={metric._has_direction}"
+    )
+
+
 def declared(
     parameters: str,
     name: str | None = None,
@@ -202,7 +216,7 @@ def declared(
                 signature.append(parameter)
         is_loss = issubclass(made, _base.Loss)
         if issubclass(made, _base.SumsMetric):
-            _base.check_direction(made)
+            check_direction(made)
         prose = {
             key: option.prose or shared.get(key, option).prose
             for key, option in options.items()
