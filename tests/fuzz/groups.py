@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 
-import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
 from tests import catalogue
 from tests.fuzz.compiling import IS_JAX, KEEPS_FLOAT64, RARELY, compiled_update, tensor
@@ -20,7 +19,7 @@ from uncertainty_metrics.ops import to_numpy
 METRICS = {
     f"{row.metric}-{row.name}": row
     for row in catalogue.CLASS_METRICS
-    if "num_groups" in inspect.signature(getattr(um, row.metric)).parameters
+    if "num_groups" in inspect.signature(row.metric_class).parameters
 }
 # What NumPy says of no examples, which a batch may have.
 _NOTHING = "at least one example"
@@ -67,8 +66,8 @@ def differs_alone(
         if not right:
             return f"group {group} has {values[group]}, and alone {told(alone)}"
     held = values[~np.isnan(values)]
-    worst_of = np.min if target.name == "accuracy" else np.max
-    if not np.array_equal(worst, [worst_of(held) if held.size else np.nan], True):
+    worst_held = target.worst(held) if held.size else np.nan
+    if not np.array_equal(worst, [worst_held], True):
         return f"the worst of {values} is {worst}"
     return None if np.all(totals >= 0) else f"the weights are {totals}"
 

@@ -18,9 +18,6 @@ from tests.keras.test_catalogue import groups
 
 keras = tf.keras
 pytestmark = pytest.mark.keras
-keras_3 = pytest.mark.skipif(
-    not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
-)
 
 NAMES = {
     "ece": um.ExpectedCalibrationError,
@@ -337,36 +334,6 @@ def test_two_replicas_give_the_value_of_one(strategy, rng):
     assert floats(collection.result()) == pytest.approx(expected, abs=1e-6)
     collection.reset_state()
     assert not any(floats(collection.result()).values())
-
-
-@pytest.fixture(scope="module")
-def monitored():
-    model = keras.Sequential([keras.Input([3]), keras.layers.Softmax()])
-    collection = um.MetricCollection(make(("ece", "accuracy", "parts")))
-    model.compile(loss=um.BrierLoss(), metrics=[collection])
-    model.evaluate(np.eye(3, dtype=np.float32), np.arange(3), verbose=0)
-    return model
-
-
-@keras_3
-@pytest.mark.parametrize(
-    ("monitor", "way"),
-    {
-        "val_ece": "down",
-        "accuracy": "up",
-        "val_parts_resolution": "up",
-        "x": None,
-    }.items(),
-)
-def test_callbacks_find_the_direction(monitor, way, monitored):
-    callback = keras.callbacks.EarlyStopping(monitor)
-    callback.set_model(monitored)
-    if way is None:
-        with pytest.raises(ValueError, match="mode"):
-            callback._set_monitor_op()
-    else:
-        callback._set_monitor_op()
-        assert callback.monitor_op(1, 0) == (way == "up")
 
 
 @pytest.mark.tensors

@@ -60,7 +60,7 @@ def check_copies(made):
 
 
 def call(row, case, **arguments):
-    return row.array(getattr(um, row.name)(**arguments, **case))
+    return row.array(row.find(um)(**arguments, **case))
 
 
 @every_case

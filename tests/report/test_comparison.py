@@ -26,6 +26,7 @@ from tests.report.reports import (
     write_csv,
 )
 from uncertainty_metrics import _report as report
+from uncertainty_metrics._report import _picture_table
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -263,7 +264,9 @@ def test_compare_models_of_the_same_examples():
     # The pictures are drawn of one, and of both.
     blue, red = [0x00, 0x44, 0x88], [0xCC, 0x55, 0x66]
     for directory, colors in ((alone, [blue]), (both, [blue, red])):
-        picture = matplotlib.image.imread(directory / "posteriors.png")[..., :3]
+        picture = matplotlib.image.imread(directory / _picture_table.POSTERIORS.file)[
+            ..., :3
+        ]
         assert min(picture.shape[:2]) > 400
         for color in (blue, red):
             there = np.abs(picture - np.array(color) / 255).max(-1) < 0.02
@@ -424,8 +427,8 @@ def test_names_in_legends(first, second, expected):
         15,
         report.Predictions(second, labels, "probabilities", p),
     )
-    for picture in ("posteriors.png", "risk_coverage_diagram.png"):
-        texts = figures[picture].legends[0].get_texts()
+    for picture in (_picture_table.POSTERIORS, _picture_table.RISK_COVERAGE):
+        texts = figures[picture.file].legends[0].get_texts()
         assert [text.get_text().partition(":")[0] for text in texts[:2]] == expected
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
-from uncertainty_metrics._report import _document, _html, _svg
+from uncertainty_metrics._report import _document, _html, _picture_table, _svg
 from uncertainty_metrics.visualization import _series
 
 SVG = {"svg", "style", "defs", "g", "path", "use", "text", "title"}
@@ -26,16 +26,17 @@ VOID = {"meta", "img", "wbr"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 KINDS = ("classifier", "ensembles", "regressions", "odd")
+# In the order of the page.
 CLASSIFIER = [
-    "reliability_diagram",
-    "posteriors",
-    "mended_reliability_diagram",
-    "risk_coverage_diagram",
+    _picture_table.RELIABILITY,
+    _picture_table.POSTERIORS,
+    _picture_table.MENDED,
+    _picture_table.RISK_COVERAGE,
 ]
 PICTURES = {
     "classifier": CLASSIFIER,
-    "ensembles": [*CLASSIFIER, "ensemble_calibration_diagram"],
-    "regressions": ["reliability_diagram", "pit_histogram", "uncertainty_vs_error"],
+    "ensembles": [*CLASSIFIER, _picture_table.ENSEMBLE],
+    "regressions": list(_picture_table.PICTURES["regression"]),
     "odd": CLASSIFIER,
 }
 FEWER = f"fewer_{40 * 'w'}.npz"
@@ -160,7 +161,7 @@ def svgs_of(directory):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_pictures(reports, kind):
-    files = [reports[kind] / f"{name}.png" for name in PICTURES[kind]]
+    files = [reports[kind] / row.file for row in PICTURES[kind]]
     assert sorted(reports[kind].glob("*.png")) == sorted(files)
     assert {file.read_bytes()[:8] for file in files} == {b"\x89PNG\r\n\x1a\n"}
     pictures = [
@@ -169,16 +170,21 @@ def test_pictures(reports, kind):
         if tag["class"] == "picture"
     ]
     svgs = svgs_of(reports[kind])
-    for picture, svg, name in zip(pictures, svgs, PICTURES[kind], strict=True):
+    numbers = numbers_of(reports[kind])
+    for picture, svg, row in zip(pictures, svgs, PICTURES[kind], strict=True):
         assert picture["inside"][-1] == "figure"
         assert picture["role"] == "img"
+        assert picture["aria-label"] == row.alt(numbers)
         assert len(picture["aria-label"]) > 40
         check_svg(svg)
-        assert ("<pattern" in svg) == (kind in HATCHED.get(name, ()))
+        assert ("<pattern" in svg) == (kind in HATCHED.get(row.file, ()))
 
 
 # What is hatched in pictures: gaps of a single model, and overlaps of two.
-HATCHED = {"reliability_diagram": ("classifier", "odd"), "posteriors": ("ensembles",)}
+HATCHED = {
+    _picture_table.RELIABILITY.file: ("classifier", "odd"),
+    _picture_table.POSTERIORS.file: ("ensembles",),
+}
 
 
 def check_svg(svg):
@@ -363,7 +369,7 @@ def test_page_tells_all_of_the_report(reports, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_is_made_of_the_numbers_alone(reports, kind):
     directory = reports[kind]
-    names = (f"{name}.png" for name in PICTURES[kind])
+    names = (row.file for row in PICTURES[kind])
     pictures = dict(zip(names, svgs_of(directory), strict=True))
     assert _html.page(numbers_of(directory), pictures) == page_of(directory)
     titles = [section.title for section in _document.sections(numbers_of(directory))]

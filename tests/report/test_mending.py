@@ -19,7 +19,7 @@ from tests.report.reports import (
     words,
 )
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _sections_mending
+from uncertainty_metrics._report import _picture_table, _sections_mending
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -224,7 +224,7 @@ def test_too_few_to_say(arrays, reason):
     assert f"Too few to say: {reason}" in words(out)
     assert (section["best"], section["scores"], section["code"]) == (None, {}, [])
     assert section["sets"]["metrics"] == {}
-    assert "mended_reliability_diagram.png" not in report.draw(read(arrays))
+    assert _picture_table.MENDED.file not in report.draw(read(arrays))
 
 
 def test_maps_that_cannot_be_fitted_are_told():
@@ -255,7 +255,7 @@ def test_many_examples_are_drawn_from(monkeypatch):
 
 def test_picture_of_before_and_after():
     figures = report.draw(read(forecasts(factor=3)))
-    (legend,) = figures["mended_reliability_diagram.png"].subfigs[0].legends
+    (legend,) = figures[_picture_table.MENDED.file].subfigs[0].legends
     texts = [text.get_text().partition(":")[0] for text in legend.get_texts()]
     best = built(forecasts(factor=3))["mending"]["best"]
     title = "isotonic calibration" if best == "isotonic" else f"{best} scaling"

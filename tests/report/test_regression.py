@@ -10,10 +10,10 @@ from scipy import stats
 
 from tests.report.reports import fails, forecasts, lines_of, numbers, run, values, words
 from uncertainty_metrics import _report as report
-from uncertainty_metrics._report import _sections_intervals
+from uncertainty_metrics._report import _picture_table, _sections_intervals
 
 METRICS = ("rmse", "crps", "negative_log_likelihood", "ece", "temperature")
-PICTURES = ("reliability_diagram.png", "pit_histogram.png", "uncertainty_vs_error.png")
+PICTURES = [picture.file for picture in _picture_table.PICTURES["regression"]]
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 

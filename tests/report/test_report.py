@@ -39,6 +39,7 @@ from uncertainty_metrics import _report as report
 from uncertainty_metrics.__main__ import main
 from uncertainty_metrics._calibration_spec import CalibrationSpec, grid
 from uncertainty_metrics._report import (
+    _picture_table,
     _sections_classifier,
     _sections_intervals,
     _sections_selective,
@@ -48,11 +49,11 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-PICTURES = (
-    "reliability_diagram.png",
-    "risk_coverage_diagram.png",
-    "posteriors.png",
-    "mended_reliability_diagram.png",
+# The files of the shipped predictions, which are those of no ensemble.
+PICTURES = tuple(
+    picture.file
+    for picture in _picture_table.PICTURES["classification"]
+    if picture is not _picture_table.ENSEMBLE
 )
 WRITTEN = ("report.html", *PICTURES, "report.json")
 METRICS = ("ece", "mce", "rmsce", "sce", "ace", "tace")

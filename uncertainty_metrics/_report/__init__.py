@@ -34,11 +34,8 @@ Those of a regression:
 And of both `comparison`, only where a second file is given: both models side by side,
 and the intervals of the difference, of the same examples.
 
-The files, written on every run: `report.html`, the page; its pictures, of a classifier
-`reliability_diagram.png`, `risk_coverage_diagram.png`, `posteriors.png`, where
-something can be fitted `mended_reliability_diagram.png`, and of an ensemble
-`ensemble_calibration_diagram.png`, of a regression `reliability_diagram.png`,
-`pit_histogram.png` and `uncertainty_vs_error.png`; and `report.json`, the dict.
+The files, written on every run: `report.html`, the page; its pictures, of which
+`_picture_table` has a row each; and `report.json`, the dict.
 The JSON is strict: an infinite number is the string "inf" or "-inf", and null is what
 is not defined, such as the mean of nothing.
 """

@@ -78,6 +78,7 @@ class ConformalCoverage(MeanScore):
       0.5
     """
 
+    _has_direction = False  # Closer to the promised coverage is better.
     _function = "coverage"
     _scorer_type = _Holds
 
