@@ -123,7 +123,7 @@ def quantiles_in_groups(scores, weights, groups, new_weights):
 
 
 def drawn_weights(rng, n):
-    """Returns weights of held-out examples, groups, and weights of new ones."""
+    """Returns weights of held-out examples, groups, and weights of new examples."""
     weights, new_weights = (
         rng.choice([0.3, 1.0, 2.5], n),
         rng.choice([0.0, 0.3, 1, 9, 99], n),

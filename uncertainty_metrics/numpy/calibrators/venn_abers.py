@@ -93,7 +93,7 @@ class VennAbersCalibration(_calibrator.Calibrator):
         p = np.ascontiguousarray(examples.probabilities[:, 1])
         cells = _pooled_scores.pooled(p, examples.labels == 1, examples.weights)
         hits, misses = cells.outcome_sums, cells.weights - cells.outcome_sums
-        # If classes and order are reversed, p1 becomes 1 - p0.
+        # p0 is 1 minus the p1 of the problem with reversed classes and order.
         lower = 1 - _with_a_hit(cells.weights[::-1], misses[::-1])[::-1]
         upper = _with_a_hit(cells.weights, hits)
         return {"scores": cells.scores, "lower": lower, "upper": upper}
@@ -159,7 +159,7 @@ def _with_a_hit(weights: np.ndarray, hits: np.ndarray) -> np.ndarray:
     # touches it at `before[first]`, and the moved points at `right`.
     before, first, right = [0], 0, 1
     fits = []
-    for point in range(1, last + 1):  # A loop, as each line starts from the last one.
+    for point in range(1, last + 1):  # Each line starts from the line before.
         right = max(right, point)
         while True:
             left = before[first]

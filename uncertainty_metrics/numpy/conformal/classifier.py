@@ -211,8 +211,8 @@ class ConformalClassifier(quantile.Conformal):
             no quantile is known: its sets hold all classes.
           test_weight: weight of each new example, if `fit` had `sample_weight`: the
             same ratio of densities, with the same constant. Finite and >= 0,
-            broadcastable to the sets without the axis of classes. A larger weight
-            gives a larger set.
+            broadcastable to the sets without the axis of classes. No set shrinks as its
+            weight grows.
           seed: as in `fit`, but not the same seed.
 
         Returns:

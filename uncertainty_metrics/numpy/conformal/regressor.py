@@ -114,10 +114,10 @@ class ConformalRegressor(quantile.Conformal):
             `lower` and `upper`, of the shape of the targets; or pass them by name.
           groups: integers or text, shape of the targets. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
-          sample_weight: finite and >= 0, broadcastable to the targets: where new
-            examples come from another distribution, the ratio of its density to that
-            of the held-out examples, at each, times any constant. Those of weight 0
-            are left out.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            targets. If new examples come from another distribution than the held-out
+            examples, it is the ratio of the new density to the old one at the example,
+            times any constant. Examples of weight 0 are left out.
           means: predicted means, real.
           stddevs: predicted standard deviations, finite and > 0.
           lower: predicted lower ends, real.
@@ -164,9 +164,9 @@ class ConformalRegressor(quantile.Conformal):
           forecasts: as in `fit`.
           groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
             intervals are infinite.
-          test_weight: the same ratio as `sample_weight` in `fit`, if there was one, at
-            each new example: finite and >= 0, broadcastable to the forecasts. The
-            larger it is, the wider the interval.
+          test_weight: weight of each new example, if `fit` had `sample_weight`: the
+            same ratio of densities, with the same constant. Finite and >= 0,
+            broadcastable to the forecasts. No interval shrinks as its weight grows.
           means: as in `fit`.
           stddevs: as in `fit`.
           lower: as in `fit`.
