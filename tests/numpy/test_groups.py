@@ -134,7 +134,6 @@ def test_infinite_score_is_that_of_its_group():
         ({"groups": [0, 1]}, r"`groups`.*broadcastable.*\[2\]"),
         ({"groups": ["a", "b", "a"]}, r"`groups`.*np\.unique\(groups"),
         ({"groups": None}, "`groups` and `num_groups` .* together.*`num_groups`"),
-        ({"num_groups": None}, "`groups` and `num_groups` .* together.*`groups`"),
         ({"num_groups": 0}, "`num_groups` must be an integer of at least 1"),
         ({"num_groups": 2.5}, "`num_groups` must be an integer of at least 1"),
     ],
@@ -266,3 +265,51 @@ def test_one_label_of_several_may_be_all_that_there_is():
 def test_wrong_multilabel_is_told(labels, p, more, message):
     with pytest.raises(ValueError, match=message):
         um.ece(labels, p, **{"multilabel": True, **more})
+
+
+def test_groups_have_the_names_that_are_passed(rng):
+    pandas = pytest.importorskip("pandas")
+    labels, p = rng.integers(0, 2, 60), rng.random(60)
+    codes = rng.integers(0, 3, 60)
+    words = np.array(["a", "b", "c"])[codes]
+    for metric in (um.ece, um.brier_score, um.accuracy):
+        expected = metric(labels, p, groups=codes, num_groups=3)
+        assert expected.names == (0, 1, 2)
+        for groups, names in (
+            (codes, (0, 1, 2)),
+            (10 * codes, (0, 10, 20)),
+            (words, ("a", "b", "c")),
+            (words.astype(object), ("a", "b", "c")),
+            (pandas.Series(words, index=np.arange(60)[::-1]), ("a", "b", "c")),
+            (pandas.Series(words, dtype="category"), ("a", "b", "c")),
+        ):
+            by_name = metric(labels, p, groups=groups)
+            np.testing.assert_equal(tuple(by_name), tuple(expected))
+            assert by_name.names == names
+        interval = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=words,
+            num_resamples=9,
+            seed=0,
+        )
+        assert interval.estimate.names == ("a", "b", "c")
+        by_code = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=codes,
+            num_groups=3,
+            num_resamples=9,
+            seed=0,
+        )
+        np.testing.assert_equal(tuple(interval.upper), tuple(by_code.upper))
+
+
+def test_missing_groups_are_a_group():
+    result = um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=["x", None, "x"])
+    assert result.names == ("x", "(missing)")
+    assert result.values.tolist() == [0.5, 1.0]
+    with pytest.raises(ValueError, match=r"`groups` must hold strings.* ranges first"):
+        um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=[0.5, 1.5, 2.5])

@@ -124,7 +124,6 @@ report.write(built, report.draw(predictions), "directory")
 # Mistakes are found.
 _ = um.no_such_metric  # type: ignore[attr-defined]
 _ = um.regression.no_such_metric  # type: ignore[attr-defined]
-um_np.ece(probabilities=probabilities)  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]

@@ -11,6 +11,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy._group_columns import group_column
 
 ROW_SUM_TOLERANCE = 1e-3
 # The largest sum of all weights, so that the sums of a metric stay finite.
@@ -27,10 +28,12 @@ class Partition(NamedTuple):
     Attributes:
       index: the part of each example, integers [N] in [0, number).
       number: number of parts, empty ones included.
+      names: what each part is called; None for its number.
     """
 
     index: Any
     number: int
+    names: tuple[Any, ...] | None = None
 
     def rows(self) -> list[np.ndarray]:
         """Returns the indices of the examples of each part, ascending."""
@@ -481,6 +484,11 @@ def examples(
     labels = as_array("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
     shape = labels.shape
+    names: tuple[Any, ...] | None = None
+    if groups is not None and num_groups is None:
+        column = group_column("groups", groups)
+        groups, names = column.codes.reshape(np.shape(groups)), tuple(column.values)
+        num_groups = len(names)
     num_groups = _checks.number_of_groups(groups, num_groups)
     places, num_labels = None, 0
     if multilabel:
@@ -549,7 +557,7 @@ def examples(
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, kept),
-        None if num_groups is None else Partition(groups, num_groups),
+        None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
     )
 
