@@ -4,8 +4,8 @@ import pytest
 
 from tests.backends.conftest import BACKEND
 from tests.keras.test_interrupted import (
-    test_interrupted_changes_of_the_state,  # noqa: F401
-    test_interrupted_first_update_makes_the_state_or_not,  # noqa: F401
+    test_interrupted_changes_of_the_state_are_all_or_nothing,  # noqa: F401
+    test_interrupted_first_update_makes_all_or_nothing,  # noqa: F401
 )
 
 # JAX compiles what they call: half a minute.
