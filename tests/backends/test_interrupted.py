@@ -1,4 +1,4 @@
-"""An interrupt leaves a state of JAX or PyTorch as it was, or as it will be."""
+"""Interrupted changes of a state on JAX and PyTorch are all or nothing."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from tests.keras.test_interrupted import (
     test_interrupted_first_update_makes_all_or_nothing,  # noqa: F401
 )
 
-# JAX compiles what they call: half a minute.
+# JAX compiles the calls of these tests, which takes half a minute.
 pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []
 
 
 @pytest.fixture(autouse=True)
 def gradients():
-    """Python leaves a `with` open where an interrupt comes right before its end."""
+    """Enables gradients, which an interrupt before the end of a `with` leaves disabled."""
     yield
     if BACKEND == "torch":
         import torch
