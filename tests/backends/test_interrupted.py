@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.exhaustive] if BACKEND == "jax" else []
 
 @pytest.fixture(autouse=True)
 def gradients():
-    """Enables gradients: an interrupt at the end of a `with` may leave them disabled."""
+    """Enables gradients, which an interrupted `with` may have left disabled."""
     yield
     if BACKEND == "torch":
         import torch
