@@ -92,7 +92,7 @@ def test_float64_is_kept(row, rng):
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
 def test_segment_sums_keep_the_type_of_the_values(dtype):
-    """In float32 the sum 2^24 + 1 would be 2^24."""
+    """In float32 the sum would be that of the first."""
     with wide():
         values = xp.constant(np.array([2**24, 1, -5, 7], dtype))
         of = xp.constant(np.array([0, 0, 2, -1], np.int32))
@@ -101,6 +101,7 @@ def test_segment_sums_keep_the_type_of_the_values(dtype):
             for how in ("sum", "max", "min")
         ]
     assert [part.dtype for part in reduced] == 3 * [np.dtype(dtype)]
+    # In float32 the first sum would be 2^24.
     assert reduced[0].tolist() == [2**24 + 1, 0, -5]
     assert reduced[1][[0, 2]].tolist() == [2**24, -5]
     assert reduced[2][[0, 2]].tolist() == [1, -5]

@@ -1,4 +1,4 @@
-"""TensorFlow's names on other backends keep numbers of 64 bits."""
+"""What stands for TensorFlow's names rounds no number of 64 bits."""
 
 import numpy as np
 import pytest

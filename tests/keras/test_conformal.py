@@ -61,7 +61,7 @@ def test_sets_hold_labels_whose_score_equals_the_quantile(score, rng):
     np.testing.assert_array_equal(known.predict(p), expected)
 
 
-def test_metrics_read_the_sets_of_the_layer(rng):
+def test_metrics_read_what_the_layer_makes(rng):
     p, y = rng.dirichlet(np.ones(4), 60), rng.integers(0, 4, 60)
     sets = um.conformal.ConformalSetLayer(alpha=0.25).fit(y, p)(np.float32(p))
     for metric, function in (

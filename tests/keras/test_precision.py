@@ -185,7 +185,7 @@ def test_middles_of_cells_of_the_real_line_lie_in_them(rng):
 
 @pytest.mark.parametrize("groups", [1, 3, 10])
 @pytest.mark.parametrize("jit_compile", [False, True])
-def test_bins_from_blocks_equal_bins_from_all_cells(groups, jit_compile, rng):
+def test_bins_of_blocks_are_those_of_all_cells(groups, jit_compile, rng):
     bins, bits = 7, 3
     cells = _grid.num_cells(bits)
     counts = rng.poisson(0.02, [groups, cells]) * rng.integers(1, 50, [groups, cells])

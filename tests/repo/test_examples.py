@@ -28,7 +28,7 @@ PAGES = [
 ]
 
 
-# Optional tools: examples that import them run where they are installed.
+# Tools that we work with, but need nowhere: examples of them run where they are.
 TOOLS = ("evaluate", "keras_tuner", "lm_eval", "mlflow", "wandb")
 
 

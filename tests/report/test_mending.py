@@ -45,7 +45,7 @@ def temperature_of(labels, logits, weights):
 
 
 def naive(labels, p, weights, num_bins):
-    """Returns the section for two classes by a loop over folds, with other fits."""
+    """The section by a loop over folds, with other people's fits, of two classes."""
     folds = _sections_mending.folds_of(len(labels))
     assert np.ptp(np.bincount(folds)) <= 1
     two = np.stack([1 - p, p], axis=1)
@@ -112,7 +112,7 @@ def test_numbers_are_those_of_a_naive_loop(weighted):
     assert sets["mean_set_size"]["value"] == pytest.approx(size, abs=1e-12)
 
 
-def test_the_shown_code_mends_an_overconfident_model():
+def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
     arrays = forecasts(factor=3)
     found, out = shown(arrays)
     section = found["mending"]

@@ -47,7 +47,7 @@ NAMES_OF_LABELS = (
 
 
 def table(*names, labels=LABELS, **more):
-    """Returns a file with these columns: labels, and P of both classes or of class 1."""
+    """Returns a file with these columns: labels, and P of all classes or class 1."""
     columns = (P0, P1) if len(names) == 3 else (P1,)
     return rows(labels, *columns, header=names, **more)
 
