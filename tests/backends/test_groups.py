@@ -1,4 +1,4 @@
-"""Groups of examples, and labels that are each 0 or 1, on the tensors of a backend."""
+"""Groups of examples and multilabel targets on tensors of JAX and PyTorch."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from uncertainty_metrics.ops import to_numpy
 
 
 def draw(rng):
-    """Returns labels, probabilities, and groups of which that of 2 is empty."""
+    """Returns labels, probabilities and groups, of which group 2 is empty."""
     labels = rng.integers(0, 2, [40, 3]).astype(np.int32)
     p = (rng.integers(1, 32, [40, 3]) / 32).astype(np.float32)
     return labels, p, rng.choice([0, 1, 3], 40).astype(np.int32)

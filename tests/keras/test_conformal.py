@@ -13,15 +13,15 @@ pytestmark = pytest.mark.keras
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
+def test_layer_makes_the_sets_of_the_numpy_classifier(score, rng, tmp_path):
     options = {"score": score, "alpha": 0.3, "penalty": 0.25, "k_reg": 2}
-    # Sums of eighths are exact, in whatever order, and many are equal.
+    # Sums of eighths are exact in any order, and many are equal.
     p = rng.multinomial(8, np.full(5, 0.2), 200) / 8
     y = rng.integers(0, 5, 200)
     layer = um.conformal.ConformalSetLayer(**options)
     inputs = keras.layers.Input([5])
     model = keras.Model(inputs, layer(inputs))
-    assert model.predict(p, verbose=0).all()  # Nothing is known yet.
+    assert model.predict(p, verbose=0).all()  # Before `fit` a set is full.
     assert layer.fit(y[:99], p[:99]) is layer
     known = um_np.conformal.ConformalClassifier(**options).fit(y[:99], p[:99])
     assert layer.quantile == known.quantile
@@ -41,11 +41,11 @@ def test_layer_has_the_sets_of_the_classifier(score, rng, tmp_path):
 
 
 @pytest.mark.parametrize("score", ["lac", "aps", "raps"])
-def test_sets_hold_labels_with_a_score_of_the_quantile(score, rng):
+def test_sets_hold_labels_whose_score_equals_the_quantile(score, rng):
     p, y = makers.tied_classes(rng, 400)
     layer = um.conformal.ConformalSetLayer(score).fit(y, p)
     known = um_np.conformal.ConformalClassifier(score).fit(y, p)
-    # A label has one of two scores, and the larger one is the quantile.
+    # Labels have one of two scores, and the larger one is the quantile.
     expected = known.predict(p)
     assert expected[np.arange(400), y].all()
     rounded = np.float32(known.quantile)

@@ -1,4 +1,4 @@
-"""Keras metrics of groups of examples, and of labels that are each 0 or 1."""
+"""Keras metrics of groups of examples, and of multilabel targets."""
 
 import inspect
 
@@ -22,7 +22,7 @@ ROWS = [
 
 
 def draw(row, rng):
-    """Returns y_true, y_pred and weights; of four groups that of 2 is empty."""
+    """Returns y_true, y_pred and weights; of the groups 0 to 3 group 2 is empty."""
     data = row.lattice(rng)
     groups = rng.choice([0, 1, 3], 40)
     labels = {"labels": data.labels, "groups": groups}
@@ -130,7 +130,7 @@ METRICS = ("ExpectedCalibrationError", "Accuracy")
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_wrong_groups_are_told_and_the_state_is_kept(name):
+def test_wrong_groups_raise_and_keep_the_state(name):
     y_true = {"labels": [0, 1, 1], "groups": [0, 3, 1]}
     metric, plain = getattr(um, name)(num_groups=4), getattr(um, name)()
     metric.update_state(y_true, [0.2, 0.6, 0.7])
@@ -150,7 +150,7 @@ def test_wrong_groups_are_told_and_the_state_is_kept(name):
         with pytest.raises(ValueError, match="`y_true` must be a dict of 'labels'"):
             metric.update_state(wrong, [0.2, 0.6, 0.7])
     np.testing.assert_equal(results(metric), before)
-    plain.update_state(y_true, [0.2, 0.6, 0.7])  # Which reads the labels alone.
+    plain.update_state(y_true, [0.2, 0.6, 0.7])  # Reads only the labels.
     metric = getattr(um, name)(num_groups=1)
     metric.update_state({**y_true, "groups": [0, 0, 0]}, [0.2, 0.6, 0.7])
     assert float(plain.result()) == float(metric.result()[f"{metric.name}_worst"])
@@ -202,7 +202,7 @@ def test_collection_of_metrics_with_groups_and_without(rng):
     assert ece._hi is mce._hi
 
 
-def test_what_is_of_one_group_refuses_several():
+def test_sketches_and_plots_of_several_groups_raise():
     metric = um.AdaptiveCalibrationError(num_groups=2, num_classes=2)
     with pytest.raises(ValueError, match="num_groups=2"):
         _ = metric.sketch

@@ -1,4 +1,4 @@
-"""Callbacks of Keras know which way the metrics are better, and why they are NaN."""
+"""Callbacks of Keras know in which direction metrics are better; NaN says why."""
 
 import functools
 import warnings
@@ -14,10 +14,10 @@ from tests.keras.streams import STREAMS, every_stream
 keras = tf.keras
 pytestmark = pytest.mark.keras
 keras_3 = pytest.mark.skipif(
-    not hasattr(keras, "ops"), reason="tf_keras guesses from the name, asks no metric"
+    not hasattr(keras, "ops"), reason="tf_keras guesses from the name alone"
 )
 
-# What is monitored of metrics whose result is a dict, with the metric itself.
+# Names to monitor that come from a metric whose result is a dict, and this metric.
 DICTS = {
     "val_resolution": um.BrierDecomposition,
     "reliability": um.BrierDecomposition,
@@ -149,7 +149,7 @@ def refuse(metric, *batches):
 
 @pytest.mark.tensors
 @every_stream
-def test_the_result_says_why_it_is_nan(stream, rng):
+def test_the_result_warns_why_it_is_nan(stream, rng):
     metric = stream.make()
     data = stream.data(rng)
     y_pred = np.array(data.predictions, np.float32)
@@ -168,16 +168,16 @@ def test_the_result_says_why_it_is_nan(stream, rng):
         "NaN": True,
     }.items():
         assert (word in message) == given, word
-    assert told(metric.result)[1] == []  # Once.
+    assert told(metric.result)[1] == []  # It warns once.
     refuse(metric, batch)
     assert "3 batches" in told(metric.result)[1][0]
     metric.reset_state()
     assert told(metric.result)[1] == []
     refuse(metric, batch)
-    assert "1 batch." in told(metric.result)[1][0]  # In every epoch.
+    assert "1 batch." in told(metric.result)[1][0]  # Again in the next epoch.
 
 
-def test_a_copied_state_says_it_too():
+def test_a_copied_state_warns_too():
     metric = um.StaticCalibrationError()
     state = metric.get_state()
     refuse(metric, ([0], np.float32([[3, -1, -1]])))
@@ -190,7 +190,7 @@ def test_a_copied_state_says_it_too():
 
 
 @pytest.mark.parametrize("run_eagerly", [False, True])
-def test_every_epoch_says_it(run_eagerly):
+def test_every_epoch_warns(run_eagerly):
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(3)])
     metrics = [um.ExpectedCalibrationError(), um.BrierDecomposition(num_classes=3)]
     model.compile(

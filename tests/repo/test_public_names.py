@@ -82,7 +82,7 @@ def test_every_keras_metric_says_which_values_are_better():
                 ), name
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     for module in MODULES:
         for name in module.__all__:
             assert getattr(module, name) is not None

@@ -1,4 +1,4 @@
-"""The report on what mending would give, and on a promised risk."""
+"""The sections of the report on mending and on a promised risk."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ MAPS_OF_TWO_CLASSES = (*MAPS, "venn_abers")
 
 
 def forecasts(n=400, classes=3, factor=1.0, seed=0):
-    """Labels and logits that are `factor` times as large as is right."""
+    """Returns labels, and logits that are `factor` times as large as is right."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(n, classes))
     labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
@@ -160,7 +160,7 @@ def test_a_model_that_is_off_is_mended_by_the_code_that_is_shown():
 
 
 def test_a_calibrated_model_needs_no_mending():
-    # At two standard errors the best of three is clear in a few of 100 at most.
+    # By chance the best of three maps gains two standard errors in a few of 100.
     clear = [
         _sections_mending.mended(read(forecasts(200, seed=seed)), 15).section
         for seed in range(20)
@@ -196,7 +196,7 @@ def test_infinite_likelihoods_leave_the_brier_score():
     assert section["criterion"] == "brier_score_zero_based"
     said = "compared by the Brier score, as isotonic calibration gives some labels"
     assert said in words(out)
-    # Two levels of confidence leave nobody a probability of 0.
+    # With two levels of confidence no label has probability 0.
     labels = np.tile([1, 1, 1, 1, 0], 40)
     p = np.repeat([0.9, 0.8], 100)
     section = built({"labels": labels, "probabilities": p})["mending"]
@@ -227,8 +227,8 @@ def test_too_few_to_say(arrays, reason):
     assert _picture_table.MENDED.file not in report.draw(read(arrays))
 
 
-def test_maps_that_cannot_be_fitted_are_told():
-    # Always right, and of three classes one that never is.
+def test_maps_that_cannot_be_fitted_are_noted():
+    # The model is always right, and one of the three classes never comes.
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=80)
     logits = np.eye(3)[labels] * rng.uniform(1, 2, (80, 1))
@@ -241,7 +241,7 @@ def test_maps_that_cannot_be_fitted_are_told():
     assert section["sets"]["metrics"]["coverage"]["value"] > 0.7
 
 
-def test_many_examples_are_drawn_from(monkeypatch):
+def test_many_examples_are_sampled(monkeypatch):
     arrays = forecasts(500)
     monkeypatch.setattr(_sections_mending, "_MAX_EXAMPLES", 100)
     section = built(arrays)["mending"]
@@ -291,7 +291,7 @@ def test_promised_threshold(kind):
     coverage = um.coverage_at_risk(**arrays, risk=0.05)
     assert 0.1 < values["coverage_at_threshold"] < coverage
     assert promise["verdict"] in words(out)
-    # Equal weights are none; of others nothing is promised.
+    # Equal weights change nothing; with other weights nothing is promised.
     equal = built({**arrays, "sample_weight": np.full(600, 3.0)})
     assert equal["selective_prediction"]["promise"] == promise
     weighted = built({**arrays, "sample_weight": 1.0 + np.arange(600) % 2})
