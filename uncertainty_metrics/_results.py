@@ -277,3 +277,22 @@ class ConfidenceInterval(NamedTuple):
     lower: Any
     estimate: Any
     upper: Any
+
+
+class TestedInterval(NamedTuple):
+    """An estimate, the interval around it, and the test of one value.
+
+    Attributes:
+      lower: lower end of the interval.
+      estimate: the estimate from the data as they are.
+      upper: upper end of the interval.
+      p_value: how likely data as far from the tested value are if it is the truth, in
+        [0, 1].
+    """
+
+    __test__ = False  # pytest collects classes whose names begin with "Test".
+
+    lower: Any
+    estimate: Any
+    upper: Any
+    p_value: Any

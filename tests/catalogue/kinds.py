@@ -375,9 +375,12 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, where their names do not tell what they are.
       fixed: options that it must have.
+      by_example: whether there is a value for each example, so that an example of
+        weight 2 has one and not two.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
+    by_example: bool = False
     fixed: Options = dataclasses.field(default_factory=dict)
 
     def draw(self, rng, shape):

@@ -31,7 +31,8 @@ every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
 WEIGHTED = [
     row
     for row in catalogue.FUNCTION_ROWS
-    if row.takes("sample_weight") and not (row.random or row.takes("folds"))
+    if row.takes("sample_weight")
+    and not (row.random or row.by_example or row.takes("folds"))
 ]
 
 

@@ -62,15 +62,18 @@ class NotConverged(Exception):
     """There is no minimum, or it is farther than the steps go."""
 
 
-def error() -> RuntimeError:
-    """Returns the error for a problem that has a minimum."""
-    return RuntimeError(f"The fit has not converged in {MAX_STEPS} steps.")
+def error(max_steps: int = MAX_STEPS) -> RuntimeError:
+    """Returns the error for a problem that has a minimum, or needs none."""
+    return RuntimeError(f"The fit has not converged in {max_steps} steps.")
 
 
 def minimize(
     function: Callable[[np.ndarray], Local],
     start: np.ndarray,
     nonnegative: np.ndarray | None = None,
+    *,
+    enough: float | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> Optimum:
     """Returns the minimum of a convex function.
 
@@ -83,18 +86,23 @@ def minimize(
       start: float64 [P].
       nonnegative: boolean [P], which parameters must be >= 0, for one with a `hessian`.
         Those at a bound are exactly 0.
+      enough: a gap after which the step is the last, whether there is a minimum or not:
+        for what depends on the value alone, and is at its limit as the value is.
+      max_steps: the most steps.
 
     Raises:
-      NotConverged: `MAX_STEPS` did not do.
+      NotConverged: `max_steps` did not do.
     """
     point, last = start, 0.0
     at = function(point)
-    for _ in range(MAX_STEPS):
+    for _ in range(max_steps):
         target = _target(point, at, nonnegative)
         step = target - point
         descent = -float(at.gradient @ step)
         if not np.isfinite(descent):
             break
+        if enough is not None and descent / 2 <= enough:
+            return Optimum(target, max(descent, 0.0) / 2)
         size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
         # What is below the rounding of the value has no direction to trust.
         rounding = 16 * _EPSILON * abs(at.value)

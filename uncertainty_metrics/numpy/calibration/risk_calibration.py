@@ -1,0 +1,329 @@
+"""Calibration of risks, as those who validate a prognostic model report it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._results import ConfidenceInterval, TestedInterval
+from uncertainty_metrics.numpy.calibration import (
+    _likelihood_intervals,
+    _pooled_scores,
+    _spline_curve,
+)
+from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
+from uncertainty_metrics.numpy.calibration._spline_curve import (
+    IntegratedCalibrationIndex,
+)
+
+__all__ = [
+    "calibration_intercept",
+    "calibration_slope",
+    "integrated_calibration_index",
+    "observed_expected_ratio",
+]
+
+
+def _cells(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None,
+    logits: ArrayLike | None,
+    probs: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    ignore_index: int | None,
+) -> Cells:
+    """Returns the cells of P(class 1)."""
+    data = ClassifierData(
+        labels=labels,
+        probabilities=probabilities,
+        logits=logits,
+        probs=probs,
+        sample_weight=sample_weight,
+        ignore_index=ignore_index,
+    )
+    return _pooled_scores.of_class_1(data)[0]
+
+
+def calibration_intercept(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> TestedInterval:
+    """Calibration in the large: by how much the log-odds of all risks are too low.
+
+    With p = P(class 1), taken as at least 2^-24 away from 0 and 1, the a of
+
+      log(q / (1 - q)) = a + log(p / (1 - p))
+
+    with the largest likelihood of the labels. With it as many events are expected as
+    came. Above 0 the risks are too low on average, below 0 too high.
+
+    The interval holds each a for which twice the logarithm of the likelihood ratio is
+    at most the `level` quantile of chi-squared with one degree of freedom; the p-value
+    is that of a = 0. In simulations (`studies/risk_interval_coverage.py`) COVERAGE_A
+
+    The a of a fit with a slope beside it is another number: that of `PlattScaling`. An
+    intercept of 0 does not make a model calibrated: see `calibration_slope`.
+
+    Args:
+      labels: integer class labels, 1 where the event came, shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., 2]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      level: in (0, 1), how often the interval holds the truth.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples: with weights of another scale the interval has another width.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
+      <= upper, in log-odds; 0 is calibrated. Where no event came the estimate and the
+      lower end are -inf, where nothing but events came the estimate and the upper end
+      are inf; the other end and the p-value are those of the likelihood.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> found = um.calibration_intercept([1] * 30 + [0] * 70, [0.2] * 100)
+      >>> [round(end, 3) for end in found]  # log(.3 / .7) - log(.2 / .8) is .539.
+      [0.097, 0.539, 0.956, 0.018]
+
+    References:
+      Cox (1958), Two Further Applications of a Model for Binary Regression. Miller,
+      Hui and Tierney (1991), Validation Techniques for Logistic Regression Models. Van
+      Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
+    """
+    level = _checks.open_unit("level", level)
+    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
+    return _likelihood_intervals.intercept(cells, level)
+
+
+def calibration_slope(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> TestedInterval:
+    """Calibration slope: whether risks are too extreme, or not extreme enough.
+
+    With p = P(class 1), taken as at least 2^-24 away from 0 and 1, the b of
+
+      log(q / (1 - q)) = a + b log(p / (1 - p))
+
+    with the largest likelihood of the labels. Below 1 the risks are too extreme: too
+    low where they are low, and too high where they are high, as of a model that fits
+    its training data too closely. Above 1 they are too close to each other. At or below
+    0 they do not tell who has the event.
+
+    The interval holds each b for which twice the logarithm of the likelihood ratio, at
+    the best a for that b, is at most the `level` quantile of chi-squared with one
+    degree of freedom; the p-value is that of b = 1. In simulations
+    (`studies/risk_interval_coverage.py`) COVERAGE_B
+
+    On the data that a logistic regression was fitted to its slope is 1, whatever it is
+    elsewhere. A slope of 1 does not make a model calibrated: all risks may be too low,
+    as `calibration_intercept` tells.
+
+    Args:
+      labels: integer class labels, 1 where the event came, shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., 2]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      level: in (0, 1), how often the interval holds the truth.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples: with weights of another scale the interval has another width.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
+      <= upper; 1 is calibrated. Where a threshold separates the labels, perhaps with
+      both of them at the threshold itself, the likelihood has no maximum: the estimate
+      and the upper end are inf, or where the risks of the events are the lower ones,
+      the estimate and the lower end are -inf.
+
+    Raises:
+      ValueError: an argument is not as described, all risks are the same, or one of
+        the labels is absent.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
+      >>> found = um.calibration_slope(labels, [0.2] * 100 + [0.8] * 100)
+      >>> [round(end, 3) for end in found]  # From odds of 3/7 to 3/2, not of 1/4 to 4.
+      [0.243, 0.452, 0.667, 0.0]
+
+    References:
+      Cox (1958), Two Further Applications of a Model for Binary Regression. Miller,
+      Hui and Tierney (1991), Validation Techniques for Logistic Regression Models. Van
+      Calster et al. (2019), Calibration: The Achilles Heel of Predictive Analytics.
+    """
+    level = _checks.open_unit("level", level)
+    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
+    scores, hits = cells.scores, cells.outcome_sums
+    if not np.ptp(_likelihood_intervals.log_odds(scores)) > 0:
+        raise _checks.plain_error(
+            "A calibration slope needs probabilities that differ, at least 2^-24 away "
+            "from 0 and 1.",
+            f"nothing but {scores[0]:g}",
+        )
+    for label, masses in enumerate((cells.weights - hits, hits)):
+        if not np.any(masses > 0):
+            raise _checks.error("labels", f"{label} for at least one example", "none")
+    return _likelihood_intervals.slope(cells, level)
+
+
+def observed_expected_ratio(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> ConfidenceInterval:
+    """Ratio of the events that came to those that the risks let expect.
+
+    Of n examples with p = P(class 1), O the number of events and E the sum of p,
+
+      O / E,  exp(log(O / E) -+ z sqrt((1 - O / n) / O))
+
+    with z the Normal quantile of the level; E is taken as known. Above 1 the risks are
+    too low on average. Where no event came, or nothing but events, there is no such
+    interval: its ends are n / E times those of the interval of Clopper and Pearson for
+    the share O / n. In simulations (`studies/risk_interval_coverage.py`) COVERAGE_OE
+
+    Args:
+      labels: integer class labels, 1 where the event came, shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., 2]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      level: in (0, 1), how often the interval holds the truth.
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
+        of examples: with weights of another scale the interval has another width.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
+
+    Raises:
+      ValueError: an argument is not as described, or no event is expected: all
+        probabilities of class 1 are 0.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> found = um.observed_expected_ratio([1] * 30 + [0] * 70, [0.2] * 100)
+      >>> [round(end, 3) for end in found]
+      [1.112, 1.5, 2.024]
+
+    References:
+      Debray et al. (2017), A Guide to Systematic Review and Meta-Analysis of Prediction
+      Model Performance.
+    """
+    level = _checks.open_unit("level", level)
+    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
+    return _ratio(cells, level)
+
+
+def _ratio(cells: Cells, level: float) -> ConfidenceInterval:
+    """Returns observed over expected events; raises ValueError if none is expected."""
+    total, observed = float(cells.weights.sum()), float(cells.outcome_sums.sum())
+    expected = float(cells.score_sums.sum())
+    if not (expected > 0 and math.isfinite(total / expected)):
+        raise _checks.error(
+            "probabilities", "above 0 for an event to be expected", f"a sum {expected}"
+        )
+    estimate = observed / expected
+    if 0 < observed < total:
+        z = float(special.ndtri((1 + level) / 2))
+        with np.errstate(over="ignore"):  # To inf, of far less than an event.
+            factor = float(np.exp(z * math.sqrt((1 - observed / total) / observed)))
+        return ConfidenceInterval(estimate / factor, estimate, estimate * factor)
+    tail = ((1 - level) / 2) ** (1 / total)  # Of a share of 0 or of 1 of the total.
+    if observed == 0:
+        return ConfidenceInterval(0.0, 0.0, (1 - tail) * total / expected)
+    return ConfidenceInterval(tail * estimate, estimate, estimate)
+
+
+def integrated_calibration_index(
+    labels: ArrayLike,
+    probabilities: ArrayLike | None = None,
+    *,
+    logits: ArrayLike | None = None,
+    probs: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ignore_index: int | None = None,
+) -> IntegratedCalibrationIndex:
+    """Integrated calibration index (ICI): the mean distance of the risks from a curve
+    of observed risks.
+
+    With p = P(class 1), and f(p) the observed risk of those with the predicted risk p,
+
+      ICI = mean of abs(p - f(p)),  E50, E90, E_max its median, 90th percentile, maximum
+
+    f is the logistic regression of the labels on a restricted cubic spline of
+    log(p / (1 - p)), p taken as at least 2^-24 away from 0 and 1: cubic between five
+    knots, and straight beyond. The knots are where Harrell puts them, at 5, 27.5, 50,
+    72.5 and 95% of the examples. Where two of these coincide, or there are fewer
+    distinct risks, there are four, at 5, 35, 65 and 95%, or three, at 10, 50 and 90%,
+    and where these coincide too a straight line. `reliability_diagram` draws f with
+    `method="spline"`.
+
+    Percentiles are the mean of two neighbours where the share ends between them, so
+    that they depend on shares of the weight alone; R's default interpolates. Austin and
+    Steyerberg smooth by loess, which is another f: on the same data its ICI differs.
+
+    f follows the noise of the labels too: in finite data the ICI of a calibrated model
+    is not 0. `bootstrap` gives its interval.
+
+    Args:
+      labels: integer class labels, 1 where the event came, shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., 2]; or P(class 1) of
+        two classes, shape [...] or [..., 1].
+      logits: logits of the same shape, instead of `probabilities`.
+      probs: another name for `probabilities`.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
+      ignore_index: a label whose examples are left out.
+
+    Returns:
+      `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
+      calibrated. Where a spline separates the labels f is its limit, 0 or 1 there; f
+      is 0 where no event came, and 1 where nothing but events came.
+
+    Raises:
+      ValueError: an argument is not as described.
+
+    Example:
+      >>> import uncertainty_metrics.numpy as um
+      >>> labels = [1] * 30 + [0] * 70 + [1] * 60 + [0] * 40
+      >>> found = um.integrated_calibration_index(labels, [0.2] * 100 + [0.8] * 100)
+      >>> [round(part, 3) for part in found]  # f(.2) = .3, f(.8) = .6.
+      [0.15, 0.15, 0.2, 0.2]
+
+    References:
+      Austin and Steyerberg (2019), The Integrated Calibration Index (ICI) and Related
+      Metrics for Quantifying the Calibration of Logistic Regression Models. Harrell
+      (2015), Regression Modeling Strategies.
+    """
+    cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
+    return _spline_curve.index(cells)
