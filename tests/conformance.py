@@ -16,6 +16,14 @@ _ROOMS = {
 }
 
 
+# Definitions of the estimate alone, without its interval and test.
+_ESTIMATES = ("calibration_intercept", "calibration_slope")
+
+
+def _estimate(of, **inputs):
+    return of(**inputs).estimate
+
+
 def function(half, definition):
     """Returns what computes a definition in a half of the package."""
     if definition == "l2_calibration_error":
@@ -24,6 +32,8 @@ def function(half, definition):
         return functools.partial(half.brier_score, zero_based=True)
     if definition == "normal_negative_log_likelihood":
         return half.regression.negative_log_likelihood
+    if definition in _ESTIMATES:
+        return functools.partial(_estimate, getattr(half, definition))
     if definition.startswith("binary_"):
         name = definition.removeprefix("binary_")
         return functools.partial(getattr(half, name), positive_class=True)
