@@ -290,8 +290,6 @@ class TestedInterval(NamedTuple):
         [0, 1].
     """
 
-    __test__ = False  # pytest collects classes whose names begin with "Test".
-
     lower: Any
     estimate: Any
     upper: Any

@@ -58,7 +58,7 @@ __all__ = [
 MAX_PANELS = 20
 _MAX_COLUMNS = 5
 
-ReliabilityMethod = Literal["bins", "isotonic", "smooth"]
+ReliabilityMethod = Literal["bins", "isotonic", "smooth", "spline"]
 METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
@@ -99,13 +99,18 @@ def reliability_diagram(
     Of several models the means of the bins are drawn, a line for each. A call with
     Axes that show a reliability diagram already adds its models to that.
 
-    Two methods need no bins. "isotonic" draws the non-decreasing function of the score
-    that fits the outcomes best; its number is the miscalibration (MCB), what the Brier
-    score of the outcomes would gain by it. "smooth" draws the mean outcome around each
-    score, by the Gaussian kernel of the smooth calibration error (smECE), which is its
-    number and its bandwidth (at least 1/128), and on top the density of the scores by
-    that kernel. What is a mean of fewer than about 5 examples is faded, or left out of
-    smooth curves of several models.
+    Three methods need no bins. "isotonic" draws the non-decreasing function of the
+    score that fits the outcomes best; its number is the miscalibration (MCB), what the
+    Brier score of the outcomes would gain by it. "smooth" draws the mean outcome around
+    each score, by the Gaussian kernel of the smooth calibration error (smECE), which is
+    its number and its bandwidth (at least 1/128), and on top the density of the scores
+    by that kernel. "spline" draws the logistic regression of the outcomes on a
+    restricted cubic spline of the log-odds of the score, as those do who validate risk
+    models, with a pointwise confidence band. Its number is the mean distance from the
+    diagonal, the integrated calibration index (ICI); on top are the shares in each bin
+    of the examples whose outcome is true, upwards, and of the others, downwards. What
+    is a mean of fewer than about 5 examples is faded, or left out of smooth curves of
+    several models.
 
     Few examples make a gap by chance. The error bars say how well the data determine
     each accuracy; a dot, or a line, outside the consistency band is a gap that chance
@@ -119,7 +124,7 @@ def reliability_diagram(
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
-      num_bins: number of bins; for "isotonic", of the histogram on top.
+      num_bins: number of bins; for "isotonic" and "spline", of the histogram on top.
       binning_scheme: "even" (equal width) or "adaptive" (equal mass), of method "bins".
       class_conditional: whether to draw one panel per class: for "accuracy" of the
         examples decided as that class, for "frequency" of that class's probability.
@@ -136,14 +141,16 @@ def reliability_diagram(
         labels.
       ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
-        as 0.95; None for none.
+        as 0.95; None for none. For "spline" that of the band around the curve, where
+        None is 0.95.
       consistency_band: level in (0, 1) of the intervals where a calibrated model would
         have its accuracies: labels are redrawn from the forecasts 200 to 1000 times.
-        None is 0.95 for "isotonic" and no band for the others; False is no band.
+        None is 0.95 for "isotonic" and no band for the others; False is no band. Not
+        of "spline".
       seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
       positive_class: for two classes, score P(class 1) against `label == 1`, as in
         `ece`; y_axis is "frequency" then.
-      method: "bins", "isotonic" or "smooth".
+      method: "bins", "isotonic", "smooth" or "spline".
       classes: with `class_conditional`, the classes to draw; all of them by default,
         where there are at most 20.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
@@ -176,7 +183,8 @@ def reliability_diagram(
       Guo et al. (2017), On Calibration of Modern Neural Networks.
       Dimitriadis, Gneiting and Jordan (2021), Stable Reliability Diagrams for
       Probabilistic Classifiers. Blasiok and Nakkiran (2023), Smooth ECE: Principled
-      Reliability Diagrams via Kernel Smoothing.
+      Reliability Diagrams via Kernel Smoothing. Austin and Steyerberg (2019), The
+      Integrated Calibration Index (ICI) and Related Metrics.
     """
     _checks.one_of("method", method, METHODS)
     data = ClassifierData(

@@ -1,4 +1,6 @@
-"""The data of reliability diagrams without bins: isotonic regression, and smoothing."""
+"""The data of reliability diagrams without bins: isotonic regression, smoothing, and
+logistic regression on a spline.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from uncertainty_metrics.visualization import _series, reliability_curves
 
 __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
 
-ScoreMethod = Literal["isotonic", "smooth"]
+ScoreMethod = Literal["isotonic", "smooth", "spline"]
 
 # Of what is drawn where there is no such choice for the user.
 DEFAULT_LEVEL = 0.95
@@ -36,7 +38,8 @@ _NEAR = 0.05
 
 
 class ScoreBand(NamedTuple):
-    """Where a calibrated model has its frequencies, score by score.
+    """Intervals of frequencies, score by score: where a calibrated model has them, or
+    where those of all examples that there could be are.
 
     Attributes:
       level: probability that the intervals are made for, in (0, 1).
@@ -44,7 +47,7 @@ class ScoreBand(NamedTuple):
       lower: lower ends, in [0, 1], shape [P].
       upper: upper ends, in [0, 1], shape [P].
       sizes: about how many examples tell, shape [P]: in the bin, in the smoothing
-        kernel, or for "isotonic" within 0.05 of the score.
+        kernel, for "isotonic" within 0.05 of the score, for "spline" all of them.
     """
 
     level: float
@@ -63,19 +66,23 @@ class ScoreCurve:
     """The numbers of a reliability diagram without bins, of one group of scores.
 
     Attributes:
-      method: "isotonic" or "smooth".
+      method: "isotonic", "smooth" or "spline".
       y_axis: "accuracy" or "frequency", what `frequencies` are.
       scores: where the curve has its points, ascending, shape [P]; P is 0 for a group
         without scores.
       frequencies: how often the outcome is true there, in [0, 1], shape [P].
       sizes: about how many examples each of them is a mean of, shape [P].
       density_scores: where the density of the scores is given: for "smooth" points
-        [D], for "isotonic" the edges of even bins [D + 1].
+        [D], for the others the edges of even bins [D + 1].
       densities: density of the scores, shape [D].
       error: of "isotonic" the miscalibration (of the CORP decomposition of the Brier
-        score of a binary outcome), of "smooth" the smooth calibration error.
+        score of a binary outcome), of "smooth" the smooth calibration error, of
+        "spline" the integrated calibration index.
       size: the number of examples, with weights the effective one.
-      band: a `ScoreBand`; None if not asked.
+      band: a `ScoreBand` of calibrated models; None if not asked.
+      interval: a `ScoreBand` of the frequencies; None unless "spline".
+      shares: for "spline", of the scores whose outcome is false, and of those whose
+        outcome is true, the shares in each bin, shape [2, D]; else None.
     """
 
     method: ScoreMethod
@@ -88,6 +95,8 @@ class ScoreCurve:
     error: float
     size: float
     band: ScoreBand | None = None
+    interval: ScoreBand | None = None
+    shares: np.ndarray | None = None
 
 
 def _bandwidth(error: float) -> float:
@@ -117,6 +126,7 @@ def curve_from_cells(
     y_axis: YAxis = "accuracy",
     num_bins: int = 50,
     size: float | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> ScoreCurve:
     """The data of a reliability diagram without bins, from pooled scores.
 
@@ -127,12 +137,16 @@ def curve_from_cells(
 
       frequency(t) = t + sum_i w_i (y_i - p_i) K_s(t, p_i) / sum_i w_i K_s(t, p_i)
 
+    "spline" is the logistic regression of `integrated_calibration_index`.
+
     Args:
       cells: pooled scores, exact or of a sketch.
-      method: "isotonic" or "smooth".
+      method: "isotonic", "smooth" or "spline".
       y_axis: "accuracy" or "frequency"; it only names the axes.
-      num_bins: number of even bins of the density of the scores, for "isotonic".
+      num_bins: number of even bins of the density of the scores, for "isotonic" and
+        "spline".
       size: number of examples, the total weight by default.
+      level: of the interval of "spline".
 
     Returns:
       A `ScoreCurve` without a band.
@@ -146,6 +160,8 @@ def curve_from_cells(
     if len(cells.weights) == 0:
         none, densities = np.zeros(0), np.zeros(num_bins)
         return ScoreCurve(method, y_axis, none, none, none, edges, densities, 0.0, 0.0)
+    if method == "spline":
+        return _of_spline(cells, y_axis, edges, size, level)
     if method == "isotonic":
         fitted = _pooled_errors.isotonic(cells)
         corners = _corners(fitted)
@@ -188,6 +204,35 @@ def curve_from_cells(
         np.maximum(_pooled_errors.smooth_density(cells, bandwidth, around), 0.0),
         error,
         size,
+    )
+
+
+def _of_spline(
+    cells: Cells, y_axis: YAxis, edges: np.ndarray, size: float, level: float
+) -> ScoreCurve:
+    """Returns the curve of logistic regression on a spline, of one score at least."""
+    from uncertainty_metrics.numpy.calibration import _spline_curve  # It imports SciPy.
+
+    curve = _spline_curve.fitted(cells)
+    points = np.unique(np.linspace(cells.scores[0], cells.scores[-1], _POINTS))
+    sizes = np.full(len(points), size)
+    shares = np.zeros((2, len(edges) - 1))
+    misses = np.maximum(cells.weights - cells.outcome_sums, 0.0)
+    for share, masses in zip(shares, (misses, cells.outcome_sums), strict=True):
+        total = max(masses.sum(), np.finfo(np.float64).tiny)
+        share[:] = np.histogram(cells.scores, edges, weights=masses / total)[0]
+    return ScoreCurve(
+        "spline",
+        y_axis,
+        points,
+        curve(points),
+        sizes,
+        edges,
+        np.histogram(cells.scores, edges, density=True, weights=cells.weights)[0],
+        curve.index(cells).ici,
+        size,
+        interval=ScoreBand(level, points, *curve.band(points, level, size), sizes),
+        shares=shares,
     )
 
 
@@ -262,13 +307,19 @@ def score_curves(
     method: ScoreMethod, data: ClassifierData, options: reliability_curves.CurveOptions
 ) -> list[ScoreCurve]:
     """Returns the curve of each group, of the arguments of `reliability_diagram`."""
-    for name, value, expected in (
-        ("binning_scheme", options.binning_scheme, "even"),
-        ("datapoints_per_bin", options.datapoints_per_bin, None),
-        ("error_bars", options.error_bars, None),
-    ):
+    unless = [
+        ("binning_scheme", options.binning_scheme, "even", '"bins"'),
+        ("datapoints_per_bin", options.datapoints_per_bin, None, '"bins"'),
+        ("error_bars", options.error_bars, None, '"bins" or "spline"'),
+    ]
+    if method == "spline":
+        chosen = options.consistency_band or None
+        unless[2] = ("consistency_band", chosen, None, '"isotonic", "smooth" or "bins"')
+    for name, value, expected, methods in unless:
         if value != expected:
-            raise _checks.error(name, f'{expected!r} unless method="bins"', repr(value))
+            raise _checks.error(
+                name, f"{expected!r} unless method={methods}", repr(value)
+            )
     examples, spec, y_axis = reliability_curves.read(data, options)
     level: float | None = None
     if options.consistency_band is not False:
@@ -276,6 +327,7 @@ def score_curves(
         level = _series.level("consistency_band", level)
         if level is None and method == "isotonic":
             level = DEFAULT_LEVEL
+    of_interval = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
     curves = []
     for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
         cells = _pooled_scores.pooled(scores, outcomes, weights)
@@ -286,6 +338,7 @@ def score_curves(
                 y_axis=y_axis,
                 num_bins=spec.num_bins,
                 size=_size(cells, weights),
+                level=of_interval,
             )
         )
     if not level:

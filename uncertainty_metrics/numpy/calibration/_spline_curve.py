@@ -126,6 +126,15 @@ class SplineCurve:
         middle = self.point @ rows
         return special.expit(middle - half), special.expit(middle + half)
 
+    def index(self, cells: Cells) -> IntegratedCalibrationIndex:
+        """Returns the distances between the curve and the scores of cells."""
+        distances = np.abs(self(cells.scores) - cells.scores)
+        order = np.argsort(distances)
+        distances, weights = distances[order], cells.weights[order]
+        e50, e90 = quantiles(distances, weights, (0.5, 0.9))
+        mean = distances @ weights / weights.sum()
+        return IntegratedCalibrationIndex(*map(float, (mean, e50, e90, distances[-1])))
+
 
 def _functions(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
     """Returns z, and the k - 2 cubic functions that are straight beyond k knots."""
@@ -192,15 +201,3 @@ def fitted(cells: Cells) -> SplineCurve:
     except _newton.NotConverged:
         raise _newton.error(_MAX_STEPS) from None
     return SplineCurve(spline, best.point, likelihood(best.point).hessian)
-
-
-def index(cells: Cells) -> IntegratedCalibrationIndex:
-    """Returns the distances between the curve and the scores of the cells."""
-    distances = np.abs(fitted(cells)(cells.scores) - cells.scores)
-    order = np.argsort(distances)
-    distances, weights = distances[order], cells.weights[order]
-    e50, e90 = quantiles(distances, weights, (0.5, 0.9))
-    mean = float(distances @ weights / weights.sum())
-    return IntegratedCalibrationIndex(
-        mean, float(e50), float(e90), float(distances[-1])
-    )

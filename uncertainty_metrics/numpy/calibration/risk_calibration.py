@@ -326,4 +326,4 @@ def integrated_calibration_index(
       (2015), Regression Modeling Strategies.
     """
     cells = _cells(labels, probabilities, logits, probs, sample_weight, ignore_index)
-    return _spline_curve.index(cells)
+    return _spline_curve.fitted(cells).index(cells)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -60,7 +62,7 @@ def scaled_brier_score(
       of Prediction Accuracy: An Intuitive Measure Useful for Evaluating Risk Prediction
       Models.
     """
-    examples = _inputs.examples_of(
+    examples: Any = _inputs.examples_of(
         ClassifierData(
             labels=labels,
             probabilities=probabilities,

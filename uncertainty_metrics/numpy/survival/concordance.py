@@ -76,19 +76,19 @@ def concordance_index(
       Data.
     """
     _checks.boolean("ipcw", ipcw)
-    end = _checks.number(at)
-    if not end > 0:
+    horizon = _checks.number(at)
+    if not horizon > 0:
         raise _checks.error("at", "a time > 0", repr(at))
-    times, event, weights = follow_up(times, event, sample_weight)
-    risks = column("risk_scores", risk_scores, "times", times.shape)
+    ends, seen, weights = follow_up(times, event, sample_weight)
+    risks = column("risk_scores", risk_scores, "times", ends.shape)
     weights = weights / weights.max()
     counted = weights > 0
-    times, event, weights = times[counted], event[counted], weights[counted]
-    followed = Followed.of(times, event, weights)
-    first = np.where(event & (times < end), weights, 0.0)
+    ends, seen, weights = ends[counted], seen[counted], weights[counted]
+    followed = Followed.of(ends, seen, weights)
+    first = np.where(seen & (ends < horizon), weights, 0.0)
     if ipcw:
-        first /= np.where(event, followed.before, 1.0) ** 2
-    key = 2 * followed.index + ~event
+        first /= np.where(seen, followed.before, 1.0) ** 2
+    key = 2 * followed.index + ~seen
     pairs, right, ties = _sums_of_pairs(key, risks[counted], first, weights)
     if not pairs > 0:
         raise _checks.error(

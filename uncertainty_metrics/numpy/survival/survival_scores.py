@@ -86,19 +86,19 @@ def _scores(
     sample_weight: ArrayLike | None,
 ) -> np.ndarray:
     """Returns the scores [T], or [] for one time."""
-    times, event, weights = follow_up(times, event, sample_weight)
+    ends, seen, weights = follow_up(times, event, sample_weight)
     weights = weights / weights.max()
-    curves = _curves(survival, len(times), at)
+    curves = _curves(survival, len(ends), at)
     counted = weights > 0
-    times, event, curves = times[counted], event[counted], curves[counted]
+    ends, seen, curves = ends[counted], seen[counted], curves[counted]
     weights = weights[counted]
 
-    followed = Followed.of(times, event, weights)
+    followed = Followed.of(ends, seen, weights)
     before_own, until = followed.before, followed.until(at)
     each = (slice(None), None)[: 1 + at.ndim]  # Beside the times.
-    gone = np.where(event, weights / before_own, 0.0)[each] * curves**2
+    gone = np.where(seen, weights / before_own, 0.0)[each] * curves**2
     left = weights[each] / until * (1 - curves) ** 2
-    losses = np.where(times[each] > at, left, gone)
+    losses = np.where(ends[each] > at, left, gone)
     return losses.sum(axis=0) / weights.sum()
 
 
