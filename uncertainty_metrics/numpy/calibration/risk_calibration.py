@@ -70,7 +70,10 @@ def calibration_intercept(
 
     The interval holds each a for which twice the logarithm of the likelihood ratio is
     at most the `level` quantile of chi-squared with one degree of freedom; the p-value
-    is that of a = 0. In simulations (`studies/risk_interval_coverage.py`) COVERAGE_A
+    is that of a = 0. In simulations (`studies/risk_interval_coverage.py`) 95% intervals
+    of calibrated models held the truth in 94.7% to 95.5% of data sets with 20 expected
+    events or more, and in up to 97.7% of smaller ones. They take the slope for 1: where
+    it was 0.7 they held it in 92.5% to 94.7%, for any number of examples.
 
     The a of a fit with a slope beside it is another number: that of `PlattScaling`. An
     intercept of 0 does not make a model calibrated: see `calibration_slope`.
@@ -135,7 +138,9 @@ def calibration_slope(
     The interval holds each b for which twice the logarithm of the likelihood ratio, at
     the best a for that b, is at most the `level` quantile of chi-squared with one
     degree of freedom; the p-value is that of b = 1. In simulations
-    (`studies/risk_interval_coverage.py`) COVERAGE_B
+    (`studies/risk_interval_coverage.py`) 95% intervals held the truth in 93.8% to 96.0%
+    of data sets with 20 expected events or more, in 92.4% to 94.6% with four or five,
+    and in 87.5% with one.
 
     On the data that a logistic regression was fitted to its slope is 1, whatever it is
     elsewhere. A slope of 1 does not make a model calibrated: all risks may be too low,
@@ -209,7 +214,10 @@ def observed_expected_ratio(
     with z the Normal quantile of the level; E is taken as known. Above 1 the risks are
     too low on average. Where no event came, or nothing but events, there is no such
     interval: its ends are n / E times those of the interval of Clopper and Pearson for
-    the share O / n. In simulations (`studies/risk_interval_coverage.py`) COVERAGE_OE
+    the share O / n. In simulations (`studies/risk_interval_coverage.py`) 95% intervals
+    held the truth in 95.0% to 96.8% of data sets with up to 10% events. They are too
+    long where risks differ and are not small, for then O and E rise and fall together:
+    with 50% events they held it in 95.8% to 97.8%.
 
     Args:
       labels: integer class labels, 1 where the event came, shape [...].

@@ -158,7 +158,10 @@ def auroc_interval(
       (theta - A)^2 = z^2 theta (1 - theta) (1 + M S) / (m n)
       S = (1 - theta) / (2 - theta) + theta / (1 + theta),  M = (m + n) / 2 - 1
 
-    In simulations (`studies/risk_interval_coverage.py`) COVERAGE_C
+    In simulations (`studies/risk_interval_coverage.py`) 95% intervals held the truth in
+    93.3% to 96.7% of data sets with 20 expected positive examples or more. They are too
+    short for fewer: with four or five they held it in 82.6% to 89.7%, with one in 88.8%
+    to 90.6% of the data sets that had any.
 
     The cost is O(N log N) for N examples.
 
