@@ -4,7 +4,7 @@ import numpy as np
 
 import uncertainty_metrics as um
 import uncertainty_metrics.numpy as um_np
-from tests import makers, penalty_references, references
+from tests import penalty_references, references
 from tests.catalogue.classifiers import camel
 from tests.catalogue.forecasts import QUANTILES
 from tests.catalogue.kinds import (
@@ -102,10 +102,17 @@ def _until(rng, shape):
     return {**_seen(rng, shape), "at": 0.3}
 
 
+def _scored(rng, shape, *names):
+    scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
+    return {"labels": rng.integers(0, 2, shape), **scores}
+
+
+def _one_score(rng, shape):
+    return _scored(rng, shape, "scores")
+
+
 def _two_scores(rng, shape):
-    made = makers.scores(rng, shape)
-    scores = made.pop("scores")
-    return {**made, "scores_1": scores, "scores_2": rng.normal(size=shape)}
+    return _scored(rng, shape, "scores_1", "scores_2")
 
 
 def _at_own_times(rng, shape):
@@ -201,7 +208,7 @@ FUNCTION_ROWS = (
     # Intervals.
     FunctionRow("bootstrap", make=_of_the_bootstrap, **_CURVE),
     FunctionRow("bootstrap_difference", make=_of_a_difference, **_CURVE),
-    FunctionRow("auroc_interval", make=makers.scores, half="numpy", jumps=True),
+    FunctionRow("auroc_interval", make=_one_score, half="numpy", jumps=True),
     FunctionRow("auroc_difference", make=_two_scores, half="numpy", jumps=True),
     # Scores.
     FunctionRow("scaled_brier_score", make=_of_an_event, half="numpy"),

@@ -365,7 +365,9 @@ def test_constant_risks():
     assert found.estimate == pytest.approx(math.log(1.5) - math.log(1 / 3))
     np.testing.assert_allclose(um.integrated_calibration_index(labels, p), 0.35)
     for same in (0.25, 0.0, 1.0, [0.0, 1e-9, 0.0, 1e-8, 0.0]):
-        with pytest.raises(ValueError, match=r"that differ.*Received: nothing but"):
+        with pytest.raises(
+            ValueError, match=r"`probabilities` must hold two values that"
+        ):
             um.calibration_slope(labels, np.broadcast_to(same, 5))
     with pytest.raises(ValueError, match="`probabilities` must be above 0 for an"):
         um.observed_expected_ratio(labels, [0.0] * 5)
@@ -464,3 +466,22 @@ def test_level_of_the_tests(rng):
         rejected[1] += um.calibration_slope(labels, p).p_value <= 0.1
     noise = Z * math.sqrt(0.1 * 0.9 / repeats)
     assert np.all(np.abs(rejected / repeats - 0.1) < noise + 0.01)
+
+
+def test_weights_that_differ_by_far_too_much(rng):
+    """They have the answer, or the error says that they are the reason."""
+    refused = []
+    for _ in range(300):
+        n = int(rng.integers(5, 40))
+        p, labels = rng.random(n), rng.integers(0, 2, n)
+        weights = rng.choice([1e-9, 1.0, 1e6], n)
+        for function in FUNCTIONS:
+            try:
+                found = function(labels, p, sample_weight=weights)
+            except ValueError as error:
+                refused += [str(error)] * (np.ptp(labels) > 0)
+                continue
+            if function is not um.integrated_calibration_index:
+                assert found[0] <= found[1] <= found[2]
+    assert all("`sample_weight` must be of sizes that" in text for text in refused)
+    assert len(refused) < 30

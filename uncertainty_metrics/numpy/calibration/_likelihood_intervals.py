@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
+from uncertainty_metrics import _checks
 from uncertainty_metrics._results import TestedInterval
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.calibrators import _calibrator, _newton
@@ -22,14 +24,36 @@ from uncertainty_metrics.numpy.calibrators._logistic_likelihood import Likelihoo
 # it looks for: the step leaves the square of that.
 _CLOSE = 1e-7
 # A step divides the height by e, at worst, and there are few of these.
-_MAX_STEPS = 100
-# Of a parameter, beside its size: what is left after it is the square of that.
-_LAST_STEP = 1e-8
+_MAX_STEPS = 200
+# Of a parameter, beside its size: what is left after it is the square of that. What is
+# left of an intercept beside a slope is corrected afterwards.
+_LAST_STEP, _ALMOST = 1e-8, 1e-5
+# Curvatures as small are of likelihoods that are as good as straight.
+_FLAT = 1e-100
 _ROUNDING = 16 * float(np.finfo(np.float64).eps)
 
-# Of a parameter: how much larger the mean negative log-likelihood is than at its
-# minimum, in nats, and the derivative of that. It is convex.
-_Rise = Callable[[float], tuple[float, float]]
+
+class _Point(NamedTuple):
+    """A mean negative log-likelihood in nats, a convex function of one parameter, with
+    its first and second derivative.
+    """
+
+    value: float
+    slope: float
+    curvature: float
+
+    @classmethod
+    def along(cls, at: _newton.Local, k: int) -> _Point:
+        """Returns a likelihood as a function of its parameter k."""
+        return cls(at.value, float(at.gradient[k]), float(at.hessian[k, k]))
+
+
+def not_found(steps: int) -> ValueError:
+    """Returns the error for a maximum of the likelihood that rounding hides, which
+    happens where one example counts as much as millions of others.
+    """
+    expected = "of sizes that differ less: rounding hides the largest likelihood"
+    return _checks.error("sample_weight", expected, f"no convergence in {steps} steps")
 
 
 def log_odds(scores: np.ndarray) -> np.ndarray:
@@ -44,24 +68,17 @@ def intercept(cells: Cells, level: float) -> TestedInterval:
     shares, hits, total = _shares(cells)
     rate = log_odds_of_rate(cells)
     likelihood = Likelihood(np.ones((1, len(z))), shares, hits, offset=z)
-    target = _target(level, total)
-    best, least, half, middle = rate, 0.0, 0.0, 0.0
+
+    def at(a: float) -> _Point:
+        return _Point.along(likelihood(np.array([a])), 0)
+
+    best = rate
     if math.isfinite(rate):
-        start = rate - float(special.logit(shares @ special.expit(z)))
         # At either end all forecasts are on one side of the rate.
-        best = middle = _root(
-            likelihood, start, rate - float(z.max()), rate - float(z.min())
-        )
-        at = likelihood(np.array([best]))
-        least, half = at.value, _half_width(at.hessian[0, 0], target)
-
-    def rise(a: float) -> tuple[float, float]:
-        at = likelihood(np.array([a]))
-        return at.value - least, float(at.gradient[0])
-
-    lower = _end(rise, middle - half, target, least) if best > -math.inf else best
-    upper = _end(rise, middle + half, target, least) if best < math.inf else best
-    return TestedInterval(lower, best, upper, _p_value(rise(0.0)[0], total))
+        ends = rate - float(z.max()), rate - float(z.min())
+        start = rate - float(special.logit(shares @ special.expit(z)))
+        best = _minimum(at, start, *ends)
+    return _interval(at, best, 0.0, level, total, tested=0.0)
 
 
 def slope(cells: Cells, level: float) -> TestedInterval:
@@ -73,68 +90,119 @@ def slope(cells: Cells, level: float) -> TestedInterval:
     shares, hits, total = _shares(cells)
     z = z - shares @ z
     unit = math.sqrt(shares @ z**2)
-    x, ones = z / unit, np.ones((1, len(z)))
-    likelihood = Likelihood(np.concatenate([x[None], ones]), shares, hits)
-    target = _target(level, total)
-    rate = log_odds_of_rate(cells)
-    near, tangent = np.array([0.0, rate]), 0.0
-    best, least = _limit(cells, x)
-    half = middle = 0.0
+    profile = _Profile(z / unit, shares, hits, log_odds_of_rate(cells))
+    best, least = _limit(cells, z)
     if math.isnan(best):  # The maximum is not at infinity.
-        near, at = _minimum(likelihood, near)
-        tangent = -float(at.hessian[0, 1] / at.hessian[1, 1])
-        curvature = at.hessian[0, 0] + tangent * at.hessian[0, 1]
-        best = middle = float(near[0])
-        least, half = at.value, _half_width(curvature, target)
-
-    def rise(b: float) -> tuple[float, float]:
-        beside = Likelihood(ones, shares, hits, offset=b * x)
-        reach = abs(b) * float(np.abs(x).max())
-        a = _root(beside, near[1] + tangent * (b - near[0]), rate - reach, rate + reach)
-        at = likelihood(np.array([b, a]))
-        return at.value - least, float(at.gradient[0])
-
-    lower = _end(rise, middle - half, target, least) if best > -math.inf else best
-    upper = _end(rise, middle + half, target, least) if best < math.inf else best
-    p_value = _p_value(rise(unit)[0], total)
+        best = _minimum(profile, 0.0, -math.inf, math.inf)
+    found = _interval(profile, best, least, level, total, tested=unit)
+    lower, best, upper, p_value = found
     return TestedInterval(lower / unit, best / unit, upper / unit, p_value)
 
 
+class _Profile:
+    """The mean negative log-likelihood of slopes b of x, each with the best intercept.
+
+    Args:
+      x: float64 [J].
+      shares: of the weight, float64 [J].
+      hits: those of true outcomes, float64 [J].
+      rate: the log-odds of the mean outcome.
+    """
+
+    def __init__(
+        self, x: np.ndarray, shares: np.ndarray, hits: np.ndarray, rate: float
+    ):
+        self._likelihood = Likelihood(np.stack([x, np.ones_like(x)]), shares, hits)
+        self._rate, self._reach = rate, float(np.abs(x).max())
+        # The last slope, its intercept, and how that changes with the slope.
+        self._near = 0.0, rate, 0.0
+
+    def __call__(self, b: float) -> _Point:
+        def at(a: float) -> _Point:
+            return _Point.along(self._likelihood(np.array([b, a])), 1)
+
+        last, start, tangent = self._near
+        start += tangent * (b - last)
+        # At either end all forecasts are on one side of the rate.
+        ends = self._rate - abs(b) * self._reach, self._rate + abs(b) * self._reach
+        a = _minimum(at, start, *ends, last_step=_ALMOST)
+        there = self._likelihood(np.array([b, a]))
+        (of_b, of_a), (bb, ba), (_, aa) = there.gradient, *there.hessian
+        tangent, left = (-ba / aa, of_a / aa) if aa > _FLAT else (0.0, 0.0)
+        self._near = b, a, float(tangent)
+        # At the best intercept, which is where the parabola has it.
+        value = there.value - of_a * left / 2
+        return _Point(*map(float, (value, of_b + tangent * of_a, bb + tangent * ba)))
+
+
 def _minimum(
-    likelihood: Likelihood, start: np.ndarray
-) -> tuple[np.ndarray, _newton.Local]:
-    """Returns where a likelihood that has a minimum has it, and what it is there."""
-    try:
-        point = _newton.minimize(likelihood, start).point
-    except _newton.NotConverged:
-        raise _newton.error() from None
-    at = likelihood(point)
-    if not np.linalg.eigvalsh(at.hessian)[0] > 0:  # Too far away for rounding.
-        raise _newton.error()
-    return point, at
-
-
-def _root(likelihood: Likelihood, start: float, low: float, high: float) -> float:
-    """Returns where a likelihood of one parameter has its minimum, between two points.
+    function: Callable[[float], _Point],
+    start: float,
+    low: float,
+    high: float,
+    last_step: float = _LAST_STEP,
+) -> float:
+    """Returns where a convex function has its minimum, between two points that may be
+    infinite.
 
     Steps of Newton's method that leave what is known to hold the minimum, or do not
     become smaller, are replaced by halving it: between a few examples of very different
-    log-odds the likelihood is as good as straight.
+    log-odds the likelihood is as good as straight. As long as it is not known from both
+    sides the steps are as long as the way so far.
     """
     x, last = min(max(start, low), high), math.inf
     for _ in range(_MAX_STEPS):
-        at = likelihood(np.array([x]))
-        slope, curvature = float(at.gradient[0]), float(at.hessian[0, 0])
-        if slope == 0:
+        at = function(x)
+        if at.slope == 0:
             return x
-        low, high = (low, x) if slope > 0 else (x, high)
-        step = -slope / curvature if curvature > 0 else math.copysign(math.inf, -slope)
-        if not (low <= x + step <= high and abs(step) <= last / 2):
+        low, high = (low, x) if at.slope > 0 else (x, high)
+        step = math.copysign(math.inf, -at.slope)
+        if at.curvature > 0:
+            step = -at.slope / at.curvature
+        if math.isinf(high - low):
+            step = math.copysign(min(abs(step), 1 + 2 * abs(x)), step)
+        elif not (low <= x + step <= high and abs(step) <= last / 2):
             step = (low + high) / 2 - x
         x, last = x + step, abs(step)
-        if last <= _LAST_STEP * (1 + abs(x)):
+        if last <= last_step * (1 + abs(x)):
             return x
-    raise _newton.error(_MAX_STEPS)
+    raise not_found(_MAX_STEPS)
+
+
+def _interval(
+    at: Callable[[float], _Point],
+    best: float,
+    least: float,
+    level: float,
+    total: float,
+    tested: float,
+) -> TestedInterval:
+    """Returns the parameters whose likelihood ratio is not beyond its level.
+
+    Args:
+      at: the mean negative log-likelihood.
+      best: where it is least; inf or -inf where it falls for ever.
+      least: its limit there, where it does.
+      level: of the interval.
+      total: the weight that the mean is of.
+      tested: the parameter of the p-value.
+    """
+    middle = half = 0.0
+    target = float(special.chdtri(1, 1 - level)) / 2 / total
+    if math.isfinite(best):
+        there = at(best)
+        if not there.curvature > 0:  # Too far away for rounding.
+            raise not_found(_MAX_STEPS)
+        middle, least = best, there.value
+        half = math.sqrt(2 * target / there.curvature)
+    lower = upper = best
+    if best > -math.inf:
+        lower = min(_end(at, middle - half, target, least), best)
+    if best < math.inf:
+        upper = max(_end(at, middle + half, target, least), best)
+    # The tail of chi-squared at twice the logarithm of the likelihood ratio.
+    p_value = math.erfc(math.sqrt(max(at(tested).value - least, 0.0) * total))
+    return TestedInterval(lower, best, upper, p_value)
 
 
 def _shares(cells: Cells) -> tuple[np.ndarray, np.ndarray, float]:
@@ -170,32 +238,24 @@ def _limit(cells: Cells, x: np.ndarray) -> tuple[float, float]:
     return best, float(entropy * parts.sum() / cells.weights.sum())
 
 
-def _target(level: float, total: float) -> float:
-    """Returns by how much the mean rises where the likelihood ratio is at its level."""
-    return float(special.chdtri(1, 1 - level)) / 2 / total
-
-
-def _half_width(curvature: float, target: float) -> float:
-    return math.sqrt(2 * target / curvature)
-
-
-def _end(rise: _Rise, start: float, target: float, least: float) -> float:
-    """Returns where the rise is the target, by Newton's method from one side.
+def _end(
+    at: Callable[[float], _Point], start: float, target: float, least: float
+) -> float:
+    """Returns where a convex function is by the target above its least value, by
+    Newton's method from one side.
 
     The tangents of a convex function are below it: after the first step all points are
     outside of the interval, and come closer.
     """
     x = start
     for _ in range(_MAX_STEPS):
-        height, steepness = rise(x)
+        there = at(x)
+        height = there.value - least
         if abs(height - target) <= _ROUNDING * (least + target):
             return x
-        x -= (height - target) / steepness
+        if there.slope == 0:
+            break
+        x -= (height - target) / there.slope
         if abs(height - target) <= _CLOSE * target:
             return x
-    raise _newton.error(_MAX_STEPS)
-
-
-def _p_value(rise: float, total: float) -> float:
-    """Returns the tail of chi-squared at the likelihood ratio statistic, 2 n rise."""
-    return math.erfc(math.sqrt(max(rise, 0.0) * total))
+    raise not_found(_MAX_STEPS)

@@ -199,5 +199,5 @@ def fitted(cells: Cells) -> SplineCurve:
     try:
         best = _newton.minimize(likelihood, start, enough=_ENOUGH, max_steps=_MAX_STEPS)
     except _newton.NotConverged:
-        raise _newton.error(_MAX_STEPS) from None
+        raise _likelihood_intervals.not_found(_MAX_STEPS) from None
     return SplineCurve(spline, best.point, likelihood(best.point).hessian)

@@ -62,9 +62,9 @@ class NotConverged(Exception):
     """There is no minimum, or it is farther than the steps go."""
 
 
-def error(max_steps: int = MAX_STEPS) -> RuntimeError:
-    """Returns the error for a problem that has a minimum, or needs none."""
-    return RuntimeError(f"The fit has not converged in {max_steps} steps.")
+def error() -> RuntimeError:
+    """Returns the error for a problem that has a minimum."""
+    return RuntimeError(f"The fit has not converged in {MAX_STEPS} steps.")
 
 
 def minimize(
