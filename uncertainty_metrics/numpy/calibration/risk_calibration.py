@@ -1,4 +1,6 @@
-"""Calibration of risks, as those who validate a prognostic model report it."""
+"""Calibration of predicted risks, in the numbers that validations of prognostic models
+report.
+"""
 
 from __future__ import annotations
 
@@ -61,22 +63,25 @@ def calibration_intercept(
 ) -> TestedInterval:
     """Calibration in the large: by how much the log-odds of all risks are too low.
 
-    With p = P(class 1), taken as at least 2^-24 away from 0 and 1, the a of
+    With p = P(class 1), clipped to be at least 2^-24 away from 0 and 1, this is the a
+    that maximises the likelihood of the labels under
 
       log(q / (1 - q)) = a + log(p / (1 - p))
 
-    with the largest likelihood of the labels. With it as many events are expected as
-    came. Above 0 the risks are too low on average, below 0 too high.
+    The sum of these q equals the number of events. An a above 0 means that the risks
+    are too low on average, an a below 0 that they are too high.
 
     The interval holds each a for which twice the logarithm of the likelihood ratio is
-    at most the `level` quantile of chi-squared with one degree of freedom; the p-value
-    is that of a = 0. In simulations (`studies/risk_interval_coverage.py`) 95% intervals
-    of calibrated models held the truth in 94.7% to 95.5% of data sets with 20 expected
-    events or more, and in up to 97.7% of smaller ones. They take the slope for 1: where
-    it was 0.7 they held it in 92.5% to 94.7%, with four expected events as with more.
+    at most the `level` quantile of chi-squared with one degree of freedom. The p-value
+    is that of the likelihood ratio test of a = 0. In simulations
+    (`studies/risk_interval_coverage.py`) 95% intervals of calibrated models held the
+    truth in 94.7% to 95.5% of data sets with 20 expected events or more, and in up to
+    97.7% of smaller data sets. The interval assumes a slope of 1. For models whose
+    slope was 0.7 it held the truth in 92.5% to 94.7% of data sets with four expected
+    events or more.
 
-    The a of a fit with a slope beside it is another number: that of `PlattScaling`. An
-    intercept of 0 does not make a model calibrated: see `calibration_slope`.
+    A fit of a and a slope together, as in `PlattScaling`, has another a. An intercept
+    of 0 does not make a model calibrated: see `calibration_slope`.
 
     Args:
       labels: integer class labels, 1 where the event came, shape [...].
@@ -91,9 +96,9 @@ def calibration_intercept(
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
-      <= upper, in log-odds; 0 is calibrated. Where no event came the estimate and the
-      lower end are -inf, where nothing but events came the estimate and the upper end
-      are inf; the other end and the p-value are those of the likelihood.
+      <= upper, in log-odds; 0 is calibrated. If no example has label 1, the estimate
+      and the lower end are -inf. If all examples have label 1, the estimate and the
+      upper end are inf. The other end and the p-value follow the likelihood as usual.
 
     Raises:
       ValueError: an argument is not as described.
@@ -126,25 +131,27 @@ def calibration_slope(
 ) -> TestedInterval:
     """Calibration slope: whether risks are too extreme, or not extreme enough.
 
-    With p = P(class 1), taken as at least 2^-24 away from 0 and 1, the b of
+    With p = P(class 1), clipped to be at least 2^-24 away from 0 and 1, this is the b
+    of the a and b that maximise the likelihood of the labels under
 
       log(q / (1 - q)) = a + b log(p / (1 - p))
 
-    with the largest likelihood of the labels. Below 1 the risks are too extreme: too
-    low where they are low, and too high where they are high, as of a model that fits
-    its training data too closely. Above 1 they are too close to each other. At or below
-    0 they do not tell who has the event.
+    A slope below 1 means that the risks are too extreme: low risks are too low and high
+    risks too high, as those of a model that fits its training data too closely. A slope
+    above 1 means that the risks are too close to each other. With a slope of 0 or less
+    the risks do not tell who has the event.
 
     The interval holds each b for which twice the logarithm of the likelihood ratio, at
     the best a for that b, is at most the `level` quantile of chi-squared with one
-    degree of freedom; the p-value is that of b = 1. In simulations
+    degree of freedom. The p-value is that of the likelihood ratio test of b = 1. In
+    simulations
     (`studies/risk_interval_coverage.py`) 95% intervals held the truth in 93.8% to 96.0%
     of data sets with 20 expected events or more, in 92.4% to 94.6% with four or five,
     and in 87.5% to 90.2% with one.
 
-    On the data that a logistic regression was fitted to its slope is 1, whatever it is
-    elsewhere. A slope of 1 does not make a model calibrated: all risks may be too low,
-    as `calibration_intercept` tells.
+    A logistic regression has slope 1 on its own training data, whatever its slope on
+    new data is. A slope of 1 does not make a model calibrated: all risks may be too
+    low, which `calibration_intercept` shows.
 
     Args:
       labels: integer class labels, 1 where the event came, shape [...].
@@ -159,10 +166,10 @@ def calibration_slope(
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with lower <= estimate
-      <= upper; 1 is calibrated. Where a threshold separates the labels, perhaps with
-      both of them at the threshold itself, the likelihood has no maximum: the estimate
-      and the upper end are inf, or where the risks of the events are the lower ones,
-      the estimate and the lower end are -inf.
+      <= upper; 1 is calibrated. The likelihood has no maximum if a threshold separates
+      the labels (both labels may occur at the threshold itself). The estimate and the
+      upper end are then inf; if the events have the lower risks, the estimate and the
+      lower end are -inf.
 
     Raises:
       ValueError: an argument is not as described, all risks are the same, or one of
@@ -210,13 +217,13 @@ def observed_expected_ratio(
 
       O / E,  exp(log(O / E) -+ z sqrt((1 - O / n) / O))
 
-    with z the Normal quantile of the level; E is taken as known. Above 1 the risks are
-    too low on average. Where no event came, or nothing but events, there is no such
-    interval: its ends are n / E times those of the interval of Clopper and Pearson for
-    the share O / n. In simulations (`studies/risk_interval_coverage.py`) 95% intervals
-    held the truth in 95.0% to 96.8% of data sets with up to 10% events. They are too
-    long where risks differ and are not small, for then O and E rise and fall together:
-    with 50% events they held it in 95.8% to 97.8%.
+    with z the Normal quantile of the level; E is taken as known. A ratio above 1 means
+    that the risks are too low on average. If O is 0 or n, this interval is not defined:
+    the ends are then n / E times those of Clopper and Pearson's interval of the share
+    O / n. In simulations (`studies/risk_interval_coverage.py`) 95% intervals
+    held the truth in 95.0% to 96.8% of data sets with 2% or 10% events. They held it in
+    95.8% to 97.8% of data sets with 50% events: there the intervals are too long,
+    because O and E vary together.
 
     Args:
       labels: integer class labels, 1 where the event came, shape [...].
@@ -233,8 +240,8 @@ def observed_expected_ratio(
       `ConfidenceInterval(lower, estimate, upper)`, floats >= 0; 1 is calibrated.
 
     Raises:
-      ValueError: an argument is not as described, or no event is expected: all
-        probabilities of class 1 are 0.
+      ValueError: an argument is not as described, or all probabilities of class 1 are
+        0, so that no event is expected.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -288,19 +295,19 @@ def integrated_calibration_index(
       ICI = mean of abs(p - f(p)),  E50, E90, E_max its median, 90th percentile, maximum
 
     f is the logistic regression of the labels on a restricted cubic spline of
-    log(p / (1 - p)), p taken as at least 2^-24 away from 0 and 1: cubic between five
-    knots, and straight beyond. The knots are where Harrell puts them, at 5, 27.5, 50,
-    72.5 and 95% of the examples. Where two of these coincide, or there are fewer
-    distinct risks, there are four, at 5, 35, 65 and 95%, or three, at 10, 50 and 90%,
-    and where these coincide too a straight line. `reliability_diagram` draws f with
-    `method="spline"`.
+    log(p / (1 - p)), with p clipped to be at least 2^-24 away from 0 and 1. The spline
+    is cubic between its five knots and straight beyond them. The knots are Harrell's
+    percentiles of the examples: 5, 27.5, 50, 72.5 and 95. If two of these coincide, or
+    there are fewer distinct risks, there are four knots at the percentiles 5, 35, 65
+    and 95; else three at 10, 50 and 90; else none, and f is a straight line in the
+    log-odds. `reliability_diagram` draws f with `method="spline"`.
 
-    Percentiles are the mean of two neighbours where the share ends between them, so
-    that they depend on shares of the weight alone; R's default interpolates. Austin and
-    Steyerberg smooth by loess, which is another f: on the same data its ICI differs.
+    A percentile that ends between two examples is the mean of both, so that percentiles
+    depend on shares of the weight alone; R interpolates by default. Austin and
+    Steyerberg also smooth by loess, which gives another f and another ICI.
 
-    f follows the noise of the labels too: in finite data the ICI of a calibrated model
-    is not 0. `bootstrap` gives its interval.
+    f also follows the noise of the labels: in finite data the ICI of a calibrated model
+    is above 0. `bootstrap` gives an interval.
 
     Args:
       labels: integer class labels, 1 where the event came, shape [...].
@@ -314,8 +321,8 @@ def integrated_calibration_index(
 
     Returns:
       `IntegratedCalibrationIndex(ici, e50, e90, e_max)`, floats in [0, 1]; 0 is
-      calibrated. Where a spline separates the labels f is its limit, 0 or 1 there; f
-      is 0 where no event came, and 1 where nothing but events came.
+      calibrated. If a spline separates labels, f is the limit of the regression, 0 or 1
+      for these examples. If all labels are the same, f is that label.
 
     Raises:
       ValueError: an argument is not as described.

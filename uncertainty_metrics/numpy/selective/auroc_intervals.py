@@ -150,18 +150,18 @@ def auroc_interval(
       variance = sum_i (V_i - A)^2 / (m (m - 1)) + sum_j (V_j - A)^2 / (n (n - 1))
       ends = logistic(logit A -+ z sqrt(variance) / (A (1 - A)))
 
-    with z the Normal quantile of the level. The variance is 0 where the scores separate
-    the classes, A = 1 or A = 0, or are all the same; it would say that nothing is left
-    to know. There, and where a class has one example, which tells nothing of a
-    variance, the ends are those of Newcombe's score interval, the theta with
+    with z the Normal quantile of the level. The variance is 0 if the scores separate
+    the classes (A = 1 or A = 0), and if all scores are the same. An interval of length
+    0 would claim that A is certain. In these cases, and if a class has one example
+    only, the ends are those of Newcombe's score interval, the roots theta of
 
       (theta - A)^2 = z^2 theta (1 - theta) (1 + M S) / (m n)
       S = (1 - theta) / (2 - theta) + theta / (1 + theta),  M = (m + n) / 2 - 1
 
     In simulations (`studies/risk_interval_coverage.py`) 95% intervals held the truth in
-    93.3% to 96.7% of data sets with 20 expected positive examples or more. They are too
-    short for fewer: with four or five they held it in 82.6% to 89.7%, with one in 88.8%
-    to 90.6% of the data sets that had any.
+    93.3% to 96.7% of data sets with 20 expected positive examples or more. With fewer
+    they are too short: they held it in 82.6% to 89.7% of data sets with four or five
+    expected positive examples.
 
     The cost is O(N log N) for N examples.
 
@@ -231,13 +231,14 @@ def auroc_difference(
       variance = sum_i (D_i - d)^2 / (m (m - 1)) + sum_j (D_j - d)^2 / (n (n - 1))
       ends = d -+ z sqrt(variance),  p = 2 (1 - Phi(abs(d) / sqrt(variance)))
 
-    which knows that both scores are of the same examples: two intervals may overlap
-    where the difference is certain. Two scores that place each example alike have a
-    difference of 0 for sure: the interval is [0, 0], and the p-value 1. Elsewhere a
-    variance of 0, as of two scores that both separate the classes, tells nothing: it is
-    then the sum of two squares, for each score that of the longer side of Newcombe's
-    95% interval (see `auroc_interval`) over its z, as if the scores were independent,
-    which makes the interval too long rather than too short.
+    The variance takes into account that both scores are of the same examples: the
+    difference may be clear although the intervals of the two AUROCs overlap. If both
+    scores give each example the same V, the interval is [0, 0] and the p-value is 1.
+    The variance may be 0 for another reason, for instance because both scores separate
+    the classes. It is then replaced by the sum of two squared standard errors, each the
+    longer side of Newcombe's 95% interval (see `auroc_interval`) divided by 1.96. This
+    treats the scores as independent, so that the interval is too long rather than too
+    short.
 
     The test has its level where the scores come from models that were made without
     these examples. For a model and the same model with one more feature, both fitted to

@@ -26,20 +26,21 @@ def concordance_index(
     """Concordance index: how often the one of two with the larger risk has the event
     first.
 
-    Two examples are compared where it is known who came first: i had the event, and j
-    is seen later, or was censored at the same time. Over these pairs
+    Examples i and j are compared if it is known that i has the event first: i had the
+    event at T_i, and j was followed for longer or was censored at T_i. Over these
+    pairs, with risks r,
 
       C = sum_ij v_i (1[r_i > r_j] + 1[r_i == r_j] / 2) / sum_ij v_i
 
-    with risks r. v = 1 is Harrell's C. How many pairs of long times it has depends on
-    the censoring, and so does its value, for the same forecasts. Uno's C, `ipcw=True`,
-    does not: v_i = G(T_i-)^-2, G the Kaplan-Meier estimate of the probability of not
-    being censored by a time, from these data. Where few are left its weights are large:
-    `at` leaves out events from that time on.
+    Harrell's C has v = 1. The censoring decides how many pairs of long times there are,
+    so that Harrell's C depends on the censoring. Uno's C, `ipcw=True`, does not: it has
+    v_i = G(T_i-)^-2, with G the Kaplan-Meier estimate, from these data, of the
+    probability of not being censored by a time. Its weights are large at late times,
+    when few examples are left; `at` leaves out the events from that time on.
 
-    C sees the order of the risks alone: it does not tell whether they are calibrated,
-    and a C over all times is no proper score of risks at one time (Blanche, Kattan and
-    Gerds 2019). For these take `auroc` of `survival_at`.
+    C depends on the order of the risks alone and does not tell whether they are
+    calibrated. It is not proper for risks of an event by a given time (Blanche, Kattan
+    and Gerds 2019): for these use `auroc` with the labels and weights of `survival_at`.
 
     The cost is O(n log n).
 
@@ -73,7 +74,8 @@ def concordance_index(
       Harrell, Califf, Pryor, Lee and Rosati (1982), Evaluating the Yield of Medical
       Tests. Uno, Cai, Pencina, D'Agostino and Wei (2011), On the C-Statistics for
       Evaluating Overall Adequacy of Risk Prediction Procedures with Censored Survival
-      Data.
+      Data. Blanche, Kattan and Gerds (2019), The c-Index Is Not Proper for the
+      Evaluation of t-Year Predicted Risks.
     """
     _checks.boolean("ipcw", ipcw)
     horizon = _checks.number(at)

@@ -41,24 +41,24 @@ def survival_at(
                                                  + 1[T_i > at] / G(at)
 
     G is the Kaplan-Meier estimate, from these data, of the probability of not being
-    censored by a time; G(T-) is its value just before T. Who was censored by `at` has
-    the weight 0, and the others stand in for them: the weights sum to n. With them a
-    weighted mean estimates that of all examples, consistent if censoring depends
-    neither on the time of the event nor on the forecasts. So for forecasts S of the
-    survival until `at`
+    censored by a time; G(T-) is its value just before T. Examples that were censored by
+    `at` have weight 0, and the other examples stand in for them: the weights sum to n.
+    A weighted mean then estimates the mean of all examples, consistently if censoring
+    depends neither on the time of the event nor on the forecasts. With S the predicted
+    probabilities of survival until `at`:
 
       labels, weights = survival_at(times, event, at)
       ece(labels, 1 - S, sample_weight=weights, positive_class=True)
 
     A metric divides sums by the sum of the weights. That is n to rounding, so that half
     of `brier_score(labels, 1 - S, zero_based=True, sample_weight=weights)` is
-    `ipcw_brier_score(times, event, S, at)`. `auroc` is the area that compares those who
-    have had the event by `at` with those who have not.
+    `ipcw_brier_score(times, event, S, at)`. `auroc` compares the examples that have had
+    the event by `at` with those that have not.
 
-    Weights make a few examples speak for many. Intervals that take weights for numbers
-    of examples, such as those of `calibration_slope` and `auroc_interval`, are too
-    narrow with these: `bootstrap` a function of times, events and forecasts that calls
-    `survival_at`.
+    Intervals of `calibration_slope`, `auroc_interval` and their like read weights as
+    numbers of examples. They are too narrow with these weights, which let a few
+    examples speak for many. For an interval pass `bootstrap` a function of times,
+    events and forecasts that calls `survival_at` itself.
 
     Args:
       times: of the event or the censoring, whichever came first; finite and >= 0,
