@@ -144,10 +144,9 @@ def calibration_slope(
     The interval holds each b for which twice the logarithm of the likelihood ratio, at
     the best a for that b, is at most the `level` quantile of chi-squared with one
     degree of freedom. The p-value is that of the likelihood ratio test of b = 1. In
-    simulations
-    (`studies/risk_interval_coverage.py`) 95% intervals held the truth in 93.8% to 96.0%
-    of data sets with 20 expected events or more, in 92.4% to 94.6% with four or five,
-    and in 87.5% to 90.2% with one.
+    simulations (`studies/risk_interval_coverage.py`) 95% intervals held the truth in
+    93.8% to 96.0% of data sets with 20 expected events or more, in 92.4% to 94.6% with
+    four or five, and in 87.5% to 90.2% with one.
 
     A logistic regression has slope 1 on its own training data, whatever its slope on
     new data is. A slope of 1 does not make a model calibrated: all risks may be too
