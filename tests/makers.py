@@ -439,8 +439,8 @@ def grouped(rng, made, takes):
     """Changes good arguments to some of examples in groups, or of labels each 0 or 1,
     where a function takes them.
     """
-    shape = made["labels"].shape
-    if "multilabel" in takes and rng.random() < 0.2:
+    shape = made["labels" if "labels" in made else "correct"].shape
+    if "multilabel" in takes and "labels" in made and rng.random() < 0.2:
         if rng.random() < 0.2 or len(shape) < 2:
             shape = (*shape, int(rng.choice([1, 2, 5])))
         made["labels"] = rng.integers(0, 2, shape)
