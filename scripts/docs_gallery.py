@@ -1,7 +1,7 @@
-"""Draws the pictures of `docs/gallery.md` by the code that stands above them.
+"""Draws the pictures of `docs/gallery.md` with the code above each of them.
 
-The front page of the repository shows the first, which is kept in `docs/pictures/`; run
-`python scripts/docs_gallery.py` from a checkout to draw that again.
+The README shows the first picture, so a copy of it is in `docs/pictures/`. Run
+`python scripts/docs_gallery.py` from a checkout to draw this copy again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 KEPT = "pictures/reliability_diagram.png"
 # A block of code, and the picture below it.
-_DRAWN = re.compile(r"```python\n(.*?)```\n\n!\[[^]]+\]\((\S+\.png)\)", re.DOTALL)
+_BLOCK = re.compile(r"```python\n(.*?)```\n\n!\[[^]]+\]\((\S+\.png)\)", re.DOTALL)
 
 
 def pictures(last: str | None = None) -> dict[str, bytes]:
-    """Returns the pictures by their paths, up to the `last` wanted; from a checkout."""
+    """Returns the pictures by their paths, up to the path `last`.
+
+    The code of the page reads files of the checkout, so run it in the root of that.
+    """
     import matplotlib
 
     matplotlib.use("agg")
@@ -27,8 +30,8 @@ def pictures(last: str | None = None) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     names: dict[str, object] = {}
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    with plt.rc_context({"font.size": 12}):  # To be read on a phone.
-        for code, path in _DRAWN.findall(text):
+    with plt.rc_context({"font.size": 12}):  # Large enough to read on a phone.
+        for code, path in _BLOCK.findall(text):
             plt.close("all")
             exec(compile(code, path, "exec"), names)
             file = io.BytesIO()

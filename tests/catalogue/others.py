@@ -1,5 +1,7 @@
 """Functions of other arguments, losses, plots, and what else is public."""
 
+import math
+
 import numpy as np
 
 import uncertainty_metrics as um
@@ -51,6 +53,12 @@ def _of_an_event(rng, shape):
 def _of_losses(rng, shape):
     confidences = np.round(rng.normal(size=shape), 1)
     return {"confidences": confidences, "losses": rng.exponential(size=shape)}
+
+
+def _of_thresholds(rng, shape):
+    losses = rng.integers(0, 5, (math.prod(shape), 6)) / 4
+    losses[:, -1] = 0
+    return {"losses": np.sort(losses, axis=1)[:, ::-1], "alpha": 0.2}
 
 
 def _of_logits(rng, shape):
@@ -127,10 +135,12 @@ def _functions(*names, **more):
     return [FunctionRow(name, **more) for name in names]
 
 
-def _members(name, **more):
+def _members(name, better="neither", **more):
     options = {"ensemble_axis": -2} if "outputs" not in more else {}
     cases = ((options, {}),)
-    return MembersRow(name, metric=camel(name), metric_cases=cases, **more)
+    return MembersRow(
+        name, better=better, metric=camel(name), metric_cases=cases, **more
+    )
 
 
 def _regression(name, options=None, transformed=True, **more):
@@ -144,6 +154,30 @@ def _regression(name, options=None, transformed=True, **more):
         bad_metric_options=(wrong,) if transformed else (),
         **more,
     )
+
+
+def _in_groups(rng, shape):
+    made = _of_an_event(rng, shape)
+    return made | {"groups": rng.integers(0, 2, np.shape(made["labels"]))}
+
+
+def _answers(rng, shape):
+    return {"answers": rng.integers(0, 3, (*shape, 4))}
+
+
+def _clusters(rng, shape):
+    clusters = rng.integers(0, 3, (*shape, 4))
+    return {"clusters": clusters, "log_likelihoods": rng.normal(size=clusters.shape)}
+
+
+def _table_of_groups(rng, shape):
+    n = 60
+    groups = {"a": rng.integers(0, 2, n), "b": rng.choice(["x", "y"], n)}
+    return {
+        "table": um_np.calibration_by_group(
+            correct=rng.integers(0, 2, n), confidences=rng.random(n), groups=groups
+        )
+    }
 
 
 _CURVE = {"half": "numpy", "interval": False}
@@ -162,6 +196,16 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
+    FunctionRow(
+        "calibration_by_group",
+        make=_in_groups,
+        unbounded=True,
+        words=("groups",),
+        effective=True,
+        **_CURVE,
+    ),
+    FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
+    FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
     # References of these are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
@@ -219,6 +263,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "area_under_accuracy_rejection_curve",
         aliases=("auarc",),
+        better="larger",
         jumps=True,
         scale=9.0,
         kernel="ranking",
@@ -234,6 +279,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "prediction_rejection_ratio",
         aliases=("prr",),
+        better="larger",
         make=_of_losses,
         jumps=True,
         kernel="oracle",
@@ -252,8 +298,15 @@ FUNCTION_ROWS = (
     ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
+    FunctionRow(
+        "conformal.conformal_risk_control",
+        make=_of_thresholds,
+        unbounded=True,  # The result is None if no threshold is good enough.
+        **_CURVE,
+    ),
     SetRow(
         "conformal.coverage",
+        better="neither",
         metric="conformal.ConformalCoverage",
         metric_cases=(({}, {}),),
     ),
@@ -273,8 +326,8 @@ FUNCTION_ROWS = (
     _members("ensemble_disagreement", jumps=True, kernel="votes"),
     _members("mean_member_uncertainty"),
     _members("variation_ratio", jumps=True, kernel="votes"),
-    _members("ensemble_cross_entropy", unbounded=True),
-    _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
+    _members("ensemble_cross_entropy", "smaller", unbounded=True),
+    _members("gibbs_cross_entropy", "smaller", unbounded=True, kernel="members"),
     _members("knowledge_uncertainty", outputs=(3,)),
     FunctionRow("ensemble_calibration", unbounded=True, **_CURVE),
     *_functions("disagreement", "double_fault", jumps=True),
@@ -297,7 +350,7 @@ FUNCTION_ROWS = (
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
     _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),
-    _regression("interval_coverage", {"level": 0.8}, **_COVERAGE),
+    _regression("interval_coverage", {"level": 0.8}, better="neither", **_COVERAGE),
     FunctionRow("regression.calibration_error", **_COVERAGE),
     _regression("interval_width", {"level": 0.8}),
     _regression("sharpness"),
@@ -399,6 +452,7 @@ PLOTS = (
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
+    PlotRow("calibration_by_group_diagram", make=_table_of_groups),
     PlotRow("ensemble_calibration_diagram"),
     PlotRow("uncertainty_histogram"),
     PlotRow("regression.plot_pit_histogram"),
@@ -442,6 +496,18 @@ def _conformal_forecasts(room, rng):
     return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
 
 
+def _adaptive(room, rng):
+    adaptive = room.conformal.AdaptiveConformal(0.1, rate="aggregated")
+    adaptive.quantile(rng.normal(size=30))
+    adaptive.update(rng.normal())
+    return adaptive
+
+
+def _with_two_classes(room, rng):
+    labels, p = rng.integers(0, 2, 30), rng.random(30)
+    return room.VennAbersCalibration().fit(labels, probabilities=p)
+
+
 def _accumulated(room, rng):
     metric = room.GeneralCalibrationError("even", True, False, "l1")
     made = data(rng)
@@ -482,6 +548,7 @@ OBJECTS = (
     _calibrator("IsotonicCalibration"),
     _calibrator("HistogramBinning", num_bins=5),
     _calibrator("EnsembleTemperatureScaling"),
+    ObjectRow("VennAbersCalibration", make=_with_two_classes),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),
@@ -497,6 +564,7 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),

@@ -402,7 +402,7 @@ def test_zero_weights_are_left_out(rng):
 
 def test_other_classes_and_levels_are_refused():
     for function in FUNCTIONS:
-        with pytest.raises(ValueError, match=r"`probabilities` must be those of one"):
+        with pytest.raises(ValueError, match=r"`probabilities` must be forecasts of"):
             function([0, 1, 2], np.full((3, 3), 1 / 3))
     for function in INTERVALS:
         for level in (0.0, 1.0, 95, None, [0.5, 0.9]):
