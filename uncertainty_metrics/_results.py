@@ -289,14 +289,14 @@ class ConfidenceInterval(NamedTuple):
 
 
 class TestedInterval(NamedTuple):
-    """An estimate, the interval around it, and the test of one value.
+    """An estimate, the interval around it, and the p-value of one value.
 
     Attributes:
       lower: lower end of the interval.
-      estimate: the estimate from the data as they are.
+      estimate: the estimate from the data themselves.
       upper: upper end of the interval.
-      p_value: how likely data as far from the tested value are if it is the truth, in
-        [0, 1].
+      p_value: probability that, if the tested value is the truth, the data are at least
+        as far from it as these data, in [0, 1].
     """
 
     lower: Any

@@ -53,7 +53,7 @@ _METHOD_LABELS = {
     "smooth": "Smoothed",
     "spline": "Restricted cubic spline",
 }
-# y_axis -> the names of the scores with a false outcome and with a true one.
+# y_axis -> the labels of scores with a false outcome and of scores with a true outcome.
 _OUTCOME_LABELS = {"accuracy": ("wrong", "right"), "frequency": ("0", "1")}
 _HOLLOW = {"linestyle": "none", "markerfacecolor": "white", "alpha": 0.7}
 
@@ -371,7 +371,7 @@ def _draw_band(ax: Any, curves: Mapping[str, Curve]) -> None:
 
 
 def _draw_intervals(ax: Any, curves: Mapping[str, Curve]) -> None:
-    """Draws where the curves of all examples may be, each in the color of its line."""
+    """Draws the confidence band around each curve, in the color of its line."""
     for i, curve in enumerate(curves.values()):
         if isinstance(curve, ScoreCurve) and curve.interval is not None:
             level, scores, lower, upper, _ = curve.interval
@@ -381,8 +381,8 @@ def _draw_intervals(ax: Any, curves: Mapping[str, Curve]) -> None:
 
 
 def _draw_outcomes(ax: Any, curve: ScoreCurve) -> Any:
-    """Draws the shares of the scores in bins: upwards where the outcome is true,
-    downwards where it is false; returns their Axes.
+    """Draws the shares of the scores in each bin: upwards for examples with a true
+    outcome, downwards for examples with a false outcome. Returns the Axes.
     """
     assert curve.shares is not None
     largest = np.max(curve.shares)

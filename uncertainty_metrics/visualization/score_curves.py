@@ -215,7 +215,7 @@ def curve_from_cells(
 def _of_spline(
     cells: Cells, y_axis: YAxis, edges: np.ndarray, size: float, level: float
 ) -> ScoreCurve:
-    """Returns the curve of logistic regression on a spline, of one score at least."""
+    """Returns the curve of logistic regression on a spline, for at least one score."""
     from uncertainty_metrics.numpy.calibration import _spline_curve  # It imports SciPy.
 
     curve = _spline_curve.fitted(cells)
@@ -313,15 +313,16 @@ def score_curves(
     method: ScoreMethod, data: ClassifierData, options: reliability_curves.CurveOptions
 ) -> list[ScoreCurve]:
     """Returns the curve of each group for the arguments of `reliability_diagram`."""
-    unless = [
+    # Options of other methods, with the only value that is allowed here.
+    fixed = [
         ("binning_scheme", options.binning_scheme, "even", '"bins"'),
         ("datapoints_per_bin", options.datapoints_per_bin, None, '"bins"'),
         ("error_bars", options.error_bars, None, '"bins" or "spline"'),
     ]
     if method == "spline":
-        chosen = options.consistency_band or None
-        unless[2] = ("consistency_band", chosen, None, '"isotonic", "smooth" or "bins"')
-    for name, value, expected, methods in unless:
+        band = options.consistency_band or None
+        fixed[2] = ("consistency_band", band, None, '"isotonic", "smooth" or "bins"')
+    for name, value, expected, methods in fixed:
         if value != expected:
             raise _checks.error(
                 name, f"{expected!r} unless method={methods}", repr(value)
@@ -333,7 +334,7 @@ def score_curves(
         level = _series.level("consistency_band", level)
         if level is None and method == "isotonic":
             level = DEFAULT_LEVEL
-    of_interval = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
+    interval_level = _series.level("error_bars", options.error_bars) or DEFAULT_LEVEL
     curves = []
     for scores, outcomes, weights in _binning.scores_of_groups(examples, spec):
         cells = _pooled_scores.pooled(scores, outcomes, weights)
@@ -344,7 +345,7 @@ def score_curves(
                 y_axis=y_axis,
                 num_bins=spec.num_bins,
                 size=_size(cells, weights),
-                level=of_interval,
+                level=interval_level,
             )
         )
     if not level:

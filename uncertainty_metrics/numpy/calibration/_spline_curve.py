@@ -1,7 +1,7 @@
 """The curve of observed risk against predicted risk: logistic regression on a
 restricted cubic spline of the log-odds.
 
-All of it is of cells: of distinct risks, or those of a sketch.
+The functions take cells: one for each distinct risk, or the cells of a sketch.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.calibrators import _newton
 from uncertainty_metrics.numpy.calibrators._logistic_likelihood import Likelihood
 
-# Where Harrell (2015) puts 5, 4 or 3 knots: shares of the examples.
+# Harrell (2015) puts 5, 4 or 3 knots at these shares of the examples.
 PERCENTILES = (
     (0.05, 0.275, 0.5, 0.725, 0.95),
     (0.05, 0.35, 0.65, 0.95),
     (0.1, 0.5, 0.9),
 )
-# Knots that are as close, beside the range of all of them, coincide.
+# Knots that differ by this share of the range of the knots, or less, count as equal.
 _COINCIDE = 1e-6
-# A share of the weight that is another but for rounding.
+# Sums of weights that differ relatively by less than this count as equal.
 _ROUNDING = 2.0**-40
-# Mean squares as small beside the largest are rounding.
+# A mean square below this share of the largest mean square is rounding.
 _LEAST = 1e-14
-# How far the mean likelihood may be from its supremum, in nats. Where a spline
-# separates the outcomes a step divides that by e, once some dozens found where to.
+# The mean log-likelihood may be this far from its supremum, in nats. If a spline
+# separates the outcomes, some dozens of steps find the direction of the limit; after
+# these, each step divides the distance by e.
 _ENOUGH = 1e-11
 _MAX_STEPS = 200
 
 
 class IntegratedCalibrationIndex(NamedTuple):
-    """Distances between predicted risks and the curve of observed risks, in [0, 1].
+    """The distances between the risks and a flexible calibration curve, in [0, 1].
 
     Attributes:
-      ici: their mean.
-      e50: their median.
-      e90: their 90th percentile.
-      e_max: the largest.
+      ici: mean distance.
+      e50: median distance.
+      e90: 90th percentile of the distances.
+      e_max: largest distance.
     """
 
     ici: float
@@ -54,13 +55,16 @@ class IntegratedCalibrationIndex(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _Spline:
-    """Functions of log-odds z: combinations of z and of cubic splines that are straight
-    beyond the knots, with mean 0, mean square 1 and mean products 0, and the constant.
+    """A basis of the restricted cubic splines of the log-odds z, and a constant.
+
+    The functions of the basis are linear combinations of z and of cubic splines that
+    are straight beyond the knots. Over the examples they have mean 0 and mean square 1,
+    and their mean products are 0.
 
     Attributes:
-      knots: ascending, [k]; none for a straight line.
-      middle: means of z and of the splines, [D]; D is 0 for the constant alone.
-      whitening: [D, D].
+      knots: ascending, [k]; empty for straight lines.
+      middle: means of z and of the cubic splines, [D]; D is 0 for the constant alone.
+      whitening: the linear combinations, [D, D].
     """
 
     knots: np.ndarray
@@ -69,7 +73,7 @@ class _Spline:
 
     @classmethod
     def of(cls, z: np.ndarray, weights: np.ndarray) -> _Spline:
-        """Returns the functions that suit ascending log-odds [N]."""
+        """Returns the basis for examples with ascending log-odds [N]."""
         knots, shares = _knots(z, weights), weights / weights.sum()
         functions = _functions(z, knots) if z[-1] > z[0] else np.zeros((0, len(z)))
         middle = functions @ shares
@@ -78,12 +82,13 @@ class _Spline:
         functions /= spread
         products = (functions * shares) @ functions.T
         values, vectors = np.linalg.eigh(products)
-        # Else rounding hides how the likelihood changes along some combinations.
+        # Smaller values are rounding errors: combinations divided by their roots would
+        # be noise.
         values = np.maximum(values, _LEAST * values.max(initial=0.0))
         return cls(knots, middle, (vectors / np.sqrt(values)).T / spread.T)
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
-        """Returns their values, the constant last, [D + 1, N]."""
+        """Returns the values of the functions, with the constant last, [D + 1, N]."""
         functions = _functions(z, self.knots)[: len(self.middle)]
         rows = self.whitening @ (functions - self.middle[:, None])
         return np.concatenate([rows, np.ones((1, len(z)))])
@@ -91,14 +96,15 @@ class _Spline:
 
 @dataclasses.dataclass(frozen=True)
 class SplineCurve:
-    """Observed risks as a function of predicted risks.
+    """The curve f of observed risk as a function of predicted risk.
 
       log(f / (1 - f)) = point @ spline(z),  z the log-odds of the predicted risk
 
     Attributes:
-      spline: of D functions.
-      point: [D]; the last is infinite where all outcomes are the same.
-      information: second derivatives of the mean negative log-likelihood, [D, D].
+      spline: the basis, with D functions and a constant.
+      point: coefficients [D + 1]; the last is infinite if all outcomes are the same.
+      information: second derivatives of the mean negative log-likelihood,
+        [D + 1, D + 1].
     """
 
     spline: _Spline
@@ -106,15 +112,22 @@ class SplineCurve:
     information: np.ndarray
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
-        """Returns f of scores [N] in [0, 1]."""
+        """Returns the curve f at scores [N] in [0, 1]."""
         rows = self.spline(_likelihood_intervals.log_odds(scores))
         return special.expit(self.point @ rows)
 
     def band(
         self, scores: np.ndarray, level: float, size: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the ends of the interval of f at each of the scores, for so many
-        examples: log-odds plus and minus standard errors.
+        """Returns the lower and upper ends of the interval of f at each score.
+
+        The ends are z standard errors from f, in log-odds; z is the Normal quantile of
+        the level.
+
+        Args:
+          scores: [N], in [0, 1].
+          level: in (0, 1).
+          size: number of examples.
         """
         if not math.isfinite(self.point[-1]):
             return np.zeros(len(scores)), np.ones(len(scores))
@@ -127,7 +140,7 @@ class SplineCurve:
         return special.expit(middle - half), special.expit(middle + half)
 
     def index(self, cells: Cells) -> IntegratedCalibrationIndex:
-        """Returns the distances between the curve and the scores of cells."""
+        """Returns the distances between the scores of cells and the curve."""
         distances = np.abs(self(cells.scores) - cells.scores)
         order = np.argsort(distances)
         distances, weights = distances[order], cells.weights[order]
@@ -137,7 +150,7 @@ class SplineCurve:
 
 
 def _functions(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """Returns z, and the k - 2 cubic functions that are straight beyond k knots."""
+    """Returns z and, for k knots, k - 2 cubic splines that are straight beyond them."""
     functions = [z]
     if len(knots):
         *inner, before, last = knots
@@ -147,7 +160,7 @@ def _functions(z: np.ndarray, knots: np.ndarray) -> np.ndarray:
             return above * above * above
 
         outer = cubes(before), cubes(last)
-        for knot in inner:  # Three at most.
+        for knot in inner:  # There are at most three.
             share = (last - knot) / (last - before)
             functions.append(cubes(knot) - share * outer[0] + (share - 1) * outer[1])
     return np.stack(functions)
@@ -158,9 +171,9 @@ def quantiles(
 ) -> np.ndarray:
     """Returns weighted quantiles of ascending values [N].
 
-    The mean of the least value that at least the share of the weight does not exceed,
-    and of the least that more than the share does not exceed: the mean of two
-    neighbours where the share ends between them.
+    The quantile of a share is the first value at which the running sum of the weights
+    exceeds this share of their total. If the running sum equals it between two values,
+    the quantile is their mean.
     """
     sums = np.cumsum(weights)
     targets = sums[-1] * np.array(shares)
@@ -171,7 +184,7 @@ def quantiles(
 
 
 def _knots(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns the most of Harrell's knots that differ; none if three do not."""
+    """Returns 5, 4 or 3 of Harrell's knots, as many as differ; none if no 3 differ."""
     distinct = np.count_nonzero(np.diff(z)) + 1
     for shares in PERCENTILES:
         knots = quantiles(z, weights, shares)
@@ -182,10 +195,10 @@ def _knots(z: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def fitted(cells: Cells) -> SplineCurve:
-    """Returns the curve of the largest likelihood, of one cell at least.
+    """Returns the curve of the largest likelihood, for at least one cell.
 
-    Where a spline separates the outcomes the likelihood grows without end, and the
-    curve is the limit there: 0 or 1.
+    If a spline separates outcomes, the likelihood has no maximum. The curve is then
+    near its limit, which is 0 or 1 for these cells.
     """
     z = _likelihood_intervals.log_odds(cells.scores)
     total = cells.weights.sum()

@@ -6,8 +6,9 @@ import numpy as np
 
 from uncertainty_metrics.numpy.calibrators import _newton
 
-# Numbers of a block that stay in the cache with what is made of them. Products of
-# blocks this short are not shared among threads, which would wait for each other.
+# A block of this many examples stays in the cache, with the arrays computed from it.
+# NumPy does not divide products of such short arrays among threads, which would wait
+# for each other.
 _BLOCK = 2**13
 
 
@@ -18,9 +19,9 @@ class Likelihood:
 
     Args:
       rows: float64 [D, N].
-      shares: of the weight, float64 [N], of sum 1.
-      hits: the part of each share whose outcome is true, float64 [N].
-      offset: float64 [N].
+      shares: share of each example in the total weight, float64 [N].
+      hits: the part of each share that has a true outcome, float64 [N].
+      offset: float64 [N], or None for 0.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Likelihood:
             whole = 1 + small
             q = np.where(z >= 0, 1.0, small) / whole
             other = np.where(z >= 0, small, 1.0) / whole  # 1 - q, without rounding.
-            # All terms are >= 0, so that none hides another.
+            # All terms are >= 0, so no term is lost by cancellation.
             value += float(shares @ np.log1p(small))
             value += float(misses @ np.maximum(z, 0) - hits @ np.minimum(z, 0))
             gradient += rows @ (misses * q - hits * other)

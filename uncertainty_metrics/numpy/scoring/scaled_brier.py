@@ -1,4 +1,4 @@
-"""The Brier score beside that of the base rate."""
+"""The Brier score in relation to the Brier score of the base rate."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ def scaled_brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
-    """Scaled Brier score: the share of the base rate's Brier score that the forecasts
-    save; also called Brier skill score, or index of prediction accuracy.
+    """Scaled Brier score: the share by which forecasts improve the Brier score of the
+    base rate.
 
-    With pi_k the share of label k,
+    Other names are Brier skill score and index of prediction accuracy. With pi_k the
+    share of label k,
 
       scaled = 1 - mean of sum_k (p_k - (k == y))^2 / (1 - sum_k pi_k^2)
 
-    whose denominator is the Brier score of the forecast pi for everybody: for two
-    classes 2 pi_1 (1 - pi_1). It can be compared between data of different base rates,
-    roughly: what the best forecast can save differs still.
+    The denominator is the Brier score of the same forecast pi for every example; for
+    two classes it is 2 pi_1 (1 - pi_1). Scores of data with different base rates can be
+    compared only roughly, because the score of the best possible forecast differs, too.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number up to 1, of perfect forecasts; 0 is no better than the base rate of these
-      examples for everybody, and below 0 is worse. Larger is better.
+      A number of at most 1. Perfect forecasts have 1; the base rate of these examples,
+      as the forecast for every example, has 0; worse forecasts have less than 0. Larger
+      is better.
 
     Raises:
-      ValueError: an argument is not as described, or all labels are the same: the base
-        rate is then perfect.
+      ValueError: an argument is not as described, or all labels are the same, so that
+        the base rate is a perfect forecast.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -76,7 +78,7 @@ def scaled_brier_score(
     of_base_rate = float(shares @ (1 - shares))
     if not of_base_rate > 0:
         raise _checks.error(
-            "labels", "at least two classes", f"nothing but {shares.argmax()}", "hold"
+            "labels", "at least two classes", f"only {shares.argmax()}", "hold"
         )
     score = scoring_rules.brier_score(examples, zero_based=True)
     return float(1 - score / of_base_rate)

@@ -1,5 +1,5 @@
-"""How well data determine an area under the receiver operating characteristic curve,
-and the difference between two.
+"""Intervals of the area under the receiver operating characteristic curve (AUROC), and
+of the difference between two such areas.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from uncertainty_metrics.numpy.selective import _ranking
 
 __all__ = ["auroc_difference", "auroc_interval"]
 
-# That of Newcombe's intervals, which stand in for a standard error of 0.
+# If a standard error is 0, Newcombe's interval of this level replaces it.
 _LEVEL = 0.95
 
 
 class _Placements(NamedTuple):
-    """Where each score is among the scores of the other class.
+    """The position of each score among the scores of the other class.
 
     Attributes:
-      values: for a positive example the share of the negative ones whose score is
-        smaller, for a negative one the share of the positive ones whose score is
-        larger, equal scores by half; or differences of these; float64 [N].
-      outcomes: which examples are positive, boolean [N].
-      weights: float64 [N], > 0.
+      values: for a positive example the share of negative examples with a smaller
+        score, for a negative example the share of positive examples with a larger
+        score, float64 [N]; equal scores count half. Or the difference between these
+        shares for two scores.
+      outcomes: whether each example is positive, boolean [N].
+      weights: weight of each example, > 0, float64 [N].
     """
 
     values: np.ndarray
@@ -39,26 +40,30 @@ class _Placements(NamedTuple):
 
     @property
     def masses(self) -> tuple[float, float]:
-        """The total weight of the positive examples, and of the negative ones."""
+        """Total weight of the positive examples, and of the negative examples."""
         hits, misses = self.weights[self.outcomes], self.weights[~self.outcomes]
         return float(hits.sum()), float(misses.sum())
 
     @property
     def mean(self) -> float:
-        """The AUROC, or the difference of two."""
-        of = self.outcomes
-        return float(self.values[of] @ self.weights[of]) / self.masses[0]
+        """The AUROC, or the difference between two AUROCs."""
+        positive = self.outcomes
+        hits = self.weights[positive]
+        return float(self.values[positive] @ hits) / self.masses[0]
 
     def variance(self) -> float:
-        """Returns DeLong's variance of the mean. It is 0 where the placements of each
-        class are all the same, or where a class has no more than one example.
+        """Returns DeLong's variance of the mean.
+
+        It is 0 if the placements are all the same in each class, or if a class has at
+        most one example.
         """
         total = 0.0
-        for of, mass in zip((self.outcomes, ~self.outcomes), self.masses, strict=True):
+        classes = self.outcomes, ~self.outcomes
+        for members, mass in zip(classes, self.masses, strict=True):
             if mass <= 1:
                 return 0.0
-            values, weights = self.values[of], self.weights[of]
-            if np.ptp(values) > 0:  # Else the mean may differ from them by rounding.
+            values, weights = self.values[members], self.weights[members]
+            if np.ptp(values) > 0:  # The mean of equal values may have rounding errors.
                 deviations = values - values @ weights / mass
                 total += float(weights @ deviations**2) / (mass - 1) / mass
         return total
@@ -75,9 +80,11 @@ def _placements(
     group = np.cumsum(first) - 1
     ends = np.append(np.flatnonzero(first), len(scores))
 
-    def below(of: np.ndarray) -> np.ndarray:
-        """Returns the share of some examples below each score, half of those at it."""
-        sums = np.append(0.0, np.cumsum(np.where(of, weights, 0.0)[order]))
+    def below(members: np.ndarray) -> np.ndarray:
+        """Returns for each score the share of the members of a class with a smaller
+        score; members with an equal score count half.
+        """
+        sums = np.append(0.0, np.cumsum(np.where(members, weights, 0.0)[order]))
         shares = np.empty(len(scores))
         shares[order] = ((sums[ends[:-1]] + sums[ends[1:]]) / 2 / sums[-1])[group]
         return shares
@@ -93,12 +100,12 @@ def _read(
     sample_weight: ArrayLike | None,
     ignore_index: int | None,
 ) -> _Placements:
-    """Returns the placements; raises ValueError where a class is absent."""
+    """Returns the placements; raises ValueError if a class is absent."""
     values, outcomes, weights = _ranking.examples(
         "labels", labels, name, scores, sample_weight, ignore_index
     )
-    for label, of in enumerate((~outcomes, outcomes)):
-        if not np.any(of):
+    for label, members in enumerate((~outcomes, outcomes)):
+        if not np.any(members):
             raise _checks.error("labels", f"{label} for at least one example", "none")
     return _placements(values, outcomes, weights)
 
@@ -110,12 +117,12 @@ def _normal_quantile(level: float) -> float:
 def _newcombe(
     auroc: float, masses: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """Returns the ends of Newcombe's score interval: of the theta with
+    """Returns the ends of Newcombe's score interval, which holds every theta with
 
       abs(theta - auroc) <= z sqrt(V(theta))
 
-    V is Hanley and McNeil's variance, with the mean size of both classes in place of
-    that of each in two terms. It is symmetric, V(theta) = V(1 - theta).
+    V is Hanley and McNeil's variance, but with the mean of the sizes of both classes
+    where that has the size of one class. So V is symmetric: V(theta) = V(1 - theta).
     """
     z, more = _normal_quantile(level), sum(masses) / 2 - 1
     pairs = masses[0] * masses[1]
@@ -126,7 +133,8 @@ def _newcombe(
             variance = theta * (1 - theta) * (1 + more * spread) / pairs
             return theta - auroc - z * math.sqrt(variance)
 
-        start = max(auroc, np.finfo(np.float64).tiny)  # At 0 the excess of 0 is 0.
+        # For an AUROC of 0, theta = 0 is another root, which is not the upper end.
+        start = max(auroc, np.finfo(np.float64).tiny)
         return float(scipy.optimize.brentq(excess, start, 1.0, xtol=1e-300))
 
     return 1 - upper(1 - auroc), upper(auroc)
@@ -142,36 +150,36 @@ def auroc_interval(
 ) -> ConfidenceInterval:
     """Interval of the area under the receiver operating characteristic curve.
 
-    The estimate A is `auroc`. With V_i the share of the negative examples whose score
-    is smaller than that of the positive example i, V_j the share of the positive ones
-    whose score is larger than that of the negative example j (equal scores by half),
-    and m positive and n negative examples,
+    The estimate A is `auroc`. There are m positive and n negative examples. For a
+    positive example i, V_i is the share of negative examples with a smaller score. For
+    a negative example j, V_j is the share of positive examples with a larger score.
+    Equal scores count half. Then
 
       variance = sum_i (V_i - A)^2 / (m (m - 1)) + sum_j (V_j - A)^2 / (n (n - 1))
       ends = logistic(logit A -+ z sqrt(variance) / (A (1 - A)))
 
     with z the Normal quantile of the level. The variance is 0 if the scores separate
-    the classes (A = 1 or A = 0), and if all scores are the same. An interval of length
-    0 would claim that A is certain. In these cases, and if a class has one example
-    only, the ends are those of Newcombe's score interval, the roots theta of
+    the classes (A = 1 or A = 0), or if all scores are the same. An interval of length 0
+    would claim that A is certain. In these cases, and if a class has only one example,
+    the ends are the ends of Newcombe's score interval, which are the roots theta of
 
       (theta - A)^2 = z^2 theta (1 - theta) (1 + M S) / (m n)
       S = (1 - theta) / (2 - theta) + theta / (1 + theta),  M = (m + n) / 2 - 1
 
     In simulations (`studies/risk_interval_coverage.py`) 95% intervals held the truth in
     93.3% to 96.7% of data sets with 20 expected positive examples or more. With fewer
-    they are too short: they held it in 82.6% to 89.7% of data sets with four or five
-    expected positive examples.
+    positive examples the intervals are too short: they held the truth in 82.6% to 89.7%
+    of data sets with four or five expected positive examples.
 
     The cost is O(N log N) for N examples.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
-      level: in (0, 1), how often the interval holds the truth.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples: with weights of another scale the interval has another width.
+      level: share of data sets for which the interval holds the truth, in (0, 1).
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples: larger weights make the
+        interval narrower.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -184,9 +192,9 @@ def auroc_interval(
     Example:
       >>> import uncertainty_metrics.numpy as um
       >>> labels, scores = [0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8]
-      >>> [round(end, 3) for end in um.auroc_interval(labels, scores)]
+      >>> [round(x, 3) for x in um.auroc_interval(labels, scores)]
       [0.438, 0.938, 0.997]
-      >>> [round(end, 3) for end in um.auroc_interval(labels, labels)]
+      >>> [round(x, 3) for x in um.auroc_interval(labels, labels)]
       [0.582, 1.0, 1.0]
 
     References:
@@ -224,42 +232,41 @@ def auroc_difference(
     """Difference between the areas under the receiver operating characteristic curves
     of two scores of the same examples.
 
-    With D_i and D_j the differences of the V_i and V_j of `auroc_interval`, and
-    m positive and n negative examples,
+    There are m positive and n negative examples. D_i and D_j are the differences
+    between the two scores in the V_i and V_j of `auroc_interval`. Then
 
       difference d = AUROC(scores_1) - AUROC(scores_2)
       variance = sum_i (D_i - d)^2 / (m (m - 1)) + sum_j (D_j - d)^2 / (n (n - 1))
       ends = d -+ z sqrt(variance),  p = 2 (1 - Phi(abs(d) / sqrt(variance)))
 
-    The variance takes into account that both scores are of the same examples: the
+    The variance takes into account that both scores belong to the same examples. So the
     difference may be clear although the intervals of the two AUROCs overlap. If both
-    scores give each example the same V, the interval is [0, 0] and the p-value is 1.
-    The variance may be 0 for another reason, for instance because both scores separate
-    the classes. It is then replaced by the sum of two squared standard errors, each the
+    scores give each example the same V, the interval is [0, 0] and the p-value is 1. If
+    the variance is 0 for another reason, for instance because both scores separate the
+    classes, it is replaced by the sum of two squared standard errors. Each is the
     longer side of Newcombe's 95% interval (see `auroc_interval`) divided by 1.96. This
-    treats the scores as independent, so that the interval is too long rather than too
-    short.
+    treats the scores as independent, which tends to make the interval too long.
 
-    The test has its level where the scores come from models that were made without
-    these examples. For a model and the same model with one more feature, both fitted to
-    these examples, it rejects far too rarely (Demler, Pencina and D'Agostino 2012):
-    test the feature in the model instead.
+    The test has its level if the scores come from models that were fitted to other
+    examples. If a model, and the same model with one more feature, are both fitted to
+    these examples, the test rejects far too rarely (Demler, Pencina and D'Agostino
+    2012). Test the coefficient of the feature in the model instead.
 
     The cost is O(N log N) for N examples.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores_1: finite, shape of the labels; larger for label 1.
       scores_2: finite, shape of the labels; larger for label 1.
-      level: in (0, 1), how often the interval holds the truth.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples: with weights of another scale the interval has another width.
+      level: share of data sets for which the interval holds the truth, in (0, 1).
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples: larger weights make the
+        interval narrower.
       ignore_index: a label whose examples are left out.
 
     Returns:
       `TestedInterval(lower, estimate, upper, p_value)`, floats with -1 <= lower <=
-      estimate <= upper <= 1; above 0 the first scores are better.
+      estimate <= upper <= 1. If the estimate is above 0, `scores_1` are better.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.
@@ -268,7 +275,7 @@ def auroc_difference(
       >>> import uncertainty_metrics.numpy as um
       >>> labels = [0, 0, 0, 1, 0, 1, 1, 1]
       >>> found = um.auroc_difference(labels, range(8), [0, 5, 2, 3, 7, 4, 1, 6])
-      >>> [round(end, 3) for end in found]
+      >>> [round(x, 3) for x in found]
       [0.002, 0.438, 0.873, 0.049]
 
     References:
@@ -301,7 +308,7 @@ def _difference(
 
 
 def _spread(placements: _Placements) -> float:
-    """Returns the longer side of Newcombe's interval as a number of its z."""
+    """Returns the longer side of Newcombe's interval divided by z: a standard error."""
     lower, upper = _newcombe(placements.mean, placements.masses, _LEVEL)
     longer = max(upper - placements.mean, placements.mean - lower)
     return longer / _normal_quantile(_LEVEL)

@@ -19,7 +19,7 @@ from uncertainty_metrics.numpy.survival._conditional_curves import (
 def follow_up(
     times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns times, which are events, and weights, [n] each."""
+    """Returns checked times, booleans for events, and weights, [n] each."""
     array = _inputs.as_array("times", times)
     if array.ndim != 1 and array.shape[1:] != (1,):
         raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
@@ -42,13 +42,13 @@ def weights_of(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.nd
 
 @dataclasses.dataclass(frozen=True)
 class Followed:
-    """The probability G of not being censored up to a time, by Kaplan-Meier. Events
-    precede censorings of their time.
+    """The Kaplan-Meier estimate of the probability G of not being censored until a
+    time. At equal times events precede censorings.
 
     Attributes:
-      times: of the events and censorings, distinct and ascending, float64 [m].
-      index: which of them is that of each example, integers [n].
-      shares: G before the first of the times, and after each, float64 [m + 1].
+      times: the distinct times of events and censorings, ascending, float64 [m].
+      index: position of the time of each example in `times`, integers [n].
+      shares: G before the first time, and after each time, float64 [m + 1].
     """
 
     times: np.ndarray
@@ -57,21 +57,21 @@ class Followed:
 
     @classmethod
     def of(cls, times: np.ndarray, event: np.ndarray, weights: np.ndarray) -> Followed:
-        """Returns it for checked arrays [n], weights > 0."""
+        """Returns the estimate from checked arrays [n] with weights > 0."""
         distinct, index = np.unique(times, return_inverse=True)
         lost = np.bincount(index, weights * ~event)
-        left = np.bincount(index, weights)[::-1].cumsum()[::-1]
-        later = np.append(left[1:], 0.0)
-        kept = np.where(lost > 0, later, 1.0) / np.where(lost > 0, later + lost, 1.0)
-        return cls(distinct, index, np.append(1.0, np.cumprod(kept)))
+        at_risk = np.bincount(index, weights)[::-1].cumsum()[::-1]
+        later = np.append(at_risk[1:], 0.0)
+        factors = np.where(lost > 0, later, 1.0) / np.where(lost > 0, later + lost, 1.0)
+        return cls(distinct, index, np.append(1.0, np.cumprod(factors)))
 
     @property
     def before(self) -> np.ndarray:
-        """G(T-), just before the time T of each example, [n]; of an event it is > 0."""
+        """G(T-), just before the time T of each example, [n]; > 0 if T is an event."""
         return self.shares[self.index]
 
     def until(self, at: np.ndarray) -> np.ndarray:
-        """Returns G(t) at each time t; raises ValueError where it is 0."""
+        """Returns G(t) at each time t; raises ValueError if it is 0 at one of them."""
         shares = self.shares[np.searchsorted(self.times, at, "right")]
         if np.any(shares == 0):
             raise _checks.error(

@@ -1,4 +1,6 @@
-"""Concordance of risks and times: who has the event first?"""
+"""Concordance of risks and times: does the example with the larger risk have the event
+first?
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ def concordance_index(
     at: float = math.inf,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Concordance index: how often the one of two with the larger risk has the event
-    first.
+    """Concordance index: how often, of two examples, the example with the larger risk
+    has the event first.
 
     Examples i and j are compared if it is known that i has the event first: i had the
     event at T_i, and j was followed for longer or was censored at T_i. Over these
@@ -32,31 +34,34 @@ def concordance_index(
 
       C = sum_ij v_i (1[r_i > r_j] + 1[r_i == r_j] / 2) / sum_ij v_i
 
-    Harrell's C has v = 1. The censoring decides how many pairs of long times there are,
-    so that Harrell's C depends on the censoring. Uno's C, `ipcw=True`, does not: it has
-    v_i = G(T_i-)^-2, with G the Kaplan-Meier estimate, from these data, of the
-    probability of not being censored by a time. Its weights are large at late times,
-    when few examples are left; `at` leaves out the events from that time on.
+    Harrell's C has v = 1. It depends on the censoring, because censoring decides how
+    many pairs with long times there are. Uno's C (`ipcw=True`) does not depend on it:
+    v_i = G(T_i-)^-2, where G is the Kaplan-Meier estimate, from these data, of the
+    probability of not being censored by a time. These weights are large at late times,
+    when few examples are left; `at` leaves out the events from this time on.
 
-    C depends on the order of the risks alone and does not tell whether they are
-    calibrated. It is not proper for risks of an event by a given time (Blanche, Kattan
-    and Gerds 2019): for these use `auroc` with the labels and weights of `survival_at`.
+    C depends only on the order of the risks, and does not tell whether they are
+    calibrated. It is not proper for the risk of an event by a given time (Blanche,
+    Kattan and Gerds 2019). For such risks use `auroc` with the labels and weights of
+    `survival_at`.
 
     The cost is O(n log n).
 
     Args:
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings; two events are not compared.
-      risk_scores: finite, larger for earlier events, shape [n]. Of survival
-        probabilities or predicted times pass the negatives.
-      ipcw: whether it is Uno's C.
-      at: a time > 0: events count, as the first of two, before it.
-      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings. Two events at the same time are not compared.
+      risk_scores: finite, larger for earlier events, shape [n]. For probabilities of
+        survival or predicted times pass their negatives.
+      ipcw: True for Uno's C, False for Harrell's C.
+      at: a time > 0. Only an event before this time can be the first of two.
+      sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
+        the estimate of G.
 
     Returns:
-      A float in [0, 1]; 1 is the right order, 1/2 that of no information.
+      A float in [0, 1]; 1 for the right order, 1/2 for uninformative risks. Larger is
+      better.
 
     Raises:
       ValueError: an argument is not as described, or no two examples can be compared.
@@ -65,7 +70,7 @@ def concordance_index(
       >>> import uncertainty_metrics.numpy as um
       >>> times, event = [1.0, 2.0, 3.0, 4.0], [1, 0, 1, 1]  # The second was lost.
       >>> risks = [0.9, 0.8, 0.3, 0.4]
-      >>> um.concordance_index(times, event, risks)  # Of four pairs one is wrong.
+      >>> um.concordance_index(times, event, risks)  # One of four pairs is wrong.
       0.75
       >>> round(um.concordance_index(times, event, risks, ipcw=True), 6)
       0.571429
@@ -95,7 +100,7 @@ def concordance_index(
     if not pairs > 0:
         raise _checks.error(
             "event",
-            "1 for an example after whose time another is seen",
+            "1 for an example whose time is before `at` and not the last time",
             "no pair that can be compared",
         )
     return (right + ties / 2) / pairs
@@ -104,11 +109,15 @@ def concordance_index(
 def _sums_of_pairs(
     key: np.ndarray, risks: np.ndarray, first: np.ndarray, weights: np.ndarray
 ) -> tuple[float, float, float]:
-    """Returns sums of `first[i] weights[j]` over the pairs with key[i] < key[j]: of
-    all, of those whose i has the larger risk, and of those of equal risks.
+    """Returns sums of `first[i] weights[j]` over pairs with key[i] < key[j].
+
+    Returns:
+      The sum over all these pairs, over the pairs in which i has the larger risk, and
+      over the pairs with equal risks.
     """
     risk = np.unique(risks, return_inverse=True)[1]
-    # Of examples with one key none has a lower risk than one before it.
+    # Examples with the same key are in ascending order of their risks, so that
+    # `_inversions` does not count pairs of them.
     order = np.argsort(key * len(key) + risk)
     key, risk, first, weights = (x[order] for x in (key, risk, first, weights))
     pairs = first @ _sums_above(key, weights)
@@ -121,17 +130,20 @@ def _sums_of_pairs(
 
 
 def _sums_above(key: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns for each of ascending keys [n] the total weight of the larger ones."""
+    """Returns for each of the ascending keys [n] the total weight of larger keys."""
     sums = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
     return sums[np.searchsorted(key, key, "right")]
 
 
 def _inversions(place: np.ndarray, first: np.ndarray, weights: np.ndarray) -> float:
-    """Returns the sum of `first[i] weights[j]` over j before i of a later place.
+    """Returns the sum of `first[i] weights[j]` over pairs with j < i and
+    place[j] > place[i].
 
-    A block of places is halved until it is one place. In a block the examples are in
-    the order of the arrays: the running sum of the weights of its later half is what
-    stands before each example of its earlier half. So each pair is met once.
+    The places are divided into two halves, then each half into two halves, until every
+    block is a single place. Within a block the examples keep the order of the arrays.
+    So for an example i in the earlier half of a block, the running sum of the weights
+    in the later half is the sum over the examples j of that half with j < i. Every pair
+    is in two halves of one block exactly once.
 
     Args:
       place: a permutation of the integers in [0, n).

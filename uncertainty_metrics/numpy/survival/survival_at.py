@@ -1,4 +1,4 @@
-"""From times under censoring to labels at a horizon."""
+"""Labels and weights at one time, from times with censoring."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["survival_at"]
 
 
 class SurvivalAt(NamedTuple):
-    """What became of each example by a time.
+    """Whether the event of each example came by a time, and the weight of the example.
 
     Attributes:
-      labels: 1 if the event came by then, else 0; int64 [n].
-      sample_weight: 0 for an example that was censored before, for the others the
-        inverse of the probability of not being censored; float64 [n].
+      labels: 1 if the event was seen by that time, else 0; int64 [n].
+      sample_weight: 0 for an example that was censored by that time; for the other
+        examples the inverse of the probability of not being censored; float64 [n].
     """
 
     labels: np.ndarray
@@ -34,44 +34,45 @@ def survival_at(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> SurvivalAt:
-    """Labels and weights at a horizon, which make every metric of this package one of
-    survival forecasts.
+    """Labels and weights at one time, with which every metric of this package evaluates
+    forecasts of survival until this time.
 
       label_i = 1[T_i <= at, event],  weight_i = 1[T_i <= at, event] / G(T_i-)
                                                  + 1[T_i > at] / G(at)
 
     G is the Kaplan-Meier estimate, from these data, of the probability of not being
-    censored by a time; G(T-) is its value just before T. Examples that were censored by
-    `at` have weight 0, and the other examples stand in for them: the weights sum to n.
-    A weighted mean then estimates the mean of all examples, consistently if censoring
-    depends neither on the time of the event nor on the forecasts. With S the predicted
+    censored by a time; G(T-) is its value just before T. Examples censored by `at` have
+    weight 0, and the others represent them: their weights sum to n. So a weighted mean
+    is an estimate of the mean over all examples, consistent if censoring depends
+    neither on the time of the event nor on the forecasts. With S the predicted
     probabilities of survival until `at`:
 
       labels, weights = survival_at(times, event, at)
       ece(labels, 1 - S, sample_weight=weights, positive_class=True)
 
-    A metric divides sums by the sum of the weights. That is n to rounding, so that half
-    of `brier_score(labels, 1 - S, zero_based=True, sample_weight=weights)` is
-    `ipcw_brier_score(times, event, S, at)`. `auroc` compares the examples that have had
-    the event by `at` with those that have not.
+    A metric divides by the sum of the weights, which is n up to rounding. So half of
+    `brier_score(labels, 1 - S, zero_based=True, sample_weight=weights)` is equal to
+    `ipcw_brier_score(times, event, S, at)`. `auroc` compares the examples with an event
+    by `at` with the examples without one.
 
-    Intervals of `calibration_slope`, `auroc_interval` and their like read weights as
-    numbers of examples. They are too narrow with these weights, which let a few
-    examples speak for many. For an interval pass `bootstrap` a function of times,
-    events and forecasts that calls `survival_at` itself.
+    The intervals of functions such as `calibration_slope` and `auroc_interval` count a
+    weight as a number of examples. With the weights from this function they are too
+    narrow, because an example with a large weight is still only one example. For an
+    interval, pass to `bootstrap` a function of times, events and forecasts that calls
+    `survival_at` itself.
 
     Args:
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings.
-      at: the horizon, a finite time >= 0; below the largest of `times` if that is of a
-        censoring.
-      sample_weight: finite and >= 0, shape [n]; of the estimate of G too. The weights
-        that are returned are multiplied by it, and sum to its sum.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings.
+      at: a finite time >= 0; below the largest of `times` if that is a censoring.
+      sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
+        the estimate of G. The returned weights are multiplied by it, and have its sum.
 
     Returns:
-      `SurvivalAt(labels, sample_weight)`: int64 [n], and float64 [n], >= 0.
+      `SurvivalAt(labels, sample_weight)`: labels 0 or 1, int64 [n], and weights >= 0,
+      float64 [n].
 
     Raises:
       ValueError: an argument is not as described.
@@ -101,11 +102,12 @@ def survival_at(
 def _labelled(
     times: np.ndarray, event: np.ndarray, weights: np.ndarray, at: float
 ) -> SurvivalAt:
+    """Returns the labels and weights for checked arguments."""
     relative = weights / weights.max()
     counted = relative > 0
     followed = Followed.of(times[counted], event[counted], relative[counted])
     came = event & (times <= at)
-    followed_for = np.full(len(times), np.inf)
-    followed_for[counted] = np.where(came[counted], followed.before, np.inf)
-    followed_for[counted & (times > at)] = followed.until(np.array(at))
-    return SurvivalAt(came.astype(np.int64), weights / followed_for)
+    probabilities = np.full(len(times), np.inf)  # A weight is divided by them.
+    probabilities[counted] = np.where(came[counted], followed.before, np.inf)
+    probabilities[counted & (times > at)] = followed.until(np.array(at))
+    return SurvivalAt(came.astype(np.int64), weights / probabilities)
