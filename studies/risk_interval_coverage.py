@@ -1,15 +1,16 @@
-"""How often the intervals of risk models hold what the data were drawn from.
+"""How often the intervals of risk models hold the true values.
 
-Log-odds of the risks are Normal with standard deviation 1.2. The events of a calibrated
-model come with these log-odds. A model that is off has log-odds whose slope is 0.7, and
-which are too high by some 0.5. The share of events is as asked for.
+The log-odds of the risks are Normal with standard deviation 1.2. The risks of the
+calibrated model are the true probabilities of the events. The risks of the
+miscalibrated model have a calibration slope of 0.7, and their log-odds are too high by
+about 0.5. The option `--prevalences` sets the expected shares of events.
 
 `python -m studies.risk_interval_coverage` prints how many of the 95% intervals of
 `calibration_intercept`, `calibration_slope`, `observed_expected_ratio` and
-`auroc_interval` hold the values of the law, and how many of the others lie above it.
+`auroc_interval` hold the true values, and how many lie above them.
 
-Data without an event, or without an example that has none, have no slope and no AUROC:
-they are left out there, and the last column has their share.
+If all labels of a data set are the same, it has no slope and no AUROC. Such data sets
+are left out of these two columns, and the last column has their share.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from scipy import optimize, special
 import uncertainty_metrics.numpy as um
 
 _SPREAD = 1.2
-_SLOPE, _SHIFT = 0.7, 0.5  # Of a model whose risks are too extreme and too high.
-# So many points of the Normal law, as likely as one another.
+_SLOPE, _SHIFT = 0.7, 0.5  # The risks of the miscalibrated model are too high.
+# Number of points, all equally probable, that stand for the Normal distribution.
 _POINTS = 100_000
 _NORMAL = special.ndtri((np.arange(_POINTS) + 0.5) / _POINTS)
 _FUNCTIONS = ("intercept", "slope", "O/E", "AUROC")
 
 
-class Law(NamedTuple):
-    """A model and the truth.
+class Population(NamedTuple):
+    """The distribution of the examples, with the risks that a model predicts.
 
     Attributes:
-      risks: predicted, ascending, as likely as one another, [points].
-      true: probabilities of the event, [points].
-      values: intercept, slope, O/E and AUROC.
+      risks: predicted risks, ascending and equally probable, [points].
+      true: true probabilities of the event, [points].
+      values: the true intercept, slope, O/E and AUROC.
     """
 
     risks: np.ndarray
@@ -55,8 +56,8 @@ def _log_odds(prevalence: float, spread: float) -> np.ndarray:
     return optimize.brentq(excess, -20, 20) + spread * _NORMAL
 
 
-def law(prevalence: float, calibrated: bool) -> Law:
-    """Returns the law of a model with a share of events."""
+def population(prevalence: float, calibrated: bool) -> Population:
+    """Returns the examples and risks of a model, with this expected share of events."""
     slope, shift = (1.0, 0.0) if calibrated else (_SLOPE, _SHIFT)
     true = special.expit(_log_odds(prevalence, slope * _SPREAD))
     z = _log_odds(prevalence, _SPREAD) + shift
@@ -69,11 +70,13 @@ def law(prevalence: float, calibrated: bool) -> Law:
     auroc = true @ misses / (true.sum() * (1 - true).sum())
     intercept = optimize.brentq(surplus, -20, 20)
     ratio = true.mean() / risks.mean()
-    return Law(risks, true, (intercept, slope, ratio, float(auroc)))
+    return Population(risks, true, (intercept, slope, ratio, float(auroc)))
 
 
 def ends(labels: np.ndarray, risks: np.ndarray) -> np.ndarray:
-    """Returns lower and upper ends, [4, 2]; NaN of what is not defined."""
+    """Returns the lower and upper ends of the four intervals, [4, 2]; NaN for intervals
+    that are not defined.
+    """
     found = np.full((4, 2), np.nan)
     data = labels, risks
     found[0] = um.calibration_intercept(*data)[0:3:2]
@@ -85,20 +88,20 @@ def ends(labels: np.ndarray, risks: np.ndarray) -> np.ndarray:
 
 
 def coverage(
-    of: Law, n: int, data_sets: int, rng: np.random.Generator
+    truth: Population, n: int, data_sets: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Returns the shares of intervals that hold the values and that lie above them, [4]
-    each, and of data sets without a slope.
+    """Returns the shares of the intervals that hold the true values, and of the
+    intervals that lie above them, [4] each; and the share of data sets without a slope.
     """
     found = np.empty((data_sets, 4, 2))
     for one in found:
         index = rng.integers(_POINTS, size=n)
-        labels = (rng.random(n) < of.true[index]).astype(np.int64)
-        one[:] = ends(labels, of.risks[index])
+        labels = (rng.random(n) < truth.true[index]).astype(np.int64)
+        one[:] = ends(labels, truth.risks[index])
     lower, upper = found[..., 0], found[..., 1]
     defined = ~np.isnan(lower)
-    above = (lower > of.values) & defined
-    held = ~above & (upper >= of.values) & defined
+    above = (lower > truth.values) & defined
+    held = ~above & (upper >= truth.values) & defined
     number = defined.sum(axis=0)
     return (
         held.sum(axis=0) / number,
@@ -110,17 +113,18 @@ def coverage(
 def rows(options: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table."""
     yield (
-        f"{options.data_sets} data sets a row, 95% intervals: coverage, in brackets "
-        "the share above."
+        f"{options.data_sets} data sets in each row, 95% intervals: coverage, and in "
+        "brackets the share of intervals above the true value."
     )
     yield ""
-    yield f"| events | model | n | n p | {' | '.join(_FUNCTIONS)} | none |"
+    yield f"| events | model | n | n p | {' | '.join(_FUNCTIONS)} | one label |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for prevalence, calibrated in itertools.product(options.prevalences, (True, False)):
-        of, model = law(prevalence, calibrated), "calibrated" if calibrated else "off"
+        truth = population(prevalence, calibrated)
+        model = "calibrated" if calibrated else "miscalibrated"
         for n in options.examples:
             rng = np.random.default_rng(options.seed)
-            held, above, undefined = coverage(of, n, options.data_sets, rng)
+            held, above, undefined = coverage(truth, n, options.data_sets, rng)
             shown = (
                 f"{share:.1%} ({more:.1%})"
                 for share, more in zip(held, above, strict=True)

@@ -17,7 +17,7 @@ _ROOMS = {
 }
 
 
-# Definitions of the estimate alone, without its interval and test.
+# The vectors of these definitions hold only the estimate, not its interval and p-value.
 _ESTIMATES = ("calibration_intercept", "calibration_slope")
 
 

@@ -413,8 +413,8 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, where their names do not tell what they are.
       fixed: options that it must have.
-      by_example: whether there is a value for each example, so that an example of
-        weight 2 has one and not two.
+      by_example: whether the function returns a value for each example, so that weight
+        2 is not the same as the example twice.
       words: arguments that may hold strings, and missing values.
       effective: whether weights give effective sizes, so that weight 2 is not the same
         as the example twice.

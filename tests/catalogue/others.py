@@ -96,7 +96,7 @@ def _followed(rng, shape):
 
 
 def _seen(rng, shape, *names):
-    """Times, which are events, and scores of these names."""
+    """Returns times, events, and scores with these names."""
     times, event = np.round(rng.random(shape), 1), rng.integers(0, 2, shape)
     scores = {name: np.round(rng.normal(size=shape), 1) for name in names}
     return {"times": times, "event": event, **scores}

@@ -1,4 +1,4 @@
-"""Intervals of the AUROC and of differences: against all pairs, and by simulation."""
+"""Intervals of AUROCs and of their differences, against all pairs and by simulation."""
 
 import math
 
@@ -8,11 +8,11 @@ from scipy import optimize, special, stats
 
 import uncertainty_metrics.numpy as um
 
-Z = 4.5  # Standard errors that no seed exceeds.
+Z = 4.5  # The limit in standard errors, for any seed.
 
 
 def drawn(rng, n=60, ties=True):
-    """Labels, and two scores that know something of them and of each other."""
+    """Makes labels, and two scores that depend on them and on each other."""
     labels = (rng.random(n) < 0.4).astype(int)
     labels[:3], labels[3:6] = 0, 1
     common = labels + rng.normal(size=n)
@@ -21,13 +21,13 @@ def drawn(rng, n=60, ties=True):
 
 
 def pairs(labels, scores):
-    """1 where a positive example has the larger score, by half if equal, [m, n]."""
+    """Returns [m, n]: 1 if the positive example has the larger score, 1/2 if equal."""
     x, y = scores[labels == 1][:, None], scores[labels == 0]
     return (x > y) + (x == y) / 2
 
 
 def delong(wins):
-    """Mean and variance of DeLong et al., of rows of pairs or of their differences."""
+    """Returns the mean and DeLong's variance for pairs [m, n], or their differences."""
     of_positives, of_negatives = wins.mean(axis=1), wins.mean(axis=0)
     parts = (np.var(v, ddof=1) / len(v) for v in (of_positives, of_negatives))
     return wins.mean(), sum(parts)
@@ -36,7 +36,7 @@ def delong(wins):
 @pytest.mark.parametrize("level", [0.5, 0.95])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_all_pairs(rng, weighted, ties, level):
+def test_intervals_equal_sums_over_all_pairs(rng, weighted, ties, level):
     labels, first, second = drawn(rng, ties=ties)
     weights = rng.integers(0, 4, len(labels)) if weighted else None
     times = np.repeat(np.arange(len(labels)), 1 if weights is None else weights)
@@ -63,13 +63,14 @@ def test_equals_all_pairs(rng, weighted, ties, level):
     assert found.p_value == pytest.approx(p_value, abs=1e-12)
 
 
-def test_other_forms_of_the_same_data(rng):
+def test_other_forms_of_the_same_data_give_the_same_intervals(rng):
     labels, first, second = drawn(rng)
     found = um.auroc_difference(labels, first, second)
     turned = um.auroc_difference(labels, second, first)
     np.testing.assert_allclose(turned[:3], [-end for end in found[2::-1]])
     assert turned.p_value == pytest.approx(found.p_value)
-    # Any increasing function of the scores, and both classes in each other's place.
+    # An increasing function of the scores changes nothing. Nor does an exchange of the
+    # classes, if the scores change their sign.
     np.testing.assert_allclose(
         um.auroc_interval(1 - labels, -np.exp(first)), um.auroc_interval(labels, first)
     )
@@ -80,7 +81,7 @@ def test_other_forms_of_the_same_data(rng):
 
 
 def newcombe(auroc, m, n, level=0.95):
-    """The ends of the interval as roots of his equation."""
+    """Returns the ends of Newcombe's interval as roots of his equation."""
     z = stats.norm.ppf((1 + level) / 2)
     more = (m + n) / 2 - 1
 
@@ -96,8 +97,8 @@ def newcombe(auroc, m, n, level=0.95):
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 50), (5, 5), (20, 300)])
-def test_where_the_variance_is_zero(m, n):
-    """Separated classes, and constant scores, do not prove that nothing is left."""
+def test_interval_is_newcombes_if_the_variance_is_0(m, n):
+    """So the AUROC of separated classes or of constant scores is not certain."""
     labels = np.repeat([1, 0], [m, n])
     for scores, auroc in ((labels, 1.0), (-labels, 0.0), (0 * labels, 0.5)):
         found = um.auroc_interval(labels, scores, level=0.9)
@@ -107,12 +108,13 @@ def test_where_the_variance_is_zero(m, n):
 
 
 def test_newcombes_interval_by_hand():
-    # One pair, won: (1 - t)^2 = z^2 t (1 - t), t = 1 / (1 + z^2): Wilson's of 1 of 1.
+    # For one pair and A = 1, (1 - t)^2 = z^2 t (1 - t), so t = 1 / (1 + z^2). This is
+    # Wilson's interval of 1 success in 1 trial.
     lower, *_ = um.auroc_interval([0, 1], [0, 1])
     assert lower == pytest.approx(1 / (1 + stats.norm.ppf(0.975) ** 2))
 
 
-def test_one_example_of_a_class(rng):
+def test_interval_is_newcombes_if_a_class_has_one_example(rng):
     labels = np.repeat([1, 0], [1, 40])
     scores = rng.normal(size=41)
     scores[0] = np.median(scores)
@@ -121,15 +123,15 @@ def test_one_example_of_a_class(rng):
     np.testing.assert_allclose(found, expected, atol=1e-9)
     difference = um.auroc_difference(labels, scores, rng.normal(size=41))
     assert difference.upper - difference.lower > 0.5
-    # A weight is a number of examples: less than one tells nothing either.
+    # A weight counts as a number of examples; less than one example has no variance.
     labels, scores = np.array([0, 0, 1, 1]), [1, 3, 2, 4]
     few = um.auroc_interval(labels, scores, sample_weight=[1, 1, 0.25, 0.25])
     np.testing.assert_allclose(few, newcombe(0.75, 0.5, 2), atol=1e-9)
 
 
-def test_differences_without_variance(rng):
+def test_differences_without_variance_use_newcombes_standard_errors(rng):
     labels, first, _ = drawn(rng)
-    # Scores in one order have a difference of 0, whatever examples come.
+    # If both scores have the same order, the difference is 0 for any examples.
     assert um.auroc_difference(labels, first, 2 * first) == (0, 0, 0, 1)
     m, n = labels.sum(), len(labels) - labels.sum()
     z = stats.norm.ppf(0.975)
@@ -152,7 +154,7 @@ def test_differences_without_variance(rng):
         assert found.p_value == pytest.approx(2 * stats.norm.sf(mean / error))
 
 
-def test_bad_input():
+def test_bad_input_raises():
     for label in (0, 1):
         with pytest.raises(ValueError, match=rf"`labels` must be {1 - label} for at"):
             um.auroc_interval([label] * 3, [1, 2, 3])
@@ -168,8 +170,8 @@ def test_bad_input():
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
-def test_coverage_and_level(shift, rng):
-    """Normals a shift apart: Phi(shift / sqrt 2) for both of two correlated scores."""
+def test_coverage_and_level_of_correlated_scores(shift, rng):
+    """The scores are Normal, so the AUROC of both is Phi(shift / sqrt(2))."""
     repeats, m, n = 400, 40, 120
     truth = stats.norm.cdf(shift / math.sqrt(2))
     labels = np.repeat([1, 0], [m, n])

@@ -1,4 +1,6 @@
-"""Concordance of risks and times: a loop over all pairs, fractions, and simulation."""
+"""Concordance of risks and times, against sums over all pairs in fractions, values by
+hand and simulation.
+"""
 
 import math
 from fractions import Fraction
@@ -9,11 +11,11 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_survival import followed
 
-Z = 4.5  # Standard errors that no seed exceeds.
+Z = 4.5  # The limit in standard errors, for any seed.
 
 
 def naive(times, event, risks, weights, ipcw=False, at=math.inf):
-    """All pairs, one by one, in fractions."""
+    """Returns the concordance index by a loop over all pairs, in fractions."""
     pairs = right = Fraction(0)
     times, event, risks = list(times), list(event), list(risks)
     for i, t in enumerate(times):
@@ -30,7 +32,7 @@ def naive(times, event, risks, weights, ipcw=False, at=math.inf):
 
 
 def drawn(rng, n=40, ties=True):
-    """Times that risks tell something of, and their censorings."""
+    """Makes times with censorings, events, and risks on which the times depend."""
     risks = rng.normal(size=n)
     times, lost = rng.exponential(np.exp(-risks)), rng.exponential(1.0, n)
     event, times = times <= lost, np.minimum(times, lost)
@@ -44,7 +46,7 @@ def drawn(rng, n=40, ties=True):
 @pytest.mark.parametrize("ipcw", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_all_pairs(rng, weighted, ties, ipcw, at):
+def test_index_equals_sums_over_all_pairs(rng, weighted, ties, ipcw, at):
     times, event, risks = drawn(rng, ties=ties)
     weights = rng.integers(1, 4, len(times)) if weighted else np.ones(len(times), int)
     found = um.concordance_index(
@@ -56,7 +58,7 @@ def test_equals_all_pairs(rng, weighted, ties, ipcw, at):
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 8, 9, 16, 17])
-def test_any_number_of_examples(rng, n):
+def test_index_equals_sums_over_all_pairs_for_any_number_of_examples(rng, n):
     for _ in range(20):
         times, event, risks = drawn(rng, n, ties=bool(rng.integers(2)))
         try:
@@ -69,16 +71,16 @@ def test_any_number_of_examples(rng, n):
 
 
 def test_ties_by_hand():
-    # At time 1 an event and a censoring: the censored one was seen longer.
+    # At time 1 there are an event and a censoring. The event comes first.
     assert um.concordance_index([1, 1], [1, 0], [2, 1]) == 1
     assert um.concordance_index([1, 1], [1, 0], [1, 2]) == 0
-    # Two events at one time are not compared; equal risks count by half.
+    # Two events at the same time are not compared, and equal risks count half.
     assert um.concordance_index([1, 1, 2], [1, 1, 1], [3, 2, 2]) == 0.75
-    # The second was lost before the third: they are not compared.
+    # The second was censored before the event of the third: they are not compared.
     assert um.concordance_index([1, 2, 3], [1, 0, 1], [3, 1, 2]) == 1
 
 
-def test_order_of_the_risks_alone_counts(rng):
+def test_index_depends_only_on_the_order_of_the_risks(rng):
     times, event, risks = drawn(rng)
     for ipcw in (False, True):
         found = um.concordance_index(times, event, risks, ipcw=ipcw)
@@ -92,7 +94,7 @@ def test_order_of_the_risks_alone_counts(rng):
     assert um.concordance_index(ranks, seen, -ranks) == 1
 
 
-def test_without_censoring_it_is_that_of_kendall(rng):
+def test_index_without_censoring_is_kendalls_tau_in_another_scale(rng):
     stats = pytest.importorskip("scipy.stats")
     times, risks = rng.exponential(size=200), rng.normal(size=200)
     tau = stats.kendalltau(times, -risks).statistic
@@ -101,15 +103,14 @@ def test_without_censoring_it_is_that_of_kendall(rng):
         assert found == pytest.approx((1 + tau) / 2)
 
 
-def test_unos_does_not_depend_on_the_censoring(rng):
-    """Until a time: against all pairs of who is not censored; Harrell's does depend."""
+def test_unos_index_does_not_depend_on_the_censoring(rng):
+    """The truth is the index of many examples without censoring."""
     n, repeats, at = 400, 200, 1.0
 
     def data(size):
         risks = rng.normal(size=size)
-        times = rng.exponential(
-            np.exp(-risks * (risks > 0))
-        )  # No proportional hazards.
+        # These hazards are not proportional to exp(risk).
+        times = rng.exponential(np.exp(-risks * (risks > 0)))
         return risks, times
 
     risks, times = data(10**5)
@@ -120,22 +121,21 @@ def test_unos_does_not_depend_on_the_censoring(rng):
         lost = rng.exponential(0.7, n)
         seen = np.minimum(times, lost), times <= lost, risks
         row[:] = [
-            um.concordance_index(*seen, ipcw=ipcw, at=at) for ipcw in (0 > 1, True)
+            um.concordance_index(*seen, ipcw=ipcw, at=at) for ipcw in (False, True)
         ]
     harrell, uno = found.mean(axis=0)
     error = found.std(axis=0) / math.sqrt(repeats)
-    noise = 0.3 / math.sqrt(10**5)  # Of the truth.
-    assert (
-        abs(uno - truth) < Z * (error[1] + noise) + 0.003
-    )  # Its bias is of order 1/n.
+    noise = 0.3 / math.sqrt(10**5)  # The standard error of `truth`.
+    bias = 0.003  # Uno's index has a bias of order 1/n.
+    assert abs(uno - truth) < Z * (error[1] + noise) + bias
     assert abs(harrell - truth) > abs(uno - truth)
 
 
-def test_corners():
+def test_columns_large_numbers_and_weights_of_0():
     column = um.concordance_index([[1.0], [2.0]], [[1], [1]], [[2.0], [1.0]])
     assert column == 1.0
     assert um.concordance_index([1, 1e308], [1, 0], [1e308, -1e308]) == 1
-    # A weight of 0 is an example left out.
+    # A weight of 0 leaves an example out.
     weights = [1, 1, 0]
     more = um.concordance_index([1, 3, 2], [1, 0, 1], [2, 1, 5], sample_weight=weights)
     assert more == 1.0
@@ -161,7 +161,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("change", "message"), BAD)
-def test_bad_input(change, message):
+def test_bad_input_raises(change, message):
     good = {"times": [1.0, 2, 3], "event": [1, 0, 0], "risk_scores": [1.0, 2.0, 3.0]}
     um.concordance_index(**good)
     with pytest.raises(ValueError, match=message) as told:

@@ -1,4 +1,4 @@
-"""The scaled Brier score, against scikit-learn and by hand."""
+"""The scaled Brier score against scikit-learn and values by hand."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import uncertainty_metrics.numpy as um
 
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_equals_one_less_the_ratio_of_scores(classes, weighted, rng):
+def test_score_is_1_minus_the_ratio_of_brier_scores(classes, weighted, rng):
     rows = rng.dirichlet(np.ones(classes), 50)
     labels = rng.integers(0, classes, 50)
     labels[:classes] = np.arange(classes)
@@ -31,22 +31,22 @@ def test_equals_one_less_the_ratio_of_scores(classes, weighted, rng):
         assert again == pytest.approx(found)
 
 
-def test_the_base_rate_the_truth_and_the_contrary():
+def test_base_rate_has_0_and_the_truth_has_1():
     labels = np.array([0, 0, 0, 1])
     assert um.scaled_brier_score(labels, np.full(4, 0.25)) == pytest.approx(0)
     assert um.scaled_brier_score(labels, labels) == 1
-    # The Brier score of P(class 1) is 1, that of the base rate 3/16.
+    # The squared errors of P(class 1) are 1, and 3/16 on average for the base rate.
     assert um.scaled_brier_score(labels, 1 - labels) == pytest.approx(1 - 16 / 3)
     ignored = um.scaled_brier_score([*labels, 9], [0.25] * 4 + [1.0], ignore_index=9)
     assert ignored == pytest.approx(0)
 
 
-def test_one_label_has_no_base_rate_to_beat():
+def test_one_label_is_refused():
     for labels, weights in (([1, 1, 1], None), ([0, 1, 1], [0, 1, 2])):
         with pytest.raises(ValueError, match="`labels` must hold at least two classes"):
             um.scaled_brier_score(labels, [0.2, 0.5, 0.7], sample_weight=weights)
 
 
-def test_scorer_keeps_its_sign():
+def test_scorer_treats_larger_scores_as_better():
     (name,) = um.make_scorers("scaled_brier_score")
     assert name == "scaled_brier_score"

@@ -1,4 +1,4 @@
-"""Reliability diagrams by regression on a spline: the data, and the drawing."""
+"""Reliability diagrams by regression on a spline: the numbers and the drawing."""
 
 import matplotlib as mpl
 import numpy as np
@@ -13,12 +13,12 @@ mpl.use("Agg")
 
 pytestmark = pytest.mark.usefixtures("close_figures")
 
-Z = 4.5  # Standard errors that no seed exceeds.
+Z = 4.5  # The limit in standard errors, for any seed.
 SPLINE = {"method": "spline", "positive_class": True}
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_curve_is_that_of_the_index(rng, weighted):
+def test_curve_is_the_curve_of_the_integrated_calibration_index(rng, weighted):
     labels, p = forecasts(rng, power=2.0)
     weights = rng.integers(1, 4, 300).astype(float) if weighted else None
     (curve,) = curves_of(labels, p, "spline", sample_weight=weights, error_bars=0.8)
@@ -27,7 +27,7 @@ def test_curve_is_that_of_the_index(rng, weighted):
     np.testing.assert_allclose(curve.frequencies, fitted(curve.scores))
     index = um.integrated_calibration_index(labels, p, sample_weight=weights)
     assert curve.error == pytest.approx(index.ici)
-    # The band is that of so many equal examples as the weights are worth.
+    # The band is computed for the effective number of examples.
     weights = np.ones(300) if weights is None else weights
     size = weights.sum() ** 2 / np.sum(weights**2)
     level, scores, *ends, _ = curve.interval
@@ -35,7 +35,7 @@ def test_curve_is_that_of_the_index(rng, weighted):
     np.testing.assert_allclose(ends, fitted.band(scores, 0.8, size))
 
 
-def test_histogram_is_of_each_outcome(rng):
+def test_histograms_are_shares_of_each_outcome(rng):
     labels, p = forecasts(rng)
     weights = rng.random(300)
     options = {"num_bins": 8, "sample_weight": weights}
@@ -49,8 +49,8 @@ def test_histogram_is_of_each_outcome(rng):
     assert only.shares[1].sum() == pytest.approx(1)
 
 
-def test_band_holds_the_truth(rng):
-    """A power of p is no spline, but near one: score by score 95% of the bands hold."""
+def test_band_holds_the_truth_at_each_score_as_often_as_its_level_says(rng):
+    """The truth, a power of p, is not a spline, but close to one."""
     repeats, at = 200, np.array([0.2, 0.5, 0.8])
     held = np.zeros(3)
     for _ in range(repeats):
@@ -62,7 +62,7 @@ def test_band_holds_the_truth(rng):
     assert np.all(np.abs(held / repeats - 0.95) < noise + 0.02)
 
 
-def test_lines_are_the_data(rng, ax):
+def test_drawing_shows_the_numbers(rng, ax):
     labels, p = forecasts(rng)
     um.reliability_diagram(labels, p, **SPLINE, num_bins=9, ax=ax)
     (curve,) = curves_of(labels, p, "spline", num_bins=9)
@@ -86,7 +86,7 @@ def test_lines_are_the_data(rng, ax):
     ]
 
 
-def test_models_and_methods_in_one(rng, ax):
+def test_several_models_and_methods_share_a_diagram(rng, ax):
     labels, p = forecasts(rng)
     um.reliability_diagram(labels, {"a": p, "b": p**2}, **SPLINE, ax=ax)
     assert len(ax.collections) == 2
@@ -113,18 +113,18 @@ def test_models_and_methods_in_one(rng, ax):
         ([0, 0, 1, 1] * 5, [0.1, 0.2, 0.8, 0.9] * 5),
     ],
 )
-def test_corners(labels, p, ax):
+def test_degenerate_data_can_be_drawn(labels, p, ax):
     um.reliability_diagram(labels, p, **SPLINE, ax=ax)
     ax.get_figure().draw_without_rendering()
     (curve,) = curves_of(labels, p, "spline")
     for part in (curve.frequencies, *curve.interval[2:4]):
         assert np.all((part >= 0) & (part <= 1))
-    if len(set(labels)) == 1:  # The likelihood has no maximum: nothing is known.
+    if len(set(labels)) == 1:  # The likelihood has no maximum, so the band is [0, 1].
         np.testing.assert_array_equal(curve.interval.lower, 0)
         np.testing.assert_array_equal(curve.interval.upper, 1)
 
 
-def test_classes_have_panels(rng):
+def test_each_class_has_a_panel(rng):
     labels, rows = rng.integers(3, size=200), rng.dirichlet(np.ones(3), 200)
     options = {"class_conditional": True, "y_axis": "frequency"}
     panels = um.reliability_diagram(labels, rows, method="spline", **options)
@@ -143,6 +143,6 @@ def test_classes_have_panels(rng):
         ({"datapoints_per_bin": 9}, "`datapoints_per_bin` must be None unless"),
     ],
 )
-def test_bad_options(options, message, ax):
+def test_bad_options_raise(options, message, ax):
     with pytest.raises(ValueError, match=message):
         um.reliability_diagram([0, 1], [0.2, 0.7], **SPLINE, **options, ax=ax)

@@ -1,4 +1,6 @@
-"""Labels at a horizon: the IPCW Brier score, and metrics of uncensored data."""
+"""Labels and weights at one time, against the IPCW Brier score, values by hand, and
+metrics of data without censoring.
+"""
 
 import math
 
@@ -8,11 +10,11 @@ import pytest
 import uncertainty_metrics.numpy as um
 from tests.numpy.test_survival import FOLLOWED, drawn
 
-Z = 4.5  # Standard errors that no seed exceeds.
+Z = 4.5  # The limit in standard errors, for any seed.
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_weighted_sums_are_the_brier_score(weighted, rng):
+def test_weighted_sums_equal_the_ipcw_brier_score(weighted, rng):
     times, event, survival, weights = drawn(rng)
     times, survival = np.array(times, float), np.array(survival, float)[:, 0]
     weights = np.array(weights, float) if weighted else np.ones(len(times))
@@ -23,7 +25,7 @@ def test_weighted_sums_are_the_brier_score(weighted, rng):
             times, event, survival, at, sample_weight=weights
         )
         assert found @ losses / weights.sum() == pytest.approx(expected, rel=1e-12)
-        # A metric divides by the sum of the weights, which is the same.
+        # A metric divides by the sum of the weights, which is the same sum.
         assert found.sum() == pytest.approx(weights.sum(), rel=1e-12)
         score = um.brier_score(
             labels, 1 - survival, zero_based=True, sample_weight=found
@@ -31,13 +33,14 @@ def test_weighted_sums_are_the_brier_score(weighted, rng):
         assert score / 2 == pytest.approx(expected, rel=1e-12)
 
 
-def test_by_hand():
-    # Who is lost at 1 leaves half of who was at risk then; the event at 1 came before.
+def test_labels_and_weights_by_hand():
+    # At time 1 the event comes first. Then three examples are at risk, and one of them
+    # is censored, so G(1) = 2/3.
     labels, weights = um.survival_at([1, 1, 2, 3], [1, 0, 1, 0], 2)
     assert labels.tolist() == [1, 0, 1, 0]
     assert labels.dtype == np.int64
     np.testing.assert_allclose(weights, [1, 0, 1.5, 1.5])
-    # A censoring at the horizon tells nothing of it.
+    # An example that is censored at the time `at` has weight 0.
     labels, weights = um.survival_at([2, 2, 3], [1, 0, 0], 2)
     assert labels.tolist() == [1, 0, 0]
     np.testing.assert_allclose(weights, [1, 0, 2])
@@ -45,7 +48,7 @@ def test_by_hand():
     assert column.labels.shape == column.sample_weight.shape == (2,)
 
 
-def test_without_censoring_all_count_alike(rng):
+def test_weights_are_1_without_censoring(rng):
     times = rng.exponential(size=30)
     labels, weights = um.survival_at(times, np.ones(30), 0.7)
     np.testing.assert_array_equal(labels, times <= 0.7)
@@ -63,8 +66,8 @@ METRICS = {
 }
 
 
-def test_metrics_are_those_of_uncensored_data(rng):
-    """Risks that are off; leaving out who was lost is off itself."""
+def test_metrics_equal_metrics_without_censoring_on_average(rng):
+    """Metrics that leave out censored examples have a larger error."""
     at, n, repeats = 0.8, 1500, 100
 
     def data(size):
@@ -87,7 +90,7 @@ def test_metrics_are_those_of_uncensored_data(rng):
             left_out[i, k] = metric(labels[known], risks[known])
     spread = found.std(axis=0)
     error = spread * (1 / math.sqrt(repeats) + math.sqrt(n / (4 * 10**5)))
-    # Of order 1/n: the bias of what is no mean.
+    # Metrics that are no means have a bias of order 1/n.
     assert np.all(np.abs(found.mean(axis=0) - truth) < Z * error + 0.3 * spread)
     for name in ("intercept", "ratio"):
         k = list(METRICS).index(name)
@@ -109,7 +112,7 @@ def test_metrics_are_those_of_uncensored_data(rng):
         ({"sample_weight": [0, 0, 0]}, "`sample_weight` must be positive for at"),
     ],
 )
-def test_bad_input(change, message):
+def test_bad_input_raises(change, message):
     good = {**FOLLOWED, "at": 2.5}
     um.survival_at(**good)
     with pytest.raises(ValueError, match=message) as told:
