@@ -82,8 +82,9 @@ def public_names(half: str) -> set[str]:
 
 
 def complaints(half: str, public: Mapping[str, Any]) -> list[str]:
-    """Returns what to write where: a Row for each public name of a half that has none,
-    and a public name for each Row.
+    """Returns what is missing, and where to write it.
+
+    Each public name of a half needs a Row, and each Row a public name.
     """
     named = public_names(half)
     table = {"numpy": "uncertainty_metrics.numpy", "tensors": "uncertainty_metrics"}
@@ -94,7 +95,7 @@ def complaints(half: str, public: Mapping[str, Any]) -> list[str]:
 
 
 def _row_of(name: str, value: Any) -> str:
-    """Returns which Row to write for a public name, and where."""
+    """Returns the Row to write for a public name, and its place."""
     home = value.__module__
     if ".keras.metrics." in home:
         return (

@@ -37,7 +37,7 @@ Options = Mapping[str, Any]
 
 
 def not_there(name: str, package: str) -> str:
-    """Returns what to do about a name that a Row has and a package has not."""
+    """Returns the message for a name that has a Row but is not in the package."""
     return (
         f"a Row of tests/catalogue names `{name}`, which {package} does not have: "
         f'write `"{name.rpartition(".")[2]}",` into `__all__` of the module that '
@@ -46,7 +46,7 @@ def not_there(name: str, package: str) -> str:
 
 
 def found(name: str, room: ModuleType) -> Any:
-    """Returns what has a public name in a half; says what to do where nothing has."""
+    """Returns the object of a public name; the error says how to make it public."""
     try:
         return operator.attrgetter(name)(room)
     except AttributeError as missing:
@@ -84,11 +84,9 @@ class Function(Public):
       random: whether the value is random.
       unbounded: whether a result may be infinite or NaN; the documentation says where.
       interval: whether the bootstrap returns intervals for it.
-      kernel: functions of the same kernel have the same graph with other constants; one
-        of them is compiled by default.
-      better: which values are better, "smaller", "larger" or "neither". It sets the
-        worst of groups, the names of scorers and the directions of Keras metrics, and
-        does not matter if the result is no number.
+      kernel: graphs of one kernel differ in constants only; one compiles by default.
+      better: which values are better, "smaller", "larger" or "neither". The worst of
+        groups, the names of scorers and the directions of Keras metrics follow it.
       metric: name of the Keras class, if any.
       metric_cases: pairs of options of the Keras class, and of options with which the
         function has the same value for the same data.
@@ -144,7 +142,7 @@ class Function(Public):
         return option in self.parameters
 
     def worst(self, values):
-        """Returns the worst of the values of groups, NaN of those that are empty."""
+        """Returns the worst value of groups; empty groups have NaN."""
         return {"smaller": np.nanmax, "larger": np.nanmin}[self.better](values)
 
     @property
@@ -204,8 +202,7 @@ class Row(Swept):
       array: turns a result into a flat float array.
       differentiable: whether gradients in the predictions are tested.
       zeros: whether the data have probabilities of 0, where a score may be infinite.
-      scale_free: whether equal weights of any size give the value without weights; if
-        not, only weights of less than 1 do.
+      scale_free: whether equal weights of any size, or only below 1, have no effect.
       slow: whether its graphs are so large that only few of them are built.
       value: a NumPy function with the value of the metric, if another than the row's.
     """
@@ -246,8 +243,7 @@ class Row(Swept):
         if not (self.sketched or "adaptive" in (self.kernel or "")):
             return rng.normal(size=[*shape, 3]).astype(np.float32)
         logits = np.zeros([*shape, 3], np.float32)
-        # Each margin has a cell of its own.
-        logits[..., 0] = rng.integers(1, 80, shape) / 16
+        logits[..., 0] = rng.integers(1, 80, shape) / 16  # No two share a cell.
         logits[..., 1] = -np.inf
         return rng.permuted(logits, axis=-1)
 
@@ -268,12 +264,10 @@ class Row(Swept):
 
     def metric_values(self):
         """Returns the names of data with good shapes that the metric must refuse."""
-        left_out = ("infinite logit", "zero weights", "swapped binary")
-        # The tests of functions have these.
-        left_out += ("too heavy weights", "label beyond int64")
-        # This needs an option, and has a test of its own.
-        left_out += ("probabilities as logits",)
-        left_out += ("predicted too large", "one-hot", "one-hot with logits")
+        # Functions are tested with these; some need options, or have tests of their own.
+        left_out = ("infinite logit", "zero weights", "swapped binary", "one-hot")
+        left_out += ("too heavy weights", "label beyond int64", "one-hot with logits")
+        left_out += ("probabilities as logits", "predicted too large")
         return [bad for bad in VALUES if bad not in left_out]
 
     def bad_keras_data(self, bad):
@@ -551,8 +545,7 @@ class LossRow(Public):
       metric: the Keras class of the mean, or else one that takes the same predictions.
       options: options of the loss and of the metric.
       variants: more options of the loss, each tested.
-      reference: returns the scores from labels, predictions and weights; needed if the
-        function of the metric does not do so.
+      reference: returns scores of labels, predictions, weights, if the metric does not.
       is_mean: whether the metric is the mean of the loss.
     """
 
@@ -601,8 +594,7 @@ class KerasRow(Public):
     """Another object for Keras: a layer, a callback, or a metric without a function.
 
     Attributes:
-      make: makes an object, which may write into a folder. If the object has a
-        configuration, it can be made again from that.
+      make: makes an object, from a folder; its configuration, if any, makes it again.
     """
 
     make: Callable[..., Any]
