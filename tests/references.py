@@ -198,7 +198,11 @@ def smooth_norm(scores, shares, bandwidth):
     ends = np.linspace(0, 1, 20 + int(8 / bandwidth))
     signs = smoothed(ends, scores, shares, bandwidth)
     changes = np.flatnonzero(signs[:-1] * signs[1:] < 0)
-    roots = [optimize.brentq(value, ends[i], ends[i + 1], xtol=1e-14) for i in changes]
+    roots = [
+        optimize.brentq(value, ends[i], ends[i + 1], xtol=1e-14)
+        for i in changes
+        if value(ends[i]) * value(ends[i + 1]) < 0  # Otherwise it is rounding noise.
+    ]
     nodes, weights = np.polynomial.legendre.leggauss(8)
     ends = np.sort(np.concatenate([ends, roots]))
     half = np.diff(ends)[:, None] / 2

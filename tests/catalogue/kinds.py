@@ -264,7 +264,7 @@ class Row(Swept):
 
     def metric_values(self):
         """Returns the names of data with good shapes that the metric must refuse."""
-        # Functions are tested with these; some need options, or have tests of their own.
+        # Functions are tested with these; some need options, or have their own tests.
         left_out = ("infinite logit", "zero weights", "swapped binary", "one-hot")
         left_out += ("too heavy weights", "label beyond int64", "one-hot with logits")
         left_out += ("probabilities as logits", "predicted too large")
