@@ -65,7 +65,7 @@ def forms(row, rng):
 
 @every_real_case
 @ROOMS
-def test_all_forms_of_the_data_give_the_same_scores(room, row, case, rng):
+def test_all_forms_of_the_data_have_the_same_scores(room, row, case, rng):
     for same, form, atol in forms(row, rng):
         single = atol > 1e-14  # These tensors are not float64.
         expected = score(um_np if single else room, row, case, same)
