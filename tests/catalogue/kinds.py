@@ -243,7 +243,7 @@ class Row(Swept):
         if not (self.sketched or "adaptive" in (self.kernel or "")):
             return rng.normal(size=[*shape, 3]).astype(np.float32)
         logits = np.zeros([*shape, 3], np.float32)
-        logits[..., 0] = rng.integers(1, 80, shape) / 16  # No two share a cell.
+        logits[..., 0] = rng.integers(1, 80, shape) / 16  # Margins share no cell.
         logits[..., 1] = -np.inf
         return rng.permuted(logits, axis=-1)
 

@@ -119,7 +119,7 @@ def test_other_names_raise(name):
 
 
 def test_functions_work_in_make_scorer_of_scikit_learn_for_numeric_labels(iris):
-    """As `make_scorer` makes them."""
+    """Such scorers work if labels are the numbers of the columns."""
     x, y = iris
     alone = metrics.make_scorer(
         um.ece, response_method="predict_proba", greater_is_better=False, num_bins=5
