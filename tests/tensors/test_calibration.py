@@ -38,7 +38,7 @@ def test_missing_and_unknown_arguments_raise(room):
         TypeError, match=r"expected_\w+\(\) got an unexpected .* 'norm'"
     ):
         room.ece(*data, norm="l1")
-    with pytest.raises(ValueError, match="Either `labels` with .* must be given"):
+    with pytest.raises(ValueError, match=r"Either `labels` with .* must be given"):
         room.ece(probs=data[1])
 
 
