@@ -22,6 +22,8 @@ from uncertainty_metrics.numpy.scoring import scoring_rules as np_rules
 from uncertainty_metrics.numpy.selective import risk_coverage as np_selective
 from uncertainty_metrics.ops import (
     _classifier_scores,
+    _decisions,
+    _execution,
     _forecast_scores,
     _inputs,
     _refined,
@@ -193,7 +195,7 @@ class RankedProbability(ClassScorer):
 @dataclasses.dataclass(frozen=True)
 class Hits(ClassScorer):
     def _scores(self, examples, targets):
-        decisions, _, right = _inputs.decisions(examples.probabilities)
+        decisions, _, right = _decisions.decisions(examples.probabilities)
         return xp.cast(decisions == examples.labels, examples.dtype), right
 
     @property
@@ -370,7 +372,7 @@ class NormalCRPS(NormalScorer):
         return _forecast_scores.normal_scores(labels, mean, self._scale(parameter))
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _floored(
     log_scale: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:

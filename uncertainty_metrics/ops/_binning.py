@@ -13,10 +13,12 @@ from uncertainty_metrics._results import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.calibration import _binning as np_binning
 from uncertainty_metrics.ops import (
+    _decisions,
     _inputs,
     _search,
     _structures,
     _sums,
+    _validity,
     numpy_dtype,
     to_numpy,
     xp,
@@ -129,10 +131,10 @@ def score(examples: _inputs.Examples, spec: CalibrationSpec) -> BinnableScores:
     classes = examples.num_classes
     spec.check_classes(classes)
     if spec.uses_decision and examples.predicted is None:
-        predicted, scores, right = _inputs.decisions(probabilities)
+        predicted, scores, right = _decisions.decisions(probabilities)
     else:
         right = _inputs.rows_in_range(probabilities)
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
 
     def sane(values, row_is_right):
         # Selections keep what arithmetic would flush to 0 below 2^-126.

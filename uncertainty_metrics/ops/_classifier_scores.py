@@ -12,7 +12,14 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._results import BrierParts, ExactBrierParts, GroupValues
 from uncertainty_metrics.numpy._inputs import Partition
-from uncertainty_metrics.ops import _inputs, _sums, xp
+from uncertainty_metrics.ops import (
+    _decisions,
+    _execution,
+    _inputs,
+    _sums,
+    _validity,
+    xp,
+)
 
 
 def worst_of(values: xp.Tensor, largest: bool = True) -> xp.Tensor:
@@ -62,7 +69,7 @@ def _group_means(
     if weights is None:
         weights = xp.ones_like(scores)
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def exact(scores, weights):
         sums = _group_sums(groups, xp.math.multiply_no_nan(scores, weights))
         means = xp.math.divide_no_nan(sums, total)
@@ -91,7 +98,7 @@ def reduced(
     if examples.groups is not None:
         _checks.check_aggregate(aggregate)
     weights = examples.weights
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
     scores = xp.where(right, scores, xp.zeros_like(scores))
     if aggregate:
         valid = valid & (xp.size(scores) > 0)
@@ -122,7 +129,7 @@ _PARTS = 8
 _WIDE = 64
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _squares(
     values: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
@@ -130,7 +137,7 @@ def _squares(
     classes = values.shape[1]
     if classes < _WIDE:
         total = xp.reduce_sum(values * values, axis=-1)
-    elif xp.executing_eagerly():  # Without the squares in memory; XLA knows no norm.
+    elif _execution.is_eager():  # Without the squares in memory; XLA knows no norm.
         total = xp.square(xp.math.reduce_euclidean_norm(values, axis=-1))
     else:
         # A part at a time takes less memory, which takes as long as the arithmetic,
@@ -255,8 +262,8 @@ def decomposition_sums(
     """
     classes, dtype = examples.num_classes, examples.dtype
     labels, weights = examples.labels, examples.weights
-    decisions, scores, right = _inputs.decisions(examples.probabilities)
-    valid = examples.valid & _inputs.live_rows(weights, right)
+    decisions, scores, right = _decisions.decisions(examples.probabilities)
+    valid = examples.valid & _validity.counted_are_right(right, weights)
     p = xp.cast(examples.probabilities, dtype)
     scores = xp.cast(scores, dtype)
     hits = xp.cast(decisions == labels, dtype)

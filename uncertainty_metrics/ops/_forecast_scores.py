@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from uncertainty_metrics.numpy.scoring import forecast_scores as declared
-from uncertainty_metrics.ops import _pairwise, numpy_dtype, xp
+from uncertainty_metrics.ops import _execution, _pairwise, numpy_dtype, xp
 
 
 def _finite(*tensors: xp.Tensor) -> xp.Tensor:
@@ -22,7 +22,7 @@ def _finite(*tensors: xp.Tensor) -> xp.Tensor:
     return finite
 
 
-@xp.custom_gradient
+@_execution.custom_gradient
 def _crps_normal(
     labels: xp.Tensor, means: xp.Tensor, stddevs: xp.Tensor
 ) -> tuple[xp.Tensor, Callable[..., tuple[xp.Tensor, ...]]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.regression import _forecasts as declared
-from uncertainty_metrics.ops import _inputs, is_floating, xp
+from uncertainty_metrics.ops import _inputs, _validity, is_floating, xp
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -105,5 +105,5 @@ def checked_forecasts(
         xp.where(right, spreads, xp.ones_like(spreads)),
         weights,
         right,
-        usable & _inputs.live_rows(weights, right),
+        usable & _validity.counted_are_right(right, weights),
     )

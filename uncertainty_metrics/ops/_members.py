@@ -14,7 +14,7 @@ import numpy as np
 from uncertainty_metrics.numpy.ensemble import _predictions, uncertainty
 from uncertainty_metrics.ops import (
     _inputs,
-    _special,
+    _polynomials,
     _sums,
     is_floating,
     numpy_dtype,
@@ -213,7 +213,7 @@ def _digamma_series(a: xp.Tensor) -> xp.Tensor:
     """Returns `digamma(a + 1) - log(a)` for a >= SERIES_FROM."""
     inverse = 1 / a
     square = inverse * inverse
-    series = _special.horner(square, uncertainty.DIGAMMA_SERIES)
+    series = _polynomials.horner(square, uncertainty.DIGAMMA_SERIES)
     return inverse / 2 - square * series
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from uncertainty_metrics.numpy.ensemble.distances import NEAR
-from uncertainty_metrics.ops import _members, _special, _sums, xp
+from uncertainty_metrics.ops import _execution, _members, _polynomials, _sums, xp
 
 # From so many numbers on compiling takes less time than it saves.
 _LARGE = 2**24
@@ -37,7 +37,7 @@ def _log_excess(x: xp.Tensor, log: xp.Tensor) -> xp.Tensor:
     near = xp.abs(x) < NEAR
     inner = xp.where(near, x, xp.zeros_like(x))
     # Powers of x: those of a quotient XLA would write to memory and read again.
-    series = _special.horner(inner, _excess_series(_TERMS[x.dtype]))
+    series = _polynomials.horner(inner, _excess_series(_TERMS[x.dtype]))
     return xp.where(near, inner * inner * series, x - log)
 
 
@@ -116,12 +116,12 @@ def _pair_terms(
 
 @functools.cache
 def _compiled_pair_terms() -> Callable[..., tuple[xp.Tensor, ...]]:
-    return xp.function(_pair_terms, jit_compile=True, autograph=False)
+    return _execution.compiled(_pair_terms, with_xla=True)
 
 
 def _norms(p: xp.Tensor) -> xp.Tensor:
     """Returns the Euclidean norms of [M, N, K] over the last axis."""
-    if xp.executing_eagerly():  # Without the squares in memory; XLA does not know it.
+    if _execution.is_eager():  # Without the squares in memory; XLA does not know it.
         return xp.math.reduce_euclidean_norm(p, axis=-1)
     # The squares of a member at a time take less memory.
     squares = [xp.reduce_sum(row * row, axis=-1) for row in xp.unstack(p)]
@@ -137,7 +137,7 @@ def diversities(p: xp.Tensor) -> xp.Tensor:
     if (
         n is not None
         and m * n * num_classes >= _LARGE
-        and not xp.distribute.has_strategy()  # Where compiled functions fail on CPU.
+        and not _execution.has_strategy()  # Where compiled functions fail on CPU.
     ):
         pair_terms = _compiled_pair_terms()
     pairs = m * (m - 1) / 2

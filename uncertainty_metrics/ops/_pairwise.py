@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from uncertainty_metrics.numpy.scoring import _pairwise as _numpy
-from uncertainty_metrics.ops import IS_TENSORFLOW, _inputs, _search, wide, xp
+from uncertainty_metrics.ops import IS_TENSORFLOW, _execution, _inputs, _search, xp
 
 # The steps of a network, log2(m)^2 / 2 of them, are all compiled.
 MAX_NETWORK = 4096
@@ -45,7 +45,7 @@ def pairwise_spread(
       Graphs may take samples below the smallest normal number for 0.
     """
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def spread(x):
         if _inputs.through_numpy():
             value, weights = _numpy_spread(x, fair)
@@ -95,7 +95,7 @@ def weighted_spread(samples: xp.Tensor, weights: xp.Tensor) -> xp.Tensor:
 def _constant_in(x: xp.Tensor, value: Callable[[], xp.Tensor]) -> xp.Tensor:
     """Returns the value in the shape of x, with derivatives in x that are 0."""
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def constant(x):
         return xp.reshape(value(), xp.shape(x)), lambda _: xp.zeros_like(x)
 
@@ -119,13 +119,13 @@ def _graph_spread(
     """Returns the spread of rows [n, m], and a function that gives its derivatives."""
     m = rows.shape[1]
     inline = IS_TENSORFLOW and m is not None and m <= MAX_INLINE
-    compiled = not inline and not xp.distribute.has_strategy()
+    compiled = not inline and not _execution.has_strategy()
     network = m is not None and m <= MAX_NETWORK and (inline or compiled)
-    network = network and (IS_TENSORFLOW or xp.COMPILES)
+    network = network and _execution.COMPILES
     packed = network and rows.dtype == xp.float32
 
     def run(function):
-        with wide():
+        with _execution.in_64_bits():
             return (_compiled if compiled else functools.partial)(function, fair)(rows)
 
     def weights():
@@ -147,9 +147,7 @@ def _graph_spread(
 
 @functools.lru_cache(maxsize=4)
 def _compiled(function: Callable[..., Any], fair: bool) -> Callable[..., Any]:
-    return xp.function(
-        functools.partial(function, fair), jit_compile=True, autograph=False
-    )
+    return _execution.compiled(functools.partial(function, fair), with_xla=True)
 
 
 def _divisor(rows: xp.Tensor, fair: bool) -> xp.Tensor:

@@ -16,7 +16,15 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy.selective import _ranking as np_ranking
-from uncertainty_metrics.ops import _inputs, _sums, is_floating, numpy_dtype, xp
+from uncertainty_metrics.ops import (
+    _decisions,
+    _inputs,
+    _sums,
+    _validity,
+    is_floating,
+    numpy_dtype,
+    xp,
+)
 
 if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
@@ -258,9 +266,9 @@ def ranked(
     weights, usable = _inputs.weights_and_ignored(
         sample_weight, outcomes, ignore_index, dtype
     )
-    outcomes, right = _inputs.integers(xp.reshape(outcomes, [-1]), 2)
+    outcomes, right = _inputs.integer_labels(xp.reshape(outcomes, [-1]), 2)
     values, finite = _finite(values, dtype)
-    valid = usable & _inputs.live_rows(weights, right & finite)
+    valid = usable & _validity.counted_are_right(right & finite, weights)
     return Ranked(values, outcomes == 1, weights, valid)
 
 
@@ -273,7 +281,7 @@ def ranked_losses(
     weights, usable = _inputs.weights_and_ignored(sample_weight, costs, None, dtype)
     costs, right = _finite(costs, dtype)
     values, finite = _finite(values, dtype)
-    valid = usable & _inputs.live_rows(weights, right & finite & (costs >= 0))
+    valid = usable & _validity.counted_are_right(right & finite & (costs >= 0), weights)
     return Ranked(values, costs == 0, weights, valid, costs)
 
 
@@ -332,10 +340,10 @@ def ranked_decisions(examples: _inputs.Examples) -> Ranked:
     if examples.from_logits:
         decisions, scores, right = _margins(examples.predictions)
     else:
-        decisions, scores, right = _inputs.decisions(examples.predictions)
+        decisions, scores, right = _decisions.decisions(examples.predictions)
         scores = xp.where(right, scores, xp.zeros_like(scores))
         scores = xp.cast(scores, examples.dtype)
-    valid = examples.valid & _inputs.live_rows(examples.weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, examples.weights)
     return Ranked(scores, decisions == examples.labels, examples.weights, valid)
 
 

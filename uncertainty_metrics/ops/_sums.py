@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from uncertainty_metrics.ops import IS_TENSORFLOW, xp
+from uncertainty_metrics.ops import _execution, xp
 
 # Scores are added as integers in units of 2^-31: exact for float32 scores from 2^-8,
 # and within 2^-32 of any other. An int64 holds the sum of a batch, but not that of
@@ -22,7 +22,7 @@ WHOLE_BITS = 9
 MAX_COUNT = 2**53
 # The bits of the lower of two int32 that keep an int64, where a backend keeps none.
 _LIMB_BITS = 30
-STATE_TYPE = "int64" if IS_TENSORFLOW or xp.KEEPS_64_BITS else "int32"
+STATE_TYPE = "int64" if _execution.HAS_INT64_VARIABLES else "int32"
 
 
 def state_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -239,7 +239,7 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
         shape = xp.shape(values)
         size = xp.cast(xp.size(values), values.dtype)
 
-        @xp.custom_gradient
+        @_execution.custom_gradient
         def plain(values):
             total = _total(values)
             # Compilers divide by a constant as they multiply by its inverse, and 41 of
@@ -252,7 +252,7 @@ def mean(values: xp.Tensor, weights: xp.Tensor | None) -> xp.Tensor:
 
         return plain(values)
 
-    @xp.custom_gradient
+    @_execution.custom_gradient
     def exact(values, weights):
         weight = _total(weights)
         average = _total(xp.math.multiply_no_nan(values, weights)) / weight

@@ -15,7 +15,14 @@ from uncertainty_metrics.numpy.calibrators.temperature_scaling import (
     MAX_STEPS,
     ROUNDING,
 )
-from uncertainty_metrics.ops import _inputs, _sums, numpy_dtype, xp
+from uncertainty_metrics.ops import (
+    _execution,
+    _inputs,
+    _sums,
+    _validity,
+    numpy_dtype,
+    xp,
+)
 
 # Newton doubles the digits: the step after one as small as this is the last.
 _LAST_STEP = {xp.float32: 1e-4, xp.float64: 1e-9}
@@ -42,7 +49,7 @@ def rows_of(
     top = xp.reduce_max(logits, axis=-1)
     right = xp.math.is_finite(top) & ~xp.reduce_any(xp.math.is_nan(logits), axis=-1)
     live = right
-    valid = examples.valid & _inputs.live_rows(examples.weights, right)
+    valid = examples.valid & _validity.counted_are_right(right, examples.weights)
     if examples.weights is not None:
         live = live & (examples.weights > 0)
     valid = valid & xp.reduce_any(live)
@@ -67,7 +74,7 @@ def moments(rows: Rows, beta: xp.Tensor) -> tuple[xp.Tensor, xp.Tensor, xp.Tenso
 
 
 # As a graph, an eager call is one call and not hundreds.
-@functools.partial(xp.function, autograph=False, reduce_retracing=True)
+@functools.partial(_execution.compiled, any_size=True)
 def inverse_temperature(
     rows: Rows, weights: xp.Tensor | None, start: xp.Tensor | None = None
 ) -> xp.Tensor:
@@ -128,7 +135,7 @@ def logits_of(examples: _inputs.Examples) -> tuple[xp.Tensor, xp.Tensor]:
     # Equal probabilities are equal so: TensorFlow's logarithm of the same number
     # depends on its place.
     values = xp.math.log(values / xp.reduce_max(values, axis=-1, keepdims=True))
-    return values, _inputs.live_rows(examples.weights, right)
+    return values, _validity.counted_are_right(right, examples.weights)
 
 
 def optimal_temperature(examples: _inputs.Examples) -> xp.Tensor:

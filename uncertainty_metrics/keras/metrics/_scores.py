@@ -77,7 +77,7 @@ def _batch_sums(
     """
     groups = known = None
     if num_groups is not None:
-        index, known = _inputs.integers(batch.groups, num_groups)
+        index, known = _inputs.integer_labels(batch.groups, num_groups)
         groups = Partition(index, num_groups)
     counted = [_counted(scorer, known, batch, weights) for scorer in scorers]
     scores, weights, valid = counted[0]
