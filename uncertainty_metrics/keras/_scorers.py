@@ -26,7 +26,7 @@ from uncertainty_metrics.ops import (
     _execution,
     _forecast_scores,
     _inputs,
-    _refined,
+    _refined_likelihood,
     numpy_dtype,
     to_numpy,
     xp,
@@ -179,7 +179,7 @@ class Likelihood(ClassScorer):
 @dataclasses.dataclass(frozen=True)
 class Margins(Likelihood):
     def _scores(self, examples, targets):
-        return _refined.margins(examples, targets)
+        return _refined_likelihood.margins(examples, targets)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -53,7 +53,7 @@ def bayesian_expected_calibration_error(
     prior = declared.checked_prior(prior_alpha, spec.num_bins)
     seed = _posterior_draws.stateless_seed(seed)
     with declared.argument_names():
-        examples, spec = _binning.read(
+        examples, spec = _binning.examples_and_spec(
             ClassifierData(
                 labels=labels_true,
                 probabilities=probabilities,

@@ -11,7 +11,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs as np_inputs
 from uncertainty_metrics.numpy.ensemble import _predictions
 from uncertainty_metrics.numpy.ensemble import diversity as declared
-from uncertainty_metrics.ops import _inputs, _members, _pairs, _sums, xp
+from uncertainty_metrics.ops import _inputs, _member_pairs, _members, _sums, xp
 from uncertainty_metrics.tensors._twin import twin
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def average_pairwise_diversity(probs, num_models, error):
         )
     rows = xp.reshape(tensor, [m, -1, tensor.shape[-1]])
     right = xp.reduce_all(_inputs.rows_in_range(rows))
-    values = _pairs.diversities(_members.classes(rows, from_logits=False))
+    values = _member_pairs.diversities(_members.classes(rows, from_logits=False))
     means = _row_means(xp.where(right, values, xp.zeros_like(values)))
     if error is not None:
         # A number of Python keeps its digits in an array.
