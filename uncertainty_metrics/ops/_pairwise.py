@@ -205,7 +205,7 @@ def _network_spread_and_weights(
     keys = _network_sort(xp.bitcast(bits, xp.float64))
     ordered = xp.cast(keys, xp.float32)
     source = xp.cast(xp.bitcast(keys, xp.int64) & (MAX_NETWORK - 1), xp.int32)
-    # 2 r - m + 1 is the first place of equal samples less their first place when counted
+    # 2 r - m + 1 is the first place of equal samples, less their first place counted
     # from the other end.
     equal = ordered[1:] == ordered[:-1]
     places = _first_of_run(equal) - xp.reverse(_first_of_run(equal[::-1]), [0])

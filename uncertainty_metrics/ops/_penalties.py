@@ -54,8 +54,8 @@ def kernel_error(
     residuals = confidences - outcomes
     total = xp.reduce_sum(weights)
     weights = xp.math.divide_no_nan(weights, total)
-    # For p_i >= p_j the kernel is exp(-p_i / bandwidth) times exp(p_j / bandwidth): with
-    # sorted confidences, prefix sums add up all pairs.
+    # For p_i >= p_j the kernel is exp(-p_i / bandwidth) exp(p_j / bandwidth): prefix
+    # sums along sorted confidences add up all pairs.
     up = xp.exp((confidences - 0.5) / bandwidth)
     down = xp.exp((0.5 - confidences) / bandwidth)
     fixed = xp.stop_gradient(confidences)

@@ -16,9 +16,9 @@ from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy.calibration._pooled_errors import CUBIC
 from uncertainty_metrics.ops import _binning, _inputs, _sums, numpy_dtype, xp
 
-# To search for a bandwidth, the cosine series of the residuals has `_TERMS` terms, on as
-# many intervals. With a bandwidth of `_BROAD` or more, smoothing leaves nothing of the
-# terms after the first `_FEW`.
+# In the search for a bandwidth the cosine series of the residuals has `_TERMS` terms,
+# on as many intervals. With a bandwidth of `_BROAD` or more, smoothing leaves nothing
+# of the terms after the first `_FEW`.
 _TERMS, _FEW, _BROAD = 2**11, 2**9, 2.0**-8
 # The search has `_ROUNDS` rounds. Each tries `_POINTS` bandwidths at once, and the next
 # goes on between two neighbours of them.
