@@ -185,8 +185,8 @@ def _joint(
 ) -> xp.Tensor | None:
     """Returns the group of each score, [N * repeats].
 
-    There is one for each pair of a group of examples and of a group of classes. Those
-    of the first group of examples come first.
+    There is one for each pair of a group of examples and a class. The pairs of the
+    first group of examples come first.
     """
     if examples.groups is None:
         return class_group
@@ -286,7 +286,7 @@ def _lexicographic(
     if scored.hits is None or num_groups != scored.spread:
         order = _order_by_group(keys, scored.groups)
         return order, xp.gather(scored.groups, order)
-    # The scores of a row are those of all classes: the columns are sorted, all at once.
+    # A row has the scores of all classes: the columns are sorted, all at once.
     columns = xp.transpose(xp.reshape(keys, [-1, num_groups]))
     rows = xp.argsort(columns, axis=-1)
     groups = xp.range(num_groups)[:, None]
@@ -416,8 +416,8 @@ def adaptive_edges(
     """Returns the edges of bins of sorted keys; an inner edge is the largest score of
     the bins before.
     """
-    held = xp.math.unsorted_segment_sum(xp.ones_like(cell), cell, num_groups * slots)
-    before = xp.reshape(xp.cumsum(held, exclusive=True), [num_groups, slots])
+    number = xp.math.unsorted_segment_sum(xp.ones_like(cell), cell, num_groups * slots)
+    before = xp.reshape(xp.cumsum(number, exclusive=True), [num_groups, slots])
     last = xp.gather(keys, xp.maximum(before - 1, 0))
     inner = xp.where(before > before[:, :1], xp.maximum(last, 0), xp.zeros_like(last))
     return xp.concat([inner, xp.ones_like(inner[:, :1])], axis=1)

@@ -31,7 +31,7 @@ def sums_of(
     scored = _binning.score(examples, spec)
     if spec.binning_scheme == "even":
         index = _binning.even_index(scored.scores, spec.num_bins)
-    else:  # The edges are scores, rounded as these.
+    else:  # The edges are some of the scores, in their type.
         scores = xp.cast(scored.scores, examples.dtype)
         index = _search.search_sorted(statistics.edges[0, 1:-1], scores, "left")
     scores = xp.cast(scored.scores, xp.float64)

@@ -196,7 +196,7 @@ def integer_labels(labels: xp.Tensor, num_classes: int) -> tuple[xp.Tensor, xp.T
     whole = xp.cast(labels, xp.int64)
     right = (whole >= 0) & (whole < num_classes)
     if is_floating(labels):
-        right = right & (xp.cast(whole, labels.dtype) == labels)  # NaN is not.
+        right = right & (xp.cast(whole, labels.dtype) == labels)  # NaN is unequal.
     return xp.cast(xp.where(right, whole, xp.zeros_like(whole)), xp.int32), right
 
 

@@ -68,8 +68,8 @@ def pairwise_spread(
 def weighted_spread(samples: xp.Tensor, weights: xp.Tensor) -> xp.Tensor:
     """Returns sum_{i<j} w_i w_j |x_i - x_j| of samples and weights [..., m].
 
-    The sum is sum_i x_i slope_i. The slope, the derivative in x_i, is w_i times the
-    weight of smaller samples less the weight of larger ones.
+    The sum is sum_i x_i slope_i, where slope_i = w_i (weight of smaller samples -
+    weight of larger ones) is the derivative in x_i.
     """
     m = samples.shape[-1]
     shape = [-1, xp.shape(samples)[-1] if m is None else m]

@@ -18,9 +18,9 @@ _values: contextvars.ContextVar[dict[Any, Any] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def sharing() -> Iterator[None]:
-    """Lets functions decorated with `once` return a second time, of the same tensors,
-    the value that they returned the first time within this context. A value from
-    outside may belong to another graph.
+    """Within this context functions decorated with `once` return, for the same tensors,
+    the value that they computed before. They compute anew a value from outside of the
+    context, which may belong to another graph.
     """
     token = _values.set({})
     try:

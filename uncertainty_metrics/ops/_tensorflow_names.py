@@ -244,8 +244,8 @@ def sort(x: Any, axis: int = -1, direction: str = "ASCENDING") -> Any:
 def argmax(x: Any, axis: int = -1, output_type: Any = None) -> Any:
     output_type = output_type or int32
     if _IS_JAX:
-        # `jnp.argmax` traced in 64 bits would be an int64 that compiled code, which
-        # may run without, takes for an int32.
+        # `jnp.argmax` would be int64 where it is traced with 64 bits, and int32 where
+        # the compiled code runs without them.
         return jax.lax.argmax(x, axis % len(x.shape), output_type)
     return cast(ops.argmax(x, axis), output_type)
 
