@@ -27,6 +27,8 @@ from .tensors.binned_errors import (
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
+from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
+from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
 from .tensors.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
@@ -309,6 +311,7 @@ from .visualization.decisions import (
     decision_curve_diagram as decision_curve_diagram,
     murphy_diagram as murphy_diagram,
 )
+from .visualization.drift import drift_diagram as drift_diagram
 from .visualization.posterior import posterior_diagram as posterior_diagram
 from .visualization.reliability import (
     reliability_curve as reliability_curve,
