@@ -1,4 +1,4 @@
-"""Draws the pictures of `docs/gallery.md` by the code that stands above them.
+"""Draws the pictures of pages of `docs/` by the code that stands above them.
 
 The front page of the repository shows the first, which is kept in `docs/pictures/`; run
 `python scripts/docs_gallery.py` from a checkout to draw that again.
@@ -12,9 +12,13 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+PAGES = ("gallery.md", "guide/watching.md")
 KEPT = "pictures/reliability_diagram.png"
-# A block of code, and the picture below it.
-_DRAWN = re.compile(r"```python\n(.*?)```\n\n!\[[^]]+\]\((\S+\.png)\)", re.DOTALL)
+# A block of code, and the picture below it; all pictures are in one folder.
+_DRAWN = re.compile(
+    r"```python\n((?:(?!```).)*)```\n\n!\[[^]]+\]\((?:\.\./)?(pictures/\w+\.png)\)",
+    re.DOTALL,
+)
 
 
 def pictures(last: str | None = None) -> dict[str, bytes]:
@@ -25,17 +29,18 @@ def pictures(last: str | None = None) -> dict[str, bytes]:
     from matplotlib import pyplot as plt
 
     found: dict[str, bytes] = {}
-    names: dict[str, object] = {}
-    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     with plt.rc_context({"font.size": 12}):  # To be read on a phone.
-        for code, path in _DRAWN.findall(text):
-            plt.close("all")
-            exec(compile(code, path, "exec"), names)
-            file = io.BytesIO()
-            plt.savefig(file, dpi=100, metadata={"Software": None})
-            found[path] = file.getvalue()
-            if path == last:
-                break
+        for page in PAGES:
+            names: dict[str, object] = {}
+            text = (DOCS / page).read_text(encoding="utf-8")
+            for code, path in _DRAWN.findall(text):
+                plt.close("all")
+                exec(compile(code, path, "exec"), names)
+                file = io.BytesIO()
+                plt.savefig(file, dpi=100, metadata={"Software": None})
+                found[path] = file.getvalue()
+                if path == last:
+                    return found
     plt.close("all")
     return found
 

@@ -2,6 +2,9 @@
 
 import functools
 
+import numpy as np
+
+import uncertainty_metrics.numpy as um_np
 from conformance.run import VECTORS
 
 # Elsewhere in a half, or with options; the others have the name of the definition, or
@@ -16,8 +19,21 @@ _ROOMS = {
 }
 
 
+def _drift(first, second):
+    """Returns D, bins and p-value of two periods; each half has the same function."""
+    periods = []
+    for period in (first, second):
+        edges = np.linspace(0, 1, len(period["counts"]) + 1)[None]
+        sums = {name: np.float64([values]) for name, values in period.items()}
+        periods.append(um_np.BinStatistics(edges, **sums))
+    drift = um_np.calibration_drift(*periods)
+    return drift.statistic, drift.degrees_of_freedom, drift.p_value
+
+
 def function(half, definition):
     """Returns what computes a definition in a half of the package."""
+    if definition == "calibration_drift":
+        return _drift
     if definition == "l2_calibration_error":
         return functools.partial(half.gce, binning_scheme="even", **_L2)
     if definition == "brier_score_zero_based":

@@ -111,10 +111,14 @@ class Function(Public):
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
     def wrong_values(self, name: str) -> tuple:
-        """Values of an option that raise; an estimator's share may be 0 or 1."""
+        """Values of an option that raise; its default, and the share of an estimator of
+        0 or 1, do not.
+        """
         values = BAD_OPTIONS[name][1]
         is_share = name == "alpha" and self.takes("estimator")
-        return tuple(v for v in values if not (is_share and v in (0, 1)))
+        good = (None,) if self._default(name) is None else ()
+        good += (0, 1) if is_share else ()
+        return tuple(v for v in values if v not in good)
 
     def _default(self, option):
         return getattr(self.parameters.get(option), "default", None)

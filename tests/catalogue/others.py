@@ -1,5 +1,7 @@
 """Functions of other arguments, losses, plots, and what else is public."""
 
+import math
+
 import numpy as np
 
 import uncertainty_metrics as um
@@ -91,6 +93,16 @@ def _at_own_times(rng, shape):
     return {"event": rng.integers(0, 2, shape), "survival": rng.random(shape)}
 
 
+def _of_two_periods(rng, shape):
+    """Makes two sketches, one of them of an overconfident model."""
+    periods = {}
+    for name, power in (("first", 1.0), ("second", 1.5)):
+        p = rng.random(max(40, math.prod(shape)))
+        periods[name] = um_np.ScoreSketch(positive_class=True)
+        periods[name].update(rng.random(p.shape) < p**power, p)
+    return periods
+
+
 def _rejected(rng, shape):
     return _of_classes(rng, shape, "probabilities", "ood_probabilities")
 
@@ -133,6 +145,7 @@ FUNCTION_ROWS = (
         unbounded=True,
     ),
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
+    FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
     # References of these are in `tests/references.py`.
     FunctionRow(
@@ -355,6 +368,7 @@ PLOTS = (
     PlotRow("rejection_diagram", make=_rejected),
     PlotRow("risk_coverage_diagram"),
     PlotRow("reliability_diagram"),
+    PlotRow("drift_diagram", make=_of_two_periods),
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
@@ -421,6 +435,13 @@ def _sketched(room, rng):
     return sketch
 
 
+def _monitored(room, rng):
+    monitor = room.CalibrationMonitor(positive_class=True)
+    p = rng.random(50)
+    monitor.update(rng.random(50) < p, p)
+    return monitor
+
+
 def _reported(room, rng):
     return room.report(rng.integers(3, size=20), rng.dirichlet(np.ones(3), 20))
 
@@ -431,6 +452,7 @@ OBJECTS = (
     ),
     ObjectRow("MetricState", make=lambda m, rng: _accumulated(um, rng).get_state()),
     ObjectRow("ScoreSketch", make=_sketched),
+    ObjectRow("CalibrationMonitor", make=_monitored),
     ObjectRow("Mahalanobis", make=_distances),
     ObjectRow("GeneralCalibrationError", make=_accumulated, halves=("numpy",)),
     ObjectRow("TemperatureScaling", make=_fitted),

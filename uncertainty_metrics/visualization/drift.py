@@ -93,7 +93,7 @@ def _shade(ax: Any, drift: drifts.CalibrationDrift, level: float) -> None:
     tail = (1 - level) / max(drift.degrees_of_freedom, 1)
     with np.errstate(invalid="ignore"):  # Of bins that tell nothing.
         changed = np.flatnonzero(np.abs(drift.z) > -special.ndtri(tail / 2))
-    for i, b in enumerate(changed):
+    for i, b in enumerate(changed.tolist()):
         label = "Changed" if i == 0 else None
         ends = drift.edges[b : b + 2]
         _series.tell(ax.axvspan(*ends, label=label, **_CHANGED), _tip(drift, b))

@@ -49,7 +49,7 @@ def draw_evidence(
       ...     numbers, log_values, alpha=0.05, alarm=3, ax=Figure().subplots()
       ... )
       >>> ax.get_xlabel(), ax.get_ylabel()
-      ('Examples', 'Evidence: log10 of the e-value')
+      ('Examples', 'log10 of the e-value')
     """
     ax, own = _series.axes(ax, 6.4, 3.6)
     decades = np.asarray(log_values) / math.log(10)
@@ -62,7 +62,7 @@ def draw_evidence(
     low = max(min(0.0, np.min(decades)), min(_LOWEST, np.max(decades)))
     high = max(bound, np.max(decades))
     margin = 0.05 * (high - low)
-    ax.set(xlabel="Examples", ylabel="Evidence: log10 of the e-value")
+    ax.set(xlabel="Examples", ylabel="log10 of the e-value")
     ax.set(xlim=(0, max(numbers[-1], 1)), ylim=(low - margin, high + margin))
     _series.finish(ax, own, None, columns=3)
     return ax

@@ -4,7 +4,7 @@ Let `t` number the examples, and let "the past" be all that is known before outc
 the examples before it, and its own score p_t. The hypothesis is that the model is
 calibrated given the past:
 
-  H0: E[y_t | past] = p_t   or, for PIT values:   u_t is uniform on [0, 1] given the past
+  H0: E[y_t | past] = p_t,   or of PIT values:  u_t is uniform on [0, 1] given the past
 
 A factor is a number f_t > 0 with E[f_t | past] = 1 under H0:
 
@@ -139,7 +139,10 @@ def pit_factors(
     counts = powers * (histogram[:, None] + np.pad(sums, ((0, 0), (1, 0))))
     before = counts[:, :-1] + _PRIOR
     of_the_past = NUM_CELLS * before / before.sum(axis=0)
-    factors = np.vstack([np.einsum("jk,kn->jn", _DENSITIES, shares), (of_the_past * shares).sum(axis=0)])
+    # Not `@`, whose threads are slower for arrays as small as these.
+    factors = np.vstack(
+        [np.einsum("jk,kn->jn", _DENSITIES, shares), (of_the_past * shares).sum(axis=0)]
+    )
     return np.log(factors), counts[:, -1]
 
 

@@ -28,12 +28,14 @@ _PSI = -np.log1p(-_B) - _B
 
 def half_width(sum_of_squares: float, count: int, level: float) -> float:
     """Returns root / n for V, n examples and a level in (0, 1)."""
-    from scipy import optimize, special
+    from scipy import optimize
 
     bound = math.log(2 / (1 - level)) + math.log(len(_B))
 
     def excess(total: float) -> float:
-        return float(special.logsumexp(_B * total - _PSI * sum_of_squares)) - bound
+        terms = _B * total - _PSI * sum_of_squares
+        top = float(terms.max())
+        return top + math.log(np.exp(terms - top).sum()) - bound
 
     # One product alone reaches the bound there, so all of them do before.
     most = 1.001 * float(np.min((bound + _PSI * sum_of_squares) / _B))

@@ -114,7 +114,7 @@ def _after_block(
 
 
 def _path(state: MonitorState, log_values: np.ndarray) -> np.ndarray:
-    """Returns the path after a block: fewer points of before, and those of the block."""
+    """Returns the path after a block: points of before, perhaps fewer, and its own."""
     step = stride(state.count + len(log_values))
     fewer = step // stride(state.count)
     to_next = -(state.count + 1) % step
@@ -186,8 +186,10 @@ def _checked(
         if arrays[name].shape != shape or arrays[name].dtype != dtype:
             received = f"{arrays[name].dtype} {list(arrays[name].shape)}"
             raise _checks.error(name, f"{np.dtype(dtype)} {list(shape)}", received)
-        if np.any(np.isnan(arrays[name])) or np.any(arrays[name] == np.inf):
-            raise _checks.error(name, "less than infinity", "infinity or NaN")
+        # What a set has won before it has an example has the logarithm -inf.
+        known = np.isfinite(arrays[name]) | (arrays[name] == -np.inf)
+        if not np.all(known if name == "log_won" else np.isfinite(arrays[name])):
+            raise _checks.error(name, "finite", "infinity or NaN")
     state = MonitorState(
         *(kind, count, alarm, total, squares),
         Wealth(arrays["log_won"], arrays["last"]),

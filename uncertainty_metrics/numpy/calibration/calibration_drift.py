@@ -165,13 +165,14 @@ def calibration_drift(
         if num_bins is None:
             num_bins = DEFAULT_NUM_BINS
         return _drift(*_of_sketches(first, second, _checks.bins("num_bins", num_bins)))
-    for name, period in (("first", first), ("second", second)):
-        if not isinstance(period, AnyBinStatistics):
-            expected = "`BinStatistics`, or a `ScoreSketch` as the other one is"
-            raise _checks.type_error(name, expected, period)
+    periods = _of_statistics("first", first), _of_statistics("second", second)
     if num_bins is not None:
         raise _checks.error("num_bins", "None for `BinStatistics`", repr(num_bins))
-    return _drift(*_of_statistics(first, second))
+    edges, others = (period.edges for period in periods)
+    if edges.shape != others.shape or not np.allclose(edges, others, 0, _NEAR):
+        expected = f"on the same bins as `first`, {edges.shape[1] - 1} of them"
+        raise _checks.error("second", expected, f"{others.shape[1] - 1} bins")
+    return _drift(*periods)
 
 
 def _of_sketches(
@@ -194,28 +195,22 @@ def _of_sketches(
     return periods[0], periods[1]
 
 
-def _of_statistics(
-    first: AnyBinStatistics, second: AnyBinStatistics
-) -> tuple[BinStatistics, BinStatistics]:
-    """Returns the statistics as NumPy arrays, those of tensors too."""
-    periods = []
-    for name, period in (("first", first), ("second", second)):
-        if not period.additive:
-            raise _checks.error(name, "of even bins", "adaptive bins")
-        rows = [
-            np.asarray(getattr(period, field), np.float64)
-            for field in ("edges", "counts", "score_sums", "outcome_sums")
-        ]
-        if len(rows[1]) != 1:
-            raise _checks.error(name, "of one group", f"{len(rows[1])} groups")
-        if not all(np.all(np.isfinite(row)) for row in rows):
-            raise _checks.error(name, "finite", "NaN or infinity")
-        periods.append(BinStatistics(*rows))
-    edges, others = (period.edges for period in periods)
-    if edges.shape != others.shape or not np.allclose(edges, others, 0, _NEAR):
-        expected = f"on the same bins as `first`, {edges.shape[1] - 1} of them"
-        raise _checks.error("second", expected, f"{others.shape[1] - 1} bins")
-    return periods[0], periods[1]
+def _of_statistics(name: str, period: Period) -> BinStatistics:
+    """Returns statistics of one group as NumPy arrays, those of tensors too."""
+    if not isinstance(period, AnyBinStatistics):
+        expected = "`BinStatistics`, or a `ScoreSketch` as the other one is"
+        raise _checks.type_error(name, expected, period)
+    if not period.additive:
+        raise _checks.error(name, "of even bins", "adaptive bins")
+    edges, counts, score_sums, outcome_sums = rows = [
+        np.asarray(getattr(period, field), np.float64)
+        for field in ("edges", "counts", "score_sums", "outcome_sums")
+    ]
+    if len(counts) != 1:
+        raise _checks.error(name, "of one group", f"{len(counts)} groups")
+    if not all(np.all(np.isfinite(row)) for row in rows):
+        raise _checks.error(name, "finite", "NaN or infinity")
+    return BinStatistics(edges, counts, score_sums, outcome_sums)
 
 
 def _pooled_ends(counts: np.ndarray) -> np.ndarray:
