@@ -165,7 +165,8 @@ class CalibrationMonitor:
           confidences: with `correct`, how sure each answer was, in [0, 1], of the same
             shape.
           pit: instead of all these, PIT values in [0, 1] of forecasts of numbers, or a
-            `PITInterval` of `lower` and `upper`.
+            `PITInterval` of `lower` and `upper`. `quantile_pit` is no good here: its
+            values beyond the outer quantiles are not uniform.
 
         Raises:
           ValueError: an argument is not as described, or PIT values follow outcomes.
