@@ -1,4 +1,4 @@
-"""Contenders of Keras on JAX, compiled, or on PyTorch; `KERAS_BACKEND` says which."""
+"""Contenders of this package on compiled JAX or on PyTorch, by `KERAS_BACKEND`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPILES = keras.backend.backend() == JAX
 
 
 def _compiled(function: Callable) -> Callable:
-    """Returns a function that ends when its results are there."""
+    """Compiles a function on JAX; it returns only when its results are computed."""
     if not _COMPILES:
         return function
     import jax
@@ -35,7 +35,7 @@ def _tensors(data: Data) -> dict[str, Any]:
 
 
 def _number(result: Any) -> float:
-    """Returns the mean over what came out, of parts the mean of their means."""
+    """Returns the mean of a result; for several parts, the mean of their means."""
     parts = keras.tree.flatten(result)
     return float(np.mean([np.mean(keras.ops.convert_to_numpy(x)) for x in parts]))
 
@@ -53,7 +53,7 @@ def update(data: Data, name: str, **options: Any) -> Timed:
     """An update of a Keras metric with one batch."""
     metric = getattr(um, name)(**options)
     batch = list(_tensors(data).values())
-    metric.update_state(*batch)  # Makes the state, and has no value yet to be kept.
+    metric.update_state(*batch)  # The first update creates the state.
 
     def value() -> float:
         metric.reset_state()

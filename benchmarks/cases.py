@@ -1,7 +1,8 @@
-"""The cases: one row each, read by `run.py` and by every worker.
+"""The cases, each a row that `run.py` and every worker read.
 
-Needs the standard library only: contenders name their setup, and the worker of their
-environment imports it. What has no row here is in `rows.py`.
+This file needs only the standard library: contenders give the name of their setup
+function, and the worker of their environment imports it. Functions of the package
+without a case here have one in `rows.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from harness import (
     Contender,
 )
 
-_MODES = MODES[1:]  # Of TensorFlow.
+_MODES = MODES[1:]  # The modes of TensorFlow.
 _SIZES = ((1024, 10), (8192, 1000), (50000, 1000))
 _FORMER = "uncertainty_metrics 0.0.81"
 _THRESHOLDS = 200
 _DRAWS = 500
-_LEVEL = 0.9  # Of a quantile.
-_ALPHA = 0.1  # Of an interval.
+_LEVEL = 0.9  # The level of a quantile.
+_ALPHA = 0.1  # The share of labels outside an interval.
 
 
 def _update(name: str, mode: str, **options: int) -> Contender:
@@ -81,7 +82,7 @@ def _ece_update(examples: int, classes: int) -> Case:
 
 
 def _path(what: str, *size: int, of: tuple[int, ...]) -> str:
-    """Names the row of the summary for one of several sizes."""
+    """Returns the row of the summary if the size is the one to show, else ""."""
     return f"{what}, {_times(size)}" if size == of else ""
 
 
@@ -227,7 +228,7 @@ def _ace_streaming(size: tuple[int, int]) -> Case:
         (
             _peer("torch.sort by hand", "ace"),
             _former_binned("ace"),
-            # Of all at once, so not what the summary is about.
+            # The function on all the data is not the streaming update of the summary.
             *(
                 dataclasses.replace(row, mode=None)
                 for row in _ours("ace", baseline=True)
@@ -238,13 +239,13 @@ def _ace_streaming(size: tuple[int, int]) -> Case:
             ),
         ),
         size,
-        tolerance=1e-2,  # That of the sketch.
+        tolerance=1e-2,  # The sketch is not exact.
         path=_path("ACE, update of the metric", *size, of=(8192, 1000)),
     )
 
 
 def _accumulators(mode: str) -> Case:
-    """What checks, exact sums and ties cost over float32 sums without them."""
+    """The price of checks, exact sums and ties, compared with plain float32 sums."""
     return Case(
         f"accumulators-50000x10-{_SHORT[mode]}",
         f"ECE: exact sums beside float32 ones, update of 50000 x 10; {mode}",
@@ -310,7 +311,7 @@ def _peer(
 
 
 def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
-    """With the fastest estimator of scoringrules that has the same definition."""
+    """CRPS, with the fastest estimator of scoringrules of the same definition."""
     numba = "scoringrules crps_ensemble, Numba"
     rows = [
         _baseline(
@@ -325,7 +326,7 @@ def _crps(estimator: str, fastest: str, examples: int, draws: int) -> Case:
             estimator=fastest,
         ),
     ]
-    if draws <= 100:  # O(m^2)
+    if draws <= 100:  # This estimator takes O(m^2).
         rows.append(
             _peer(
                 f"{numba}, {estimator!r}",
@@ -359,7 +360,7 @@ def _crps_roll(examples: int, draws: int) -> Case:
         f"crps-roll-{examples}x{draws}",
         f'CRPS of samples, "roll" beside "fair": {examples} forecasts x {draws}',
         (
-            # It pairs the first sample with the last but one: another value.
+            # Its value differs: it pairs the first sample with the last but one.
             Contender(
                 PEERS,
                 "scoringrules crps_ensemble, Numba, 'akr'",
@@ -428,7 +429,7 @@ def _brier(examples: int, classes: int, from_logits: bool) -> Case:
         _peer("torch by hand", "brier", **options),
     ]
     if not from_logits:
-        if examples * classes < 10**7:  # It takes seconds of the larger one.
+        if examples * classes < 10**7:  # For the larger size it takes seconds.
             rows.append(_peer("sklearn brier_score_loss", "sklearn_brier"))
         rows += _plain("brier_score", "sum of squares, gather", GRAPH, XLA)
     return Case(
@@ -490,7 +491,7 @@ def _brier_decomposition(examples: int, classes: int) -> Case:
 
 
 def _bayesian(num_bins: int, mode: str) -> Case:
-    """Beside the ECE in the same mode."""
+    """Bayesian ECE, compared with the ECE in the same mode."""
     room = "numpy" if mode == NUMPY else "tensorflow"
     rows = [
         Contender(
@@ -511,7 +512,7 @@ def _bayesian(num_bins: int, mode: str) -> Case:
         ),
     ]
     few = num_bins <= 15
-    if few:  # Its draws are 0 / 0 at times, with many bins always.
+    if few:  # The plain draws are sometimes 0 / 0, and with many bins always.
         draws = 25
         rows.append(
             Contender(
@@ -581,7 +582,8 @@ def _streamed(
 
 def _auroc(examples: int) -> Case:
     torchmetrics = "torchmetrics BinaryAUROC update and compute"
-    binned = f"{_THRESHOLDS} thresholds"  # Another value, the same in both.
+    # An approximation with another value, which is the same for both contenders.
+    binned = f"{_THRESHOLDS} thresholds"
     return Case(
         f"auroc-{examples}",
         f"AUROC: {examples} examples",
@@ -650,7 +652,7 @@ def _selective(name: str, what: str, peer: str, **options: float) -> Case:
         ),
         (10**6,),
         "decisions",
-        tolerance=1e-3,  # It breaks ties.
+        tolerance=1e-3,  # torch-uncertainty breaks ties.
         path=f"{what}, 10^6",
     )
 
@@ -696,9 +698,9 @@ def _of_members(name: str, peer: str) -> Case:
 
 
 def _former(name: str, alias: str, data: str, examples: int, **options: float) -> Case:
-    """Calibration errors of smoothed outcomes, against the package of 2020.
+    """Calibration errors of smoothed outcomes, compared with the package of 2020.
 
-    The folds differ, and so do the values, by a part of their standard error.
+    The folds differ, so the values differ by a part of their standard error.
     """
     return Case(
         f"{alias}-{examples}",
@@ -917,7 +919,7 @@ _ENSEMBLES = (
         ),
         (2000, 1000),
         "log_likelihoods",
-        tolerance=1e-3,  # Another divisor of the variance.
+        tolerance=1e-3,  # ArviZ divides the variance by another number.
         path="WAIC, 2000 x 1000",
     ),
 )
@@ -934,7 +936,7 @@ _REGRESSION = (
         "ECE",
         "means_and_variances",
         _baseline("torch.bucketize by hand", "regression_ece", levels=10),
-        # Other levels, from 0 to 1.
+        # It has other levels, from 0 to 1.
         _peer(
             "uncertainty-toolbox mean_absolute_calibration_error, vectorized",
             "toolbox",
@@ -996,7 +998,7 @@ _INTERVALS = (
         ),
         (50000, 100),
         "logits",
-        tolerance=1e-3,  # In float32.
+        tolerance=1e-3,  # The peer computes in float32.
         path="Vector scaling, 50000 x 100",
     ),
     Case(
@@ -1028,7 +1030,7 @@ _BEYOND_BINS = (
         (_baseline("relplot smECE", "relplot_smece"), _beyond_bins("smece")),
         (10**6,),
         "scores",
-        tolerance=2e-2,  # relplot's is 1e-3 of 1.
+        tolerance=2e-2,  # relplot's value is exact only to 1e-3.
         path="Smooth calibration error, 10^6",
     ),
     Case(
@@ -1125,7 +1127,7 @@ _CASES = (
     ),
 )
 
-# What `ours.py` compiles with XLA, and the same in `backends.py`.
+# By setup function for XLA: the function of `backends.py` that does the same.
 _ON_BACKENDS = {
     "ours.tensorflow_function": "backends.function",
     "ours.keras_update": "backends.update",
@@ -1133,7 +1135,7 @@ _ON_BACKENDS = {
 
 
 def _with_backends(case: Case) -> Case:
-    """Adds the contenders of Keras on other backends."""
+    """Adds the contenders of this package on other backends."""
     more = []
     for row in case.contenders:
         if row.mode == XLA and row.setup in _ON_BACKENDS:

@@ -1,7 +1,7 @@
-"""Times two checkouts of the package against each other, in turns: is any path slower?
+"""Times two checkouts of the package in turns: is any path slower than before?
 
-`python benchmarks/compare.py BEFORE [AFTER]`, of which the second is this checkout. The
-cases are those of this checkout, without the peers.
+`python benchmarks/compare.py BEFORE [AFTER]`; AFTER is by default this checkout. Both
+run the cases of this checkout, without the peers.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from run import Place, Worker, measure, quartiles, select
 
 _HERE = Path(__file__).resolve().parent
 BEFORE, AFTER = "before", "after"
-# What looks slower than the limit is measured once more, in so many times as many
-# rounds: of many ratios some are large by chance.
+# If a contender looks slower than the limit, it is measured once more in so many times
+# as many rounds, because among many ratios some are large by chance.
 _AGAIN = 4
 
 
 def compare(
     case: Case, chosen: list[int], workers: dict[str, Worker], rounds: int
 ) -> tuple[dict[int, list[float]], list[str]]:
-    """Returns the quartiles of after / before of the chosen contenders, and what of the
-    case differs or fails.
+    """Returns the quartiles of after / before for the chosen contenders, and a line for
+    each contender whose value differs or that fails.
     """
     places = [Place(side, i) for i in chosen for side in (BEFORE, AFTER)]
     found = measure(case, places, workers, rounds)
@@ -37,7 +37,7 @@ def compare(
 
 
 def ours(case: Case) -> list[int]:
-    """Returns the contenders that are functions and metrics of the package."""
+    """Returns the indices of the contenders that belong to the package."""
     return [
         i
         for i, row in enumerate(case.contenders)
@@ -46,14 +46,14 @@ def ours(case: Case) -> list[int]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Compares, and ends with an error where a path is slower or a value differs."""
+    """Compares, and exits with an error if a path is slower or a value differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("before", type=Path, help="a checkout, as of `git worktree`")
+    parser.add_argument("before", type=Path, help="a checkout, from `git worktree`")
     parser.add_argument("after", type=Path, nargs="?", default=_HERE.parent)
     parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument(
-        "--limit", type=float, default=1.05, help="ratio that is slower (%(default)s)"
+        "--limit", type=float, default=1.05, help="largest allowed ratio (%(default)s)"
     )
     options = parser.parse_args(arguments)
     workers = {

@@ -1,6 +1,6 @@
-"""The data of the benchmarks: the same in every environment, from a seed.
+"""The data of the benchmarks, from a seed, so they are the same in every environment.
 
-Each kind is a named tuple of arrays, named as arguments of the package's functions.
+Each kind is a named tuple of arrays with the names of arguments of the package.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class MeansAndVariances(NamedTuple):
 
 
 class NormalsByVariance(NamedTuple):
-    """The same under other names."""
+    """The data of `MeansAndVariances` under other names."""
 
     mean: np.ndarray
     var: np.ndarray
@@ -122,8 +122,12 @@ class Forecasts(NamedTuple):
 
 
 class Survival(NamedTuple):
-    """Probabilities of an event before the time 1, observed times, and whether the
-    event (1.0) or the end of the observation (0.0) came then; float64 [N].
+    """Censored times, float64 [N].
+
+    Attributes:
+      probs: probabilities of an event before the time 1.
+      times: observed times.
+      event: 1.0 if the event came at that time, 0.0 if the observation ended.
     """
 
     probs: np.ndarray
@@ -152,12 +156,12 @@ Data = (
 
 
 def fingerprint(data: tuple[np.ndarray, ...]) -> list[float]:
-    """Returns numbers that differ if the data do."""
+    """Returns numbers that differ if the data differ."""
     return [
         float(zlib.crc32(np.ascontiguousarray(values)))
         if values.dtype.kind == "i"
-        # NumPy versions may round differently. The last rows come from a generator
-        # that has made all the others.
+        # NumPy versions may round differently, so floats have no checksum. The last
+        # rows suffice: their random numbers depend on all earlier ones.
         else float(f"{np.var(values[-_ROWS:], dtype=np.float64):.6g}")
         for values in data
     ]
@@ -176,15 +180,15 @@ def predictions(
     temperature: float = OVERCONFIDENT,
     sharpness: float = 1.0,
 ) -> Predictions:
-    """Returns probabilities of one boosted class a row, and labels drawn from them.
+    """Returns probabilities with one boosted class in each row, and labels.
 
-    Logits are N(0, 1) and, for one class, N(1, 2^2) above the level at which it weighs
-    as much as all the others together.
+    Logits are N(0, 1). The logit of one class has an additional boost: the boost that
+    makes its weight equal to all the others together, plus N(1, 2^2).
 
     Args:
       examples: number of examples N.
       classes: number of classes K.
-      seed: of the random numbers.
+      seed: seed of the random numbers.
       temperature: labels are drawn from `softmax(logits / temperature)`.
       sharpness: the probabilities are `softmax(sharpness * logits)`.
     """
@@ -234,7 +238,7 @@ def interval_forecasts(examples: int) -> IntervalForecasts:
 
 
 def means_and_variances(examples: int) -> MeansAndVariances:
-    """Returns `normals` with variances half as large: overconfident."""
+    """Returns `normals` with half of the variances, so overconfident."""
     labels, means, stddevs = normals(examples)
     return MeansAndVariances(means, stddevs * stddevs / 2, labels)
 
@@ -245,13 +249,13 @@ def normals_by_variance(examples: int) -> NormalsByVariance:
 
 
 def samples(examples: int, draws: int, *dimensions: int, seed: int = 0) -> Samples:
-    """Returns samples of Normal forecasts, and labels drawn from the same.
+    """Returns samples of Normal forecasts, and labels from the same distributions.
 
     Args:
       examples: number of forecasts N.
-      draws: number of samples m of each.
+      draws: number of samples m of each forecast.
       *dimensions: number of dimensions d of each label, or none.
-      seed: of the random numbers.
+      seed: seed of the random numbers.
     """
     labels, means, stddevs = normals(examples, *dimensions, seed=seed)
     rng = np.random.default_rng([seed, examples, draws, *dimensions])
@@ -266,7 +270,7 @@ def scores(examples: int) -> Scores:
 
 
 def decisions(examples: int) -> Decisions:
-    """Returns whether the more probable class of `scores` is right, and its share."""
+    """Returns whether the more probable class is right, and its probability."""
     labels, probabilities = predictions(examples, 2)
     correct = probabilities.argmax(axis=1) == labels
     return Decisions(correct.astype(np.int64), probabilities.max(axis=1))
@@ -275,7 +279,7 @@ def decisions(examples: int) -> Decisions:
 def ensemble_logits(
     examples: int, members: int, classes: int, seed: int = 0
 ) -> EnsembleLogits:
-    """Returns those of `logits`, and N(0, 1) for each member on top."""
+    """Returns the logits of `logits` plus N(0, 1) for each member."""
     rng = np.random.default_rng([seed, examples, members, classes])
     noisy = rng.standard_normal((examples, members, classes), np.float32)
     noisy += logits(examples, classes).logits[:, None]
@@ -288,15 +292,15 @@ def ensemble(examples: int, members: int, classes: int) -> Ensemble:
 
 
 def members(members: int, examples: int, classes: int) -> Members:
-    """Returns `ensemble` with the members first."""
+    """Returns the probabilities of `ensemble` with the members on the first axis."""
     probabilities = ensemble(examples, members, classes).probabilities
     return Members(probabilities.swapaxes(0, 1).copy())
 
 
 def log_likelihoods(instances: int, draws: int, seed: int = 0) -> LogLikelihoods:
-    """Returns those of `normals` whose means are drawn, from N(mean, (0.3 stddev)^2).
+    """Returns the log-likelihoods of the labels of `normals`, up to a constant.
 
-    Less a constant.
+    The posterior draws of a mean come from N(mean, (0.3 stddev)^2).
     """
     labels, means, stddevs = normals(instances, seed=seed)
     rng = np.random.default_rng([seed, instances, draws])
@@ -313,9 +317,9 @@ def forecasts(examples: int, seed: int = 0) -> Forecasts:
 
 
 def survival(examples: int, seed: int = 0) -> Survival:
-    """Returns probabilities for events whose hazard is 1.5 times what they say.
+    """Returns probabilities of events whose true hazard is 1.5 times as large.
 
-    A third of the times, about, is censored.
+    About a third of the times is censored.
     """
     rng = np.random.default_rng([seed, examples])
     probs = rng.uniform(0.05, 0.9, size=examples)

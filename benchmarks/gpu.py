@@ -1,9 +1,9 @@
-"""The Keras metrics on an accelerator: equal to the CPU's, and what a step costs.
+"""Keras metrics on an accelerator: their values and the time of a step.
 
 `KERAS_BACKEND=jax python benchmarks/gpu.py`, or torch. Every metric of the tests'
-catalogue adds the same batches on the accelerator and on the CPU; a step is then timed
-in turns with that of torchmetrics, on the same machine. Where there is no accelerator
-it says so, and both are the CPU.
+catalogue adds the same batches on the accelerator and on the CPU, and the results are
+compared. Then some metrics are timed in turns with torchmetrics on the same machine. If
+there is no accelerator, the script says so and uses the CPU for both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import uncertainty_metrics as um
 from tests import catalogue
 
 BACKEND = keras.backend.backend()
-# Ours, and the metric of torchmetrics with its options beside the number of classes.
+# By our metric: the metric of torchmetrics, and its options without `num_classes`.
 PEERS = {
     "Accuracy": ("MulticlassAccuracy", {"average": "micro"}),
     "ExpectedCalibrationError": ("MulticlassCalibrationError", {"n_bins": 15}),
@@ -55,8 +55,8 @@ def accelerator() -> str:
     raise SystemExit("KERAS_BACKEND must be jax or torch.")
 
 
-def added(row: Any, device: str) -> Any:
-    """Returns a metric of the row that has added three batches on a device."""
+def result_and_state(row: Any, device: str) -> Any:
+    """Returns the result and the state of a metric after three batches on a device."""
     data = row.lattice(np.random.default_rng(0))
     with keras.device(device):
         metric = row.made(row.metric_cases[0][0])
@@ -70,22 +70,22 @@ def added(row: Any, device: str) -> Any:
 
 
 def compare(device: str) -> list[str]:
-    """Returns in what the metrics differ between the device and the CPU."""
+    """Returns a line for each difference between the device and the CPU."""
     wrong = []
     for row in catalogue.METRICS:
         (result, arrays), (expected, others) = (
-            added(row, place) for place in (device, "cpu:0")
+            result_and_state(row, place) for place in (device, "cpu:0")
         )
         if not np.allclose(result, expected, rtol=1e-5, atol=1e-6):
-            wrong.append(f"{row.metric}: {result} for {expected}")
+            wrong.append(f"{row.metric}: {result} instead of {expected}")
         for name in ("units", "invalid"):
             if not np.array_equal(arrays[name], others[name]):
-                wrong.append(f"{row.metric}: other {name}")
+                wrong.append(f"{row.metric}: {name} of the state differ")
     return wrong
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Returns the seconds of a call, of which there are many."""
+    """Returns the mean seconds of a call, over many calls."""
     calls, start = 0, time.perf_counter()
     while (passed := time.perf_counter() - start) < SECONDS:
         call()
@@ -94,8 +94,8 @@ def timed(call: Callable[[], object]) -> float:
 
 
 def our_step(name: str, labels: np.ndarray, predictions: np.ndarray) -> Any:
-    """Returns a step of ours, compiled where the backend compiles, and its state's
-    bytes.
+    """Returns a step of our metric, compiled if the backend compiles, and the size of
+    its state in bytes.
     """
     metric = getattr(um, name)()
     data = [ops.convert_to_tensor(part) for part in (labels, predictions)]
@@ -144,14 +144,14 @@ def peer_step(name: str, labels: np.ndarray, predictions: np.ndarray) -> Any:
     def step() -> None:
         metric.update(*data)
         synchronize()
-        if kept and len(kept[0]) > 50:  # Else memory is what is measured.
+        if kept and len(kept[0]) > 50:  # Otherwise allocation would dominate the time.
             metric.reset()
 
     return step, size
 
 
 def main() -> None:
-    """Compares, times, and ends with an error where a value differs."""
+    """Compares and times the metrics; exits with an error if a value differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--batch", type=int, default=1024)
@@ -159,11 +159,12 @@ def main() -> None:
     device = accelerator()
     print(f"Keras {keras.__version__} on {BACKEND}, {device}")
     if device.startswith("cpu"):
-        print("There is no accelerator: these are figures of the CPU.")
+        print("There is no accelerator: these are times of the CPU.")
     wrong = compare(device)
     print(f"{len(catalogue.METRICS)} metrics added on {device} and on cpu:0")
     print(
-        "\n| metric | K | ours / torchmetrics | bytes of ours | bytes a step theirs |"
+        "\n| metric | K | ours / torchmetrics | bytes of our state "
+        "| bytes that a step of torchmetrics adds |"
     )
     print("|---|---|---|---|---|")
     rng = np.random.default_rng(0)
@@ -181,7 +182,7 @@ def main() -> None:
             ratio = statistics.median(ratios)
             print(f"| {name} | {classes} | {ratio:.2f} | {size:,} | {grown:,} |")
     if wrong:
-        raise SystemExit("OTHER THAN ON THE CPU:\n  " + "\n  ".join(wrong))
+        raise SystemExit("DIFFERENT FROM THE CPU:\n  " + "\n  ".join(wrong))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """How times grow with n, classes, bins and members: `python benchmarks/growth.py`.
 
-One curve for the package and one for the best peer, each the least of several rounds
-in turns, and the exponent of the power law through the upper half of the sizes.
+There is a curve for the package and a curve for the best peer. A time is the smallest
+of several rounds, in which the contenders take turns. The script prints the exponent of
+the power law through the upper half of the sizes.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ class Curve(NamedTuple):
     Attributes:
       environment: `OURS` or `PEERS`.
       label: its name in the legend.
-      setup: as of `Contender`.
-      options: as of `Contender`; a value of None stands for what grows.
-      data: as of `Case`.
+      setup: as in `Contender`.
+      options: as in `Contender`; a value of None stands for the growing number.
     """
 
     environment: str
@@ -41,12 +41,12 @@ class Sweep(NamedTuple):
     """A panel of the plot.
 
     Attributes:
-      title: what is done.
-      along: what grows.
-      values: of what grows.
-      size: of the data; None stands for what grows.
-      data: the function in `data.py` that makes them.
-      curves: what is compared.
+      title: description of the computation.
+      along: name of the growing number.
+      values: values of the growing number.
+      size: size of the data; None stands for the growing number.
+      data: the function in `data.py` that makes the data.
+      curves: the contenders.
     """
 
     title: str
@@ -204,7 +204,7 @@ def _case(sweep: Sweep, value: int) -> Case:
     )
 
 
-# By the titles of sweeps; a worker finds a case of them by its name.
+# The cases of each sweep. A worker finds a case by its name in CASES.
 _BY_SWEEP = {
     sweep.title + sweep.along: [_case(sweep, value) for value in sweep.values]
     for sweep in SWEEPS
@@ -213,7 +213,7 @@ CASES = [case for cases in _BY_SWEEP.values() for case in cases]
 
 
 def seconds(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, float]:
-    """Returns the least time of each contender."""
+    """Returns the smallest time of each contender."""
     rows = {
         i: row for i, row in enumerate(case.contenders) if row.environment in workers
     }
@@ -232,8 +232,8 @@ def seconds(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, fl
 
 
 def exponent(values: Sequence[int], times: list[float]) -> float:
-    """Returns the slope of the least squares line through the upper half of the
-    logarithms.
+    """Returns the slope of the least squares line through the logarithms of the upper
+    half of the sizes.
     """
     start = (len(values) - 1) // 2
     x = [math.log(value) for value in values[start:]]
@@ -276,7 +276,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", help="Python of the peers' environment")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--points", type=int, help="so many sizes, the smallest")
+    parser.add_argument("--points", type=int, help="number of sizes, from the smallest")
     parser.add_argument("--out", type=Path, default=_HERE / "results")
     options = parser.parse_args()
 

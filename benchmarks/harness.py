@@ -1,6 +1,7 @@
-"""What a benchmark consists of: cases, contenders, and a call to time.
+"""The parts of a benchmark: cases, contenders, and calls to time.
 
-Imported by every process of every environment, so it needs the standard library only.
+Every process of every environment imports this file, so it needs only the standard
+library.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ PEERS = "peers"
 NUMPY = "NumPy"
 EAGER, GRAPH, XLA = "eager", "tf.function", "tf.function(jit_compile=True)"
 MODES = (NUMPY, EAGER, GRAPH, XLA)
-# Of Keras on another backend: modes, and the environments they run in.
+# Other backends of Keras. The names are both modes and environments.
 JAX, PYTORCH = "jax", "torch"
 BACKENDS = (JAX, PYTORCH)
-# An inner loop lasts at least this long, so that the clock and the loop do not matter.
+# An inner loop lasts at least this long, so that clock and loop cost next to nothing.
 LOOP_SECONDS = 0.03
 WARM_UP_CALLS = 2
 
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """One way to do what a case asks for.
+    """One way to do the work of a case.
 
     Attributes:
       environment: `OURS`, `PEERS` or one of `BACKENDS`, the process it runs in.
@@ -33,8 +34,10 @@ class Contender:
       setup: "module.function" in this folder; called with the data of the case and
         `options`, returns `Timed`.
       options: keyword arguments of `setup`.
-      baseline: whether it may be the 1.00 of the case; the first that can run is.
-      quantity: contenders of one quantity must agree in their values; None has none.
+      baseline: whether it may be the 1.00 of the case. The first baseline that can run
+        is the 1.00.
+      quantity: contenders of the same quantity must agree in their values; None means
+        that its value is not compared.
       mode: one of `MODES` or `BACKENDS` for the package itself: the column of the
         summary.
     """
@@ -53,15 +56,15 @@ class Case:
     """Contenders on the same data.
 
     Attributes:
-      name: what `--cases` selects by.
-      title: what is done.
-      contenders: in the order of the table.
-      size: of the data, arguments of `data`; empty for a case without data.
-      data: the function in `data.py` that makes them.
-      tolerance: largest relative difference between values of one quantity.
-      path: what is done, in the summary, where cases of one path share a row; empty for
-        a case that is not in it.
-      patience: so many times as many rounds as other cases, to tell small differences.
+      name: name, by which `--cases` selects.
+      title: description of the work.
+      contenders: the contenders, in the order of the table.
+      size: size of the data, the arguments of `data`; empty for a case without data.
+      data: the function in `data.py` that makes the data.
+      tolerance: largest relative difference between values of the same quantity.
+      path: row of the summary, which cases with the same path share; empty for a case
+        that is not in the summary.
+      patience: factor of the number of rounds, to detect small differences.
     """
 
     name: str
@@ -76,16 +79,16 @@ class Case:
 
 @dataclasses.dataclass(frozen=True)
 class Timed:
-    """What `setup` returns.
+    """The result of a setup function.
 
     Attributes:
-      call: what is timed.
+      call: the call to time.
       value: returns the result of one call from a fresh state; not timed. It may be
         None if the contender has no quantity.
       reset: undoes the effects of many calls; not timed.
-      seconds: where a call cannot be timed from outside, returns its seconds.
-      steps: a call is so many steps, of which one is reported; below 1 it is that
-        part of one.
+      seconds: returns the seconds of a call that cannot be timed from outside.
+      steps: number of steps in a call; the time of one step is reported. It is below 1
+        if a call is only a part of a step.
     """
 
     call: Callable[[], Any] | None = None
@@ -96,7 +99,7 @@ class Timed:
 
 
 def loop(timed: Timed, calls: int) -> float:
-    """Returns the seconds of a step, the mean over `calls`, after an untimed one."""
+    """Returns the mean seconds of a step over `calls`, after an untimed call."""
     if timed.seconds is not None:
         return timed.seconds()
     timed.reset()
@@ -108,7 +111,7 @@ def loop(timed: Timed, calls: int) -> float:
 
 
 def warm_up(timed: Timed) -> int:
-    """Compiles and fills caches; returns the calls that make an inner loop."""
+    """Compiles and fills caches; returns the number of calls of an inner loop."""
     if timed.seconds is not None:
         timed.seconds()
         return 1

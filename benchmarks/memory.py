@@ -1,8 +1,8 @@
 """Memory that the paths need beyond their input: `python benchmarks/memory.py`.
 
-Each call is measured in a fresh process, at two sizes of what must not multiply: more
-bins for the same examples, more members for as many probabilities. What grows as an
-array [N, bins] or [N, M, M] does is flagged.
+Each call is measured in a fresh process, at two sizes: the second has more bins for the
+same examples, or more members for the same number of probabilities. A path that grows
+as an array [N, bins] or [N, M, M] would grow is flagged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ import numpy as np
 from harness import GRAPH, MODES, NUMPY, XLA
 
 _HERE = Path(__file__).resolve().parent
-# A path is flagged if it grows by this share of how the forbidden array does.
+# A path is flagged if it grows by more than this share of the growth of the forbidden
+# array.
 SHARE = 0.25
 _BYTES = 4
 _MEGABYTE = 2**20
@@ -36,15 +37,16 @@ Size = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Growth:
-    """What grows, and the array that no path may make.
+    """Two sizes, and an array that no path may make.
 
     Attributes:
-      forbidden: name of its shape.
-      elements: their number, for a size.
+      forbidden: shape of the forbidden array, as text.
+      elements: returns the number of its elements for a size.
       make: makes the data of a size.
-      sizes: a small and a large one.
-      few: the same for a quick test.
-      option: whether the last number of a size is not of the data, but an option.
+      sizes: a small and a large size.
+      few: a small and a large size for a quick test.
+      option: whether the last number of a size is an option of the function, and not a
+        size of the data.
     """
 
     forbidden: str
@@ -65,11 +67,11 @@ class Row:
 
     Attributes:
       name: the public name.
-      growth: what grows.
+      growth: the sizes, and the forbidden array.
       option: the keyword that takes the last number of a size.
       options: other keywords.
-      modes: what it is measured in.
-      gradient: whether the gradient of its mean in the last argument is taken.
+      modes: the modes to measure.
+      gradient: whether to compute the gradient of its mean in the last argument, too.
     """
 
     name: str
@@ -81,7 +83,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """What a table calls it."""
+        """Its name in the table."""
         options = [f"{key}={value!r}" for key, value in self.options.items()]
         of = f"({', '.join(options)})" if options else ""
         return f"{'gradient of ' * self.gradient}{self.name}{of}"
@@ -96,7 +98,7 @@ class Row:
         return self.growth.data(size)
 
     def function(self, mode: str, size: Size) -> Callable[..., Any]:
-        """Returns what takes the data of a size, one by one."""
+        """Returns a function that takes the arrays of the data as arguments."""
         options = dict(self.options)
         if self.option is not None:
             options[self.option] = size[-1]
@@ -206,7 +208,7 @@ _LIKELIHOODS = Growth(
     ((20000, 10), (500, 400)),
     ((307, 17), (31, 167)),
 )
-# As thresholds or cells of a fine grid for each example would.
+# An array of thresholds, or of cells of a fine grid, for each example.
 _SCORES = Growth(
     "[N, 256]",
     lambda n: n * 256,
@@ -303,14 +305,17 @@ ROWS = (
 
 
 def _forget_peak() -> None:
-    """Lets the peak start from what is held now: making the data takes more. Linux."""
+    """Resets the peak to the memory held now, because making the data took more.
+
+    This works on Linux only.
+    """
     reset = Path("/proc/self/clear_refs")
     if reset.exists():
         reset.write_text("5")
 
 
 def _peak() -> int:
-    """Returns the bytes of memory that the process held at most."""
+    """Returns the peak memory of the process in bytes."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -319,7 +324,7 @@ def _peak() -> int:
 
 
 def _measure(row: Row, mode: str, size: Size) -> dict[str, float]:
-    """Returns the megabytes of the input, and those of the peak beyond it."""
+    """Returns the megabytes of the input, and of the peak beyond the input."""
     tensors = mode != NUMPY
     if tensors:
         import tensorflow as tf
@@ -332,7 +337,7 @@ def _measure(row: Row, mode: str, size: Size) -> dict[str, float]:
             function = tf.function(function, jit_compile=mode == XLA)
         return function, arguments, sum(part.nbytes for part in made)
 
-    # Imports, threads and the first compilation belong to no path.
+    # A small call first: imports, threads and the first compilation do not count.
     function, arguments, _ = ready(row.growth.few[0])
     function(*arguments)
     function, arguments, nbytes = ready(size)
@@ -355,7 +360,8 @@ def _in_a_process(index: int, mode: str, which: int) -> dict[str, float]:
         check=True,
         env={
             "TF_CPP_MIN_LOG_LEVEL": "3",
-            # Else glibc keeps what is freed, and the peak does not see it used.
+            # By default glibc keeps freed memory, and reusing it would not raise the
+            # peak.
             "MALLOC_ARENA_MAX": "1",
             "MALLOC_MMAP_THRESHOLD_": "65536",
             **os.environ,
@@ -403,8 +409,9 @@ def main() -> None:
         [MODES[int(i)] for i in options.modes.split(",")] if options.modes else MODES
     )
     print(
-        "| path | mode | input, MB | extra peak, MB | at the larger size "
-        "| of the input | forbidden, MB | |\n|---|---|---|---|---|---|---|---|"
+        "| path | mode | large input, MB | extra peak of small, MB "
+        "| extra peak of large, MB | extra / input | forbidden, MB | |\n"
+        "|---|---|---|---|---|---|---|---|"
     )
     found = []
     for index, row in enumerate(ROWS):

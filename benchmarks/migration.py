@@ -1,9 +1,9 @@
 """Checks `docs/migration.md`: `python benchmarks/migration.py`.
 
-Computes their numbers and ours on the same data and prints both. Run it with the Python
-of the peers, and with one that has TensorFlow Probability; what cannot be imported is
-left out. It fails where numbers that the page calls equal differ, or those
-that it calls different are equal.
+The script computes the numbers of other packages and ours on the same data, and prints
+both. Run it with the Python of the peers, and with a Python that has TensorFlow
+Probability; it leaves out packages that it cannot import. It fails if numbers differ
+that the page calls equal, or if numbers are equal that the page calls different.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _import_both() -> tuple[Any, Any]:
-    """Imports the package of 2020, if it is installed, and this one: of one name."""
+    """Imports the package of 2020, if installed, and this one, which has its name."""
     name = "uncertainty_metrics"
     here = {str(ROOT), ""}
     path, sys.path[:] = sys.path[:], [p for p in sys.path if p not in here]
     try:
         former = importlib.import_module(f"{name}.numpy")
-        if hasattr(former, "bin_statistics"):  # This one, installed.
+        if hasattr(former, "bin_statistics"):  # It is this package, installed.
             former = None
     except ImportError:
         former = None
@@ -57,7 +57,7 @@ IS_POSITIVE = (LABELS == 1).astype(int)
 SAMPLES = np.random.default_rng(1).normal(size=(200, 20))
 TARGETS = np.random.default_rng(2).normal(size=200)
 
-# (what, theirs, ours, whether they are equal)
+# (name of the number, theirs, ours, whether they are equal)
 Row = tuple[str, Callable[[], float], Callable[[], float], bool]
 
 
@@ -154,7 +154,7 @@ def torchmetrics_rows() -> Iterator[Row]:
 
 
 def netcal_rows() -> Iterator[Row]:
-    """ACE of netcal is another number: the plain mean over bins."""
+    """The ACE of netcal is another number, the plain mean over the bins."""
     from netcal import metrics
 
     yield (
@@ -194,8 +194,8 @@ def netcal_rows() -> Iterator[Row]:
 
     def mean_of_bins():
         bins = um.bin_statistics(LABELS, PROBABILITIES)
-        held = bins.counts > 0
-        return np.mean(np.abs(bins.accuracies - bins.confidences)[held])
+        in_bin = bins.counts > 0
+        return np.mean(np.abs(bins.accuracies - bins.confidences)[in_bin])
 
     yield (
         "ACE, mean over bins",
@@ -209,9 +209,9 @@ def netcal_rows() -> Iterator[Row]:
         edges = np.histogram_bin_edges(stddevs, 10)
         index = np.searchsorted(edges[1:-1], stddevs, side="right")
         ratios = []
-        for held in (index == b for b in np.unique(index)):
-            squares = np.mean((means - TARGETS)[held] ** 2)
-            ratios.append(abs(1 - np.sqrt(squares / np.mean(stddevs[held] ** 2))))
+        for in_bin in (index == b for b in np.unique(index)):
+            squares = np.mean((means - TARGETS)[in_bin] ** 2)
+            ratios.append(abs(1 - np.sqrt(squares / np.mean(stddevs[in_bin] ** 2))))
         return np.mean(ratios)
 
     def ence():
@@ -227,7 +227,7 @@ def netcal_rows() -> Iterator[Row]:
 
 
 def scikit_learn_rows() -> Iterator[Row]:
-    """The Brier score of two classes counts one of them."""
+    """For two classes the Brier score of scikit-learn counts only one class."""
     from sklearn import metrics
 
     yield (
@@ -247,7 +247,7 @@ def scikit_learn_rows() -> Iterator[Row]:
 
 
 def tfp_rows() -> Iterator[Row]:
-    """Bins of TFP are closed on the left; its resolution has the wrong axis."""
+    """Bins of TFP are closed on the left; its resolution sums over the wrong axis."""
     import tensorflow as tf
     import tensorflow_probability as tfp
 
@@ -265,7 +265,7 @@ def tfp_rows() -> Iterator[Row]:
         lambda: um.brier_score(LABELS, logits=LOGITS),
         True,
     )
-    # In five balanced classes the wrong axis hardly shows: three of unequal size.
+    # The wrong axis hardly matters for balanced classes, so these have unequal sizes.
     skewed = np.repeat([0, 1, 2], [80, 15, 5])
     p = np.full((100, 3), [0.8, 0.15, 0.05])
     for i, (part, equal) in enumerate(
@@ -282,11 +282,12 @@ def tfp_rows() -> Iterator[Row]:
 
 
 def torch_uncertainty_rows() -> Iterator[Row]:
-    """Its variation ratio counts against the class of the mean."""
+    """Its variation ratio counts votes against the class of the mean."""
     import torch
     from torch_uncertainty.metrics.classification import VariationRatio
 
-    p = np.array([[[0.6, 0.4], [0.6, 0.4], [0.1, 0.9]]])  # Two votes against the mean.
+    # Two of the three members vote against the class of the mean.
+    p = np.array([[[0.6, 0.4], [0.6, 0.4], [0.1, 0.9]]])
     for probabilistic, ours, equal in (
         (False, lambda: um.variation_ratio(probabilities=p)[0], False),
         (
@@ -307,7 +308,7 @@ def torch_uncertainty_rows() -> Iterator[Row]:
 
 
 def arviz_rows() -> Iterator[Row]:
-    """PSIS-LOO is equal at reff=1; the WAIC there has a variance of divisor m."""
+    """PSIS-LOO is equal for reff=1; ArviZ's WAIC has a variance with the divisor m."""
     import arviz
 
     logp = np.random.default_rng(3).normal(-1, 0.3, size=(50, 400))
@@ -336,7 +337,7 @@ def arviz_rows() -> Iterator[Row]:
 
 
 def main() -> None:
-    """Prints all numbers; fails where the page would be wrong."""
+    """Prints all numbers; fails if the page is wrong."""
     wrong = []
     for rows in (
         former_rows,
@@ -352,13 +353,13 @@ def main() -> None:
         except ImportError as missing:
             print(f"{rows.__name__}: left out, {missing}")
             continue
-        for what, theirs, ours, equal in found:
+        for name, theirs, ours, equal in found:
             a, b = float(theirs()), float(ours())
-            print(f"{rows.__name__}: {what}: {a:.7f}, ours {b:.7f}")
+            print(f"{rows.__name__}: {name}: {a:.7f}, ours {b:.7f}")
             if (abs(a - b) <= 2e-6) != equal:
-                wrong.append(what)
+                wrong.append(name)
     if wrong:
-        raise SystemExit(f"Not as docs/migration.md says: {', '.join(wrong)}")
+        raise SystemExit(f"docs/migration.md is wrong about: {', '.join(wrong)}")
 
 
 if __name__ == "__main__":

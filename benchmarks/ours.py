@@ -1,4 +1,4 @@
-"""Contenders of the package's own environment, and baselines that live there too."""
+"""Contenders in the environment of the package: its functions, and plain baselines."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ import uncertainty_metrics.numpy as um_np
 _BINS = 15
 _ROOT = Path(um.__file__).resolve().parents[1]
 _FEATURES = 32
-_EXAMPLES = 10_000  # Of a Row.
-# Steps of one evaluation or epoch: many, as starting it costs a few milliseconds.
+_EXAMPLES = 10_000  # The number of examples for a Row.
+# Steps of one evaluation or epoch: many, because its start costs a few milliseconds.
 _STEPS = 200
 
 
@@ -58,7 +58,7 @@ def _one_shot(function: Callable, arguments: dict[str, Any]) -> Timed:
 
 
 def _named(room: ModuleType, name: str) -> Callable:
-    return operator.attrgetter(name)(room)  # Of `regression`, too.
+    return operator.attrgetter(name)(room)  # The name may be `regression.name`.
 
 
 def numpy_function(data: Data, name: str, **options: Any) -> Timed:
@@ -74,17 +74,17 @@ def tensorflow_function(data: Data, name: str, mode: str, **options: Any) -> Tim
 
 
 def plain_function(data: Data, name: str, mode: str) -> Timed:
-    """The same as one writes it first: no checks."""
+    """A function as one would write it first, without checks."""
     return _one_shot(_compiled(_PLAIN[name], mode), _tensors(data))
 
 
 def tensorflow_gradient(data: Samples, name: str, mode: str, **options: Any) -> Timed:
-    """The mean of a score of samples, and its gradient in them."""
+    """The mean of a score of samples, and its gradient in the samples."""
     return _gradient(functools.partial(getattr(um, name), **options), data, mode)
 
 
 def plain_gradient(data: Samples, name: str, mode: str) -> Timed:
-    """The same with a plain score."""
+    """The mean and the gradient of a plain score."""
     return _gradient(_PLAIN[name], data, mode)
 
 
@@ -100,7 +100,7 @@ def _gradient(score: Callable, data: Samples, mode: str) -> Timed:
 
     def value():
         score, gradient = function(**tensors)
-        # Of the gradient the component along the samples.
+        # One number of the gradient: its component along the samples.
         return float(score) + float(np.vdot(gradient, data.predictive_samples))
 
     return Timed(call=lambda: function(**tensors), value=value)
@@ -122,9 +122,9 @@ def _plain_decomposition(labels, probabilities):
     classes = probabilities.shape[1]
     decisions = tf.argmax(probabilities, axis=1)
     counts = tf.math.confusion_matrix(decisions, labels, classes, dtype=tf.float32)
-    held = tf.reduce_sum(counts, axis=1)
-    shares = held / tf.reduce_sum(held)
-    dbar = tf.math.divide_no_nan(counts, held[:, None])
+    counts_of_decision = tf.reduce_sum(counts, axis=1)
+    shares = counts_of_decision / tf.reduce_sum(counts_of_decision)
+    dbar = tf.math.divide_no_nan(counts, counts_of_decision[:, None])
     pbar = tf.linalg.matvec(dbar, shares, transpose_a=True)
     gaps = tf.math.squared_difference(probabilities, tf.gather(dbar, decisions))
     resolution = tf.reduce_sum(tf.math.squared_difference(dbar, pbar), axis=1)
@@ -213,7 +213,10 @@ def bayesian(data: Predictions, num_bins: int, draws: int, mode: str) -> Timed:
 
 
 def plain_bayesian(data: Predictions, num_bins: int, draws: int, of: int) -> Timed:
-    """The same draw by draw, eagerly, as the definition reads; so many of them."""
+    """Draws from the posterior, one by one, eagerly, as the definition says.
+
+    The time is that of `of` draws, extrapolated from `draws`.
+    """
     import tensorflow_probability as tfp
 
     labels, probabilities = map(tf.constant, data)
@@ -268,7 +271,7 @@ def temperature(data: Logits, mode: str) -> Timed:
 
 
 def calibrator(data: Logits | Predictions, name: str) -> Timed:
-    """Fit of a calibrator; its likelihood is what must agree."""
+    """Fit of a calibrator; the likelihood after it must agree."""
 
     def compute():
         return getattr(um_np, name)().fit(**data._asdict())
@@ -325,7 +328,7 @@ def keras_update(data: Data, name: str, mode: str, **options: Any) -> Timed:
 
 
 def plain_update(data: Predictions, mode: str, gather: bool = False) -> Timed:
-    """The same with `PlainCalibrationError`."""
+    """`update_state` of `PlainCalibrationError` with one batch."""
     metric = PlainCalibrationError(gather)
     return _streaming(metric, metric.update_state, data, mode)
 
@@ -359,11 +362,11 @@ def _streaming(
 
 
 class PlainCalibrationError(keras.metrics.Metric):
-    """Expected calibration error as one writes it first: no checks, float32 sums."""
+    """ECE as one would write it first: without checks, with float32 sums."""
 
     def __init__(self, gather: bool = False, name: str = "plain"):
         super().__init__(name=name, dtype="float32")
-        self._gather = gather  # The fastest; a tie is always right.
+        self._gather = gather  # The fastest way, but a tie always counts as right.
         self._sums = [
             self.add_weight(name=part, shape=(_BINS,), initializer="zeros")
             for part in ("counts", "confidences", "outcomes")
@@ -401,7 +404,7 @@ _METRICS = {
 
 
 def _batches(inputs: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
-    """Returns one batch, again and again: the input costs next to nothing."""
+    """Returns one batch many times, so that the input costs next to nothing."""
     batch = tf.data.Dataset.from_tensors((inputs.astype(np.float32), labels))
     return batch.repeat(_STEPS)
 
@@ -413,7 +416,7 @@ def evaluate(
     examples, classes = data.probabilities.shape
     keras.utils.set_random_seed(0)
     inputs = np.random.default_rng(0).standard_normal((examples, _FEATURES))
-    # Weights of variance 1 make decided predictions, as training would.
+    # With weights of variance 1 the predictions are as sure as after training.
     dense = keras.layers.Dense(
         classes,
         activation="softmax",

@@ -1,6 +1,6 @@
-"""Contenders of the peers' environment: other packages, and PyTorch by hand.
+"""Contenders in the peers' environment: other packages, and PyTorch by hand.
 
-Packages that few cases need are imported by these.
+A package that only few cases need is imported inside the functions that need it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _streaming(
     return Timed(
         call=score if compute else update,
         value=lambda: float(score()) + shift,
-        reset=metric.reset,  # Some keep every prediction.
+        reset=metric.reset,  # Some metrics keep every prediction.
     )
 
 
@@ -124,7 +124,7 @@ def sce(data: Predictions) -> Timed:
 
 
 def _bins_of_ranks(count: int) -> torch.Tensor:
-    """Returns where each of the bins of equal mass ends among `count` sorted scores."""
+    """Returns the ends of the bins of equal mass among `count` sorted scores."""
     ranks = torch.arange(count)
     bins = (2 * ranks + 1) * _BINS // (2 * max(count, 1))
     return torch.bincount(bins, minlength=_BINS).cumsum(0)
@@ -144,7 +144,7 @@ def _ace(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Tensor:
 
 
 def ace(data: Predictions) -> Timed:
-    """Exact adaptive calibration error with `torch.sort`, ties in any order."""
+    """Exact adaptive calibration error with `torch.sort`, with ties in any order."""
     return _one_shot(_ace, *_tensors(data))
 
 
@@ -157,7 +157,7 @@ def _ece_adaptive(labels: torch.Tensor, probabilities: torch.Tensor) -> torch.Te
 
 
 def ece_adaptive(data: Predictions) -> Timed:
-    """Expected calibration error of bins of equal mass, ties in any order."""
+    """Expected calibration error with bins of equal mass, with ties in any order."""
     return _one_shot(_ece_adaptive, *_tensors(data))
 
 
@@ -168,7 +168,8 @@ def _tace(
     row, group = torch.nonzero(probabilities > threshold, as_tuple=True)
     scores = probabilities[row, group]
     order = torch.argsort(scores)
-    order = order[torch.argsort(group[order], stable=True)]  # By class, then score.
+    # The order by class, and within a class by score.
+    order = order[torch.argsort(group[order], stable=True)]
     scores, group = scores[order], group[order]
     hits = (labels[row[order]] == group).float()
     counts = torch.bincount(group, minlength=classes)
@@ -180,18 +181,18 @@ def _tace(
 
 
 def tace(data: Predictions, threshold: float) -> Timed:
-    """Exact thresholded adaptive calibration error, of the scores that are left."""
+    """Exact thresholded adaptive calibration error; sorts only the scores above it."""
     return _one_shot(_tace, *_tensors(data), threshold)
 
 
 def _brier(labels: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
-    # No array of squares: half the time of `(p * p).sum(1)`.
+    # This makes no array of squares, and takes half the time of `(p * p).sum(1)`.
     squares = torch.linalg.vector_norm(p, dim=1).square()
     return (squares - 2 * p.gather(1, labels[:, None])[:, 0]).mean()
 
 
 def brier(data: Predictions | Logits, from_logits: bool = False) -> Timed:
-    """Brier score with PyTorch, perhaps after `torch.softmax`."""
+    """Brier score with PyTorch, for logits after `torch.softmax`."""
     labels, predictions = _tensors(data)
 
     def compute():
@@ -202,8 +203,9 @@ def brier(data: Predictions | Logits, from_logits: bool = False) -> Timed:
 
 
 def _torch_uncertainty(path: str) -> ModuleType:
-    """Imports one file of the package, which as a whole needs PyTorch Lightning,
-    torchvision and timm.
+    """Imports one file of torch-uncertainty.
+
+    The whole package would need PyTorch Lightning, torchvision and timm.
     """
     return _file_of("torch-uncertainty", f"torch_uncertainty/{path}")
 
@@ -213,7 +215,7 @@ def _file_of(distribution: str, path: str) -> ModuleType:
     name = f"{distribution} {path}".replace(".", " ")
     spec = importlib.util.spec_from_file_location(name, file)
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # For the relative imports of an `__init__.py`.
+    sys.modules[name] = module  # Relative imports of an `__init__.py` need it.
     spec.loader.exec_module(module)
     return module
 
@@ -238,7 +240,7 @@ def torch_uncertainty_brier(
         p = torch.softmax(predictions, dim=1) if from_logits else predictions
         metric.update(p, labels)
 
-    # It counts a certain hit 0 and not -1.
+    # It gives a certain and right forecast 0, and not -1.
     return _streaming(metric, update, compute, shift=-1.0)
 
 
@@ -270,7 +272,7 @@ def scoringrules(data: Data, name: str, **options: Any) -> Timed:
 
 
 def scoringrules_of_sorted(data: Samples, estimator: str) -> Timed:
-    """`crps_ensemble` after `np.sort`, where it would take `np.argsort`."""
+    """`crps_ensemble` after `np.sort`; by itself it would call `np.argsort`."""
     import scoringrules as package
 
     labels, samples = data
@@ -285,7 +287,7 @@ def scoringrules_of_sorted(data: Samples, estimator: str) -> Timed:
 
 
 def properscoring(data: Samples | Normals, name: str) -> Timed:
-    """A function of properscoring, which Numba compiles too."""
+    """A function of properscoring, which also uses Numba."""
     import properscoring as package
 
     return _one_shot(getattr(package, name), *data)
@@ -411,8 +413,7 @@ def torch_uncertainty_selective(data: Decisions, name: str) -> Timed:
     module = _torch_uncertainty("metrics/classification/risk_coverage.py")
     metric = getattr(module, name)()
     correct, confidences = _tensors(data)
-    # A single class is always the decision; the label is another one where that is
-    # wrong.
+    # With a single class, class 0 is always the decision; label 1 makes it wrong.
     confidences, labels = confidences[:, None], 1 - correct
     return _streaming(metric, lambda: metric.update(confidences, labels))
 
@@ -464,7 +465,7 @@ def expected_entropy(data: Ensemble) -> Timed:
 
 
 def _logarithm(p: torch.Tensor) -> torch.Tensor:
-    return p.clamp(min=torch.finfo(p.dtype).tiny).log_()  # For 0 log 0 = 0.
+    return p.clamp(min=torch.finfo(p.dtype).tiny).log_()  # So that 0 log 0 = 0.
 
 
 def mutual_information(data: Ensemble | EnsembleLogits, from_logits: bool) -> Timed:
@@ -475,7 +476,7 @@ def mutual_information(data: Ensemble | EnsembleLogits, from_logits: bool) -> Ti
         log_p = torch.log_softmax(block, dim=-1) if from_logits else _logarithm(block)
         p = log_p.exp() if from_logits else block
         mean = p.mean(dim=1)
-        # The products in place: `torch.special.entr` takes twice the time.
+        # Products in place, because `torch.special.entr` takes twice the time.
         expected = log_p.mul_(p).sum(dim=(1, 2)) / p.shape[1]
         return expected - _logarithm(mean).mul_(mean).sum(dim=1)
 
@@ -483,11 +484,11 @@ def mutual_information(data: Ensemble | EnsembleLogits, from_logits: bool) -> Ti
 
 
 def psis_loo(data: LogLikelihoods) -> Timed:
-    """`psislw` of ArviZ, and what `loo` makes of it."""
+    """`psislw` of ArviZ, and the estimates that `loo` computes from it."""
     from arviz import psislw
     from scipy.special import logsumexp
 
-    logp = data.logp.astype(np.float64)  # It keeps the type.
+    logp = data.logp.astype(np.float64)  # ArviZ computes in the type of its input.
 
     def compute():
         log_weights, pareto_k = psislw(-logp)
@@ -498,10 +499,10 @@ def psis_loo(data: LogLikelihoods) -> Timed:
 
 
 def waic(data: LogLikelihoods) -> Timed:
-    """`waic` of ArviZ, from its own container."""
+    """`waic` of ArviZ, from ArviZ's own container."""
     import arviz
 
-    # [chains, draws, instances].
+    # Of shape [chains, draws, instances].
     draws = data.logp.astype(np.float64).T[None]
     inference = arviz.from_dict(
         posterior={"x": draws[..., 0]}, log_likelihood={"y": draws}
@@ -521,7 +522,7 @@ def waic(data: LogLikelihoods) -> Timed:
 
 
 def waic_by_hand(data: LogLikelihoods) -> Timed:
-    """The same with PyTorch."""
+    """WAIC with PyTorch."""
 
     def compute(logp):
         n, draws = logp.shape
@@ -606,7 +607,7 @@ def _plain_ece(hits: np.ndarray, scores: np.ndarray) -> float:
 
 
 def bootstrap(data: Predictions, metric: str, resamples: int) -> Timed:
-    """`scipy.stats.bootstrap` of what the metric needs of each example."""
+    """`scipy.stats.bootstrap` of a metric, from its values for each example."""
     from scipy import stats
 
     reduce, statistic, options = {
@@ -629,10 +630,10 @@ def bootstrap(data: Predictions, metric: str, resamples: int) -> Timed:
 
 
 def netcal_temperature(data: Logits) -> Timed:
-    """`TemperatureScaling` of netcal, of probabilities in float64."""
+    """`TemperatureScaling` of netcal, for probabilities in float64."""
     from netcal.scaling import TemperatureScaling
 
-    # In float32 its optimiser does not move.
+    # In float32 netcal's optimiser does not move.
     probabilities = np.exp(data.logits.astype(np.float64))
     probabilities /= probabilities.sum(axis=1, keepdims=True)
 
@@ -645,7 +646,7 @@ def netcal_temperature(data: Logits) -> Timed:
 
 
 def temperature(data: Logits) -> Timed:
-    """The same with PyTorch's LBFGS in the logarithm of the temperature."""
+    """Temperature scaling with PyTorch's LBFGS, in the logarithm of the temperature."""
     labels, logits = _tensors(data)
 
     def compute():
@@ -711,7 +712,8 @@ def platt(data: Predictions) -> Timed:
         if classes == 2:
             q = fitted(1)
             return -np.log(np.where(labels == 1, q, 1 - q))
-        q = np.stack([fitted(k) for k in range(classes)], axis=1)  # Against the rest.
+        # One fit for each class against the rest.
+        q = np.stack([fitted(k) for k in range(classes)], axis=1)
         return np.log(q.sum(axis=1) / q[np.arange(len(labels)), labels])
 
     return _one_shot(compute)
@@ -745,13 +747,13 @@ def former_binned(data: Predictions, name: str, **options: Any) -> Timed:
 
 
 def former_package(data: Forecasts | Survival, name: str, **options: Any) -> Timed:
-    """A function of the package of 2020, of which only one file is imported."""
-    vars(np)["float"] = float  # As in the NumPy of its time.
+    """A function of the package of 2020, from which only one file is imported."""
+    vars(np)["float"] = float  # The package needs this name of NumPy before 1.24.
     module = _file_of("uncertainty-metrics", f"uncertainty_metrics/numpy/{name}.py")
 
     def compute():
-        with contextlib.redirect_stdout(None):  # It prints its folds.
+        with contextlib.redirect_stdout(None):  # The function prints its folds.
             squared = getattr(module, name)(*data, **options)
-        return np.sqrt(max(squared, 0))  # As its own intervals report it.
+        return np.sqrt(max(squared, 0))  # The intervals of the package are of the root.
 
     return _one_shot(lambda: np.asarray(compute()))

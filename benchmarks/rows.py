@@ -1,6 +1,6 @@
-"""A case for every function of both halves that `cases.py` does not name.
+"""A case for every function of both halves that has no case in `cases.py`.
 
-Its data are what the Row of the function in the catalogue of the tests makes.
+Its data come from the Row of the function in the catalogue of the tests.
 """
 
 from __future__ import annotations
@@ -40,6 +40,6 @@ _TIMED = {
     for case in NAMED
     for contender in case.contenders
     if contender.environment == OURS
-} | {"bayesian_expected_calibration_error"}  # Of `ours.bayesian`.
+} | {"bayesian_expected_calibration_error"}  # `ours.bayesian` times this function.
 
 CASES = tuple(_case(row.name) for row in TWINS if not _TIMED & set(row.names))

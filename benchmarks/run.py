@@ -1,7 +1,7 @@
 """Times the package against its peers: `python benchmarks/run.py --peers PYTHON`.
 
-One worker process per environment; the contenders of a case take turns, so that the
-noise of the machine meets all of them. See README.md in this folder.
+Each environment has one worker process. The contenders of a case take turns, so that
+noise of the machine affects all of them. See README.md in this folder.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from cases import CASES
 from harness import BACKENDS, OURS, PEERS, Case, Contender
 
 _HERE = Path(__file__).resolve().parent
-# Lets the threads of the last contender go to sleep.
+# A pause in seconds, in which the threads of the last contender go to sleep.
 _PAUSE = 0.01
 # OpenMP threads that spin at a barrier wait for whole time slices of the scheduler as
-# soon as any other process runs: a hundred times the work itself.
+# soon as any other process runs. That can take a hundred times the work itself.
 _ENVIRONMENT = {"OMP_WAIT_POLICY": "PASSIVE", "TF_CPP_MIN_LOG_LEVEL": "3"}
-# A round in which other processes took more than this share of the machine is run
-# again, up to so many times as many rounds and so many seconds of a case; the quietest
-# ones count.
+# If other processes took more than _FOREIGN_SHARE of the machine in a round, the round
+# is run again: up to _MOST_ROUNDS times as many rounds, and up to _PATIENCE seconds for
+# a case. The quietest rounds count.
 _FOREIGN_SHARE = 0.05
 _MOST_ROUNDS = 3
 _PATIENCE = 60.0
 
 
 class Worker:
-    """The process of one environment, for the package in the folder `root`."""
+    """The process of one environment; it runs the package in the folder `root`."""
 
     def __init__(self, python: str, root: Path = _HERE.parent, backend: str = ""):
         self._process = subprocess.Popen(
@@ -68,7 +68,7 @@ class Worker:
         return answer
 
     def ticks(self) -> int:
-        """Returns the processor time that the process and its children took."""
+        """Returns the processor time of the process and its children, in ticks."""
         stat = Path(f"/proc/{self._process.pid}/stat").read_text()
         return sum(map(int, stat.rpartition(")")[2].split()[11:15]))
 
@@ -105,7 +105,7 @@ class Foreign:
 
 
 def machine(workers: dict[str, Worker]) -> dict[str, Any]:
-    """Describes what the ratios were measured on."""
+    """Returns a description of the machine and the versions of the packages."""
     cpu, flags = platform.processor() or platform.machine(), ""
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -126,11 +126,11 @@ def machine(workers: dict[str, Worker]) -> dict[str, Any]:
 
 
 class Place(NamedTuple):
-    """Where a contender runs.
+    """A contender and the process in which it runs.
 
     Attributes:
-      worker: the name of its process.
-      contender: its index in the case.
+      worker: the name of the process.
+      contender: the index of the contender in the case.
     """
 
     worker: str
@@ -138,13 +138,13 @@ class Place(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a case took.
+    """The measurements of a case.
 
     Attributes:
-      made: the value and the calls of a loop, for each place that can run.
-      seconds: of a call, in each of the rounds that count.
-      other_processes: the share of the machine that others took.
-      problems: values that differ, and failures.
+      made: the value, and the number of calls of a loop, for each place that can run.
+      seconds: the seconds of a call in each round that counts, for each place.
+      other_processes: the share of the machine that other processes took.
+      problems: a line for each value that differs and for each failure.
     """
 
     made: dict[Place, dict[str, Any]]
@@ -162,7 +162,7 @@ def mismatches(case: Case, values: dict[Place, float | None]) -> list[str]:
         if contender.quantity is None:
             continue
         label, expected = first.setdefault(contender.quantity, (contender.label, value))
-        # Written so that NaN does not agree.
+        # The comparison is negated so that NaN counts as a difference.
         if not abs(value - expected) <= case.tolerance * abs(expected):
             lines.append(f"{contender.label}: {value:.9g}, {label}: {expected:.9g}")
     return lines
@@ -194,7 +194,7 @@ def measure(
     def one_round(turn: int) -> dict[Place, float]:
         seconds = {}
         order = list(made)
-        first = turn % len(order)  # Everyone follows everyone else at some time.
+        first = turn % len(order)  # Each round starts with another contender.
         for place in order[first:] + order[:first]:
             time.sleep(_PAUSE)
             seconds[place] = used[place.worker].ask(
@@ -254,7 +254,7 @@ def run_case(case: Case, workers: dict[str, Worker], rounds: int) -> dict[str, A
 
 
 def quartiles(seconds: list[float], baseline: list[float]) -> list[float]:
-    """Returns the quartiles, the median second, of the ratios of each round."""
+    """Returns the three quartiles of the ratios of the rounds."""
     ratios = [a / b for a, b in zip(seconds, baseline, strict=True)]
     if len(ratios) == 1:
         return ratios * 3
@@ -267,7 +267,7 @@ def timing(
     seconds: list[float],
     baseline: list[float],
 ) -> dict[str, Any]:
-    """Returns the ratio of a contender: the median over rounds, and the quartiles."""
+    """Returns the ratio of a contender, with its value and its description."""
     low, middle, high = quartiles(seconds, baseline)
     return {
         "label": contender.label,
@@ -283,7 +283,7 @@ def timing(
 
 
 def describe(found: dict[str, Any], rounds: int) -> str:
-    """Returns the Markdown that opens the results."""
+    """Returns the first lines of the results in Markdown."""
     lines = ["# Benchmarks", "", summary.machine_line(found, rounds), ""]
     for name, versions in found["versions"].items():
         lines.append(f"- {name}: " + ", ".join(" ".join(v) for v in versions.items()))
@@ -329,7 +329,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peers", help="Python of the peers' environment")
     parser.add_argument(
-        "--backends", metavar="PYTHON", help="one with Keras, JAX and PyTorch"
+        "--backends", metavar="PYTHON", help="Python with Keras, JAX and PyTorch"
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cases", help="starts of names, or patterns: ece-update,sce")

@@ -1,9 +1,9 @@
-"""What a metric costs in a step of Keras, as a multiple of the same step with accuracy.
+"""The time of a Keras step with a metric, relative to the step with accuracy.
 
 `python benchmarks/steps.py` trains and evaluates a small network (64-256-256-K) with
-one metric, and beside it the same network with Keras's accuracy alone, in turns; the
-table has the ratio of the two times of a step, each the least of some rounds.
-`KERAS_BACKEND` says with which backend.
+one metric, and in turns the same network with Keras's accuracy. The table has the ratio
+of the times of a step; each time is the smallest of some rounds. `KERAS_BACKEND`
+chooses the backend.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ _PARTS = ("fit", "evaluate")
 
 
 def _of_top(metric: type) -> type:
-    """Returns the metric for a classifier: of whether it is right, by confidence."""
+    """Returns a metric of binary labels that asks whether a classifier is right.
+
+    The label is 1 if the decision is right, and the score is its confidence.
+    """
 
     class OfTop(metric):  # type: ignore[misc, valid-type]
         def update_state(
@@ -100,7 +103,7 @@ def _time(model: keras.Model, part: str, data: tuple[Any, Any], batch: int) -> f
 def compare(
     names: list[str], classes: int, batch: int, jit: bool, steps: int, rounds: int
 ) -> tuple[dict[str, list[float]], list[float]]:
-    """Returns the ratios of each metric, of `fit` and `evaluate`, and the milliseconds
+    """Returns the ratios of each metric for `fit` and `evaluate`, and the milliseconds
     of the steps with accuracy.
     """
     rng = np.random.default_rng(0)
@@ -137,15 +140,15 @@ def main() -> None:
     parser.add_argument(
         "--mode", nargs="+", choices=["graph", "xla"], default=["graph", "xla"]
     )
-    parser.add_argument("--steps", type=int, default=100, help="in each call")
+    parser.add_argument("--steps", type=int, default=100, help="steps in each call")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     unknown = set(options.metrics) - set(METRICS)
     if unknown:
         parser.error(f"no such metric: {', '.join(sorted(unknown))}")
     print(
-        f"Keras {keras.__version__} on {keras.backend.backend()}; a step with the "
-        "metric over one with Keras's accuracy: fit / evaluate.\n"
+        f"Keras {keras.__version__} on {keras.backend.backend()}. Time of a step with "
+        "the metric, relative to a step with Keras's accuracy: fit / evaluate.\n"
     )
     print(f"| K | batch | mode | accuracy, ms | {' | '.join(options.metrics)} |")
     print("|---" * (4 + len(options.metrics)) + "|", flush=True)

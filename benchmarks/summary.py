@@ -1,6 +1,6 @@
 """The summary of a run: one row for each path, with the best peer as 1.00.
 
-Needs the standard library only.
+This file needs only the standard library.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ _COLUMNS = {
     **{NUMPY: "NumPy", EAGER: "eager", GRAPH: "graph", XLA: "XLA"},
     **{JAX: "JAX", PYTORCH: "PyTorch"},
 }
-# The table stands between these lines of a Markdown file.
+# The table is between these lines of a Markdown file.
 BEGIN = "<!-- Written by benchmarks/run.py --docs -->"
 END = "<!-- End of the benchmarks -->"
 
 
 def number(ratio: float) -> str:
-    """Formats a ratio, or milliseconds, with two digits at least."""
+    """Formats a ratio, or milliseconds, with at least two digits."""
     return f"{ratio:.2f}" if ratio >= 0.095 else f"{ratio:.2g}"
 
 
 def _best_peer(
     contenders: list[dict[str, Any]], quantity: str | None
 ) -> dict[str, Any]:
-    """Returns the fastest other package with the same value; where there is none, the
-    fastest baseline with the same value, or else the 1.00 of the case.
+    """Returns the fastest other package with the same value.
+
+    If there is none, returns the fastest baseline with the same value, and if there is
+    none either, the 1.00 of the case.
     """
     others = [row for row in contenders if row["mode"] is None]
     same = [row for row in others if row["quantity"] == quantity is not None]
     peers = [row for row in same if row["environment"] == PEERS]
     rivals = (
-        # A few lines of PyTorch are the rival only where no package has the number.
+        # A few lines of PyTorch are the rival only if no package has the value.
         [row for row in peers if "by hand" not in row["label"]]
         or peers
         or [row for row in same if row["baseline"]]
@@ -50,8 +52,10 @@ def _without_mode(label: str) -> str:
 
 
 def rows(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns a row for each path: its name, the best peer, and by mode the time of the
-    package as a share of the peer's; of results of `run.py`.
+    """Returns a row for each path from the results of `run.py`.
+
+    A row has the name of the path, the best peer, and for each mode the time of the
+    package divided by the time of the peer.
     """
     found: dict[str, dict[str, Any]] = {}
     for case in cases:
@@ -61,13 +65,13 @@ def rows(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
         peer = _best_peer(case["contenders"], ours[0]["quantity"])
         row = {"path": case["path"], "peer": _without_mode(peer["label"]), "ratios": {}}
         ratios = found.setdefault(case["path"], row)["ratios"]
-        for contender in ours:  # The first of a mode counts.
+        for contender in ours:  # The first contender of a mode counts.
             ratios.setdefault(contender["mode"], contender["ratio"] / peer["ratio"])
     return list(found.values())
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """Returns the Markdown of the rows."""
+    """Returns the rows as a table in Markdown."""
     lines = [
         f"| path | peer = 1.00 | {' | '.join(_COLUMNS.values())} |",
         "|---" * (2 + len(_COLUMNS)) + "|",
@@ -80,7 +84,7 @@ def table(found: list[dict[str, Any]]) -> str:
 
 
 def machine_line(machine: dict[str, Any], rounds: int) -> str:
-    """Returns what the ratios were measured on."""
+    """Returns a description of the machine and the run, in one line."""
     avx512 = "with" if machine["avx512"] else "without"
     return (
         f"{machine['cpu']}, {machine['cores']} cores, {avx512} AVX-512, "

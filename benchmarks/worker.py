@@ -1,7 +1,7 @@
-"""Runs the contenders of one environment: JSON lines in, JSON lines out.
+"""Runs the contenders of one environment: reads and writes lines of JSON.
 
-Started by `run.py` with the folder of the package. Requests are {"do": name, ...}, one
-at a time; every answer is the result, or {"error": message}.
+`run.py` starts this script with the folder of the package. Requests are
+{"do": name, ...}, one at a time; every answer is the result, or {"error": message}.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PACKAGES = (
 
 
 class Worker:
-    """Holds the data of one case and what its contenders set up."""
+    """Holds the data of one case, and the calls that its contenders set up."""
 
     def __init__(self):
         self._clear()
@@ -50,7 +50,7 @@ class Worker:
         gc.collect()
 
     def versions(self) -> dict[str, str]:
-        """Returns the versions of Python and of the packages that are installed."""
+        """Returns the versions of Python and of the installed packages."""
         found = {"python": platform.python_version()}
         for package in _PACKAGES:
             with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -95,10 +95,10 @@ class Worker:
 
 def main() -> None:
     """Answers requests until the input ends."""
-    # What libraries print must not get into the answers.
+    # Output that libraries print must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    # Cases and their tests are those of this checkout, the package that of another.
+    # The cases and tests are from this checkout, the package may be from another.
     sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
     importlib.import_module("tests")
     sys.path[1] = sys.argv[1]
@@ -107,7 +107,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             answer = getattr(worker, request.pop("do"))(**request)
-        except Exception as error:  # Of a contender: the others go on.
+        except Exception as error:  # If a contender fails, the others still run.
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers)
 

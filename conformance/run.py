@@ -1,10 +1,10 @@
-"""Runs the vectors of a definition on any callable, with nothing but Python:
+"""Runs the vectors of a definition on any callable; needs only Python.
 
     python conformance/run.py expected_calibration_error my_module:my_function
 
-The callable takes the inputs of a vector by their names, as lists and numbers; what it
-returns may be nested in any way. It must raise where "error" is expected. From
-Python: `run("expected_calibration_error", my_function)`.
+The callable takes the inputs of a vector by their names, as lists and numbers. Its
+result may be nested in any way. It must raise an exception if "error" is expected. In
+Python, call `run("expected_calibration_error", my_function)`.
 """
 
 import contextlib
@@ -27,25 +27,26 @@ def flat(value):
 
 
 def run(definition, function, tolerance=1e-6):
-    """Yields (case, is it right, numbers or exception that came) of each vector."""
+    """Yields (case, whether it is right, numbers or exception) for each vector."""
     for case, vector in VECTORS[definition].items():
         try:
-            found = flat(function(**vector["inputs"]))
+            numbers = flat(function(**vector["inputs"]))
         except Exception as error:
             yield case, vector["expected"] == "error", error
             continue
-        wanted = flat(math.nan if vector["expected"] == "error" else vector["expected"])
+        is_error = vector["expected"] == "error"
+        expected = flat(math.nan if is_error else vector["expected"])  # NaN never fits.
         near = {"rel_tol": tolerance, "abs_tol": tolerance}
-        right = len(found) == len(wanted) and all(
-            math.isclose(*pair, **near) for pair in zip(found, wanted, strict=True)
+        right = len(numbers) == len(expected) and all(
+            math.isclose(*pair, **near) for pair in zip(numbers, expected, strict=True)
         )
-        yield case, right, found
+        yield case, right, numbers
 
 
 if __name__ == "__main__":
     module, _, name = sys.argv[2].partition(":")
     sys.path.insert(0, "")
     results = list(run(sys.argv[1], getattr(importlib.import_module(module), name)))
-    for case, right, found in results:
-        print("right" if right else f"WRONG: {found!r}", "-", case)
+    for case, right, result in results:
+        print("right" if right else f"WRONG: {result!r}", "-", case)
     sys.exit(not all(right for _, right, _ in results))

@@ -4,12 +4,12 @@
     python scripts/check_wheel.py --python python3.13
     python scripts/check_wheel.py --oldest         # the lower bounds of setup.py
 
-Python 3.13 needs TensorFlow 2.20: `--oldest` is for an older Python.
+Python 3.13 needs TensorFlow 2.20, so `--oldest` needs an older Python.
 
-The wheel that is made from the sdist is installed in a new virtual environment. The
-NumPy half and the report are used without TensorFlow; then, with it, every public name
-is imported, and a model trained, saved and loaded. `--write` writes the lower
-bounds to tests/oldest.txt.
+The script makes an sdist, makes a wheel from the sdist, and installs the wheel in a new
+virtual environment. It first uses the NumPy half and the report without TensorFlow.
+Then it installs TensorFlow, imports every public name, and trains, saves and loads a
+model. `--write` writes the lower bounds to tests/oldest.txt and does nothing else.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def shipped() -> set[str]:
 
 
 def built(folder: pathlib.Path) -> pathlib.Path:
-    """Makes a sdist, and a wheel from it alone; returns the wheel."""
-    source = folder / "source"  # The build leaves files beside what it reads.
+    """Makes an sdist, and a wheel from the sdist alone; returns the wheel."""
+    source = folder / "source"  # A copy, because the build writes into its source.
     ignored = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
     shutil.copytree(ROOT, source, ignore=ignored)
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
@@ -96,10 +96,10 @@ def contents(wheel: pathlib.Path) -> set[str]:
 def lower_bounds() -> str:
     """Returns the lower bounds of the dependencies, as constraints of pip."""
     text = (ROOT / "setup.py").read_text(encoding="utf-8")
-    used = r"(?:PLOT = |TENSORFLOW = |install_requires=)(\[.*?\])"
-    lists = re.findall(used, text, re.DOTALL)
-    needs = [need for listed in lists for need in ast.literal_eval(listed)]
-    return "".join(sorted(f"{need.replace('>=', '==')}.*\n" for need in needs))
+    pattern = r"(?:PLOT = |TENSORFLOW = |install_requires=)(\[.*?\])"
+    lists = re.findall(pattern, text, re.DOTALL)
+    requirements = [each for source in lists for each in ast.literal_eval(source)]
+    return "".join(sorted(f"{each.replace('>=', '==')}.*\n" for each in requirements))
 
 
 def check(wheel: pathlib.Path, python: str, oldest: bool) -> None:
@@ -122,7 +122,7 @@ def check(wheel: pathlib.Path, python: str, oldest: bool) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Checks what a user installs.")
+    parser = argparse.ArgumentParser(description="Checks the wheel of the package.")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--oldest", action="store_true")
     parser.add_argument("--write", action="store_true")

@@ -1,17 +1,17 @@
-"""How the packages of `conformance_table.py` are called, and what is known of them."""
+"""Calls of the packages of `conformance_table.py`, and notes on their differences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-# By definition, what computes it of the inputs of its vectors. A function that has no
-# parameter for an input of a vector, or raises NotImplementedError, has no such option.
+# By definition, the function that computes it from the inputs of a vector. A function
+# that has no parameter for an input, or raises NotImplementedError, has no such option.
 Functions = dict[str, Callable[..., Any]]
 
 
 def _rows(probabilities):
-    """Returns rows of classes, where only P(class 1) may be given."""
+    """Returns a probability for each class, also if only P(class 1) is given."""
     import numpy as np
 
     p = np.asarray(probabilities, np.float64)
@@ -76,7 +76,7 @@ def _netcal() -> Functions:
     def measured(metric):
         def function(labels, probabilities, num_bins):
             p, labels = np.asarray(probabilities, float), np.asarray(labels)
-            if p.ndim == 2:  # It refuses rows where a class has no label.
+            if p.ndim == 2:  # It refuses rows if a class has no label.
                 p, labels = p.max(axis=1), (p.argmax(axis=1) == labels).astype(int)
             return metric(bins=num_bins).measure(p, labels)
 
@@ -347,7 +347,7 @@ def _tensorflow_probability() -> Functions:
     }
 
 
-# What pip is asked for, and what computes the definitions.
+# By package, the requirement for pip, and the functions of the package.
 PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "torchmetrics": ("torchmetrics", _torchmetrics),
     "netcal": ("netcal", _netcal),
@@ -358,88 +358,94 @@ PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "tensorflow-probability": ("tensorflow-probability[tf]", _tensorflow_probability),
 }
 
-# What is known of the differences. "Documented" is what their documentation says, too.
+# Notes on the known differences. "Documented" means that the documentation of the
+# package says the same.
 _LEFT = "Bins are `[a, b)`"
-_MORE = "a score of 1 has one bin more, of its own"
+_MORE = "scores of 1 have an additional bin"
 NOTES = {
     "calibration": {
         "torchmetrics": [
             f"{_LEFT}, and {_MORE}.",
-            "`BinaryCalibrationError` is documented as the top-label error; it is that "
-            "of P(class 1).",
+            "`BinaryCalibrationError` is documented as the top-label error, but it is "
+            "the error of P(class 1).",
         ],
         "netcal": [
-            "Documented: two classes are read as P(class 1).",
-            "Rows of three classes are refused where a class has no label, as in most "
-            "of these cases: it was given scores and outcomes of the decisions.",
-            f"{_LEFT}, the last one closed.",
+            "Documented: for two classes the score is P(class 1).",
+            "It refuses rows of three classes if a class is the label of no example, "
+            "as in most of these cases. So we passed the scores and outcomes of the "
+            "decisions.",
+            f"{_LEFT}; the last bin also holds 1.",
         ],
         "torch-uncertainty": [
-            "Documented: the error of even bins is that of torchmetrics.",
-            "Adaptive bins part equal scores, by the order of the sort; an empty bin "
-            "makes the sum NaN, which is returned as 0.",
-            "Documented: the smooth error is that of the decision, of two classes "
-            "too, and the bandwidth is found to 0.001.",
+            "Documented: torchmetrics computes the error of even bins.",
+            "Adaptive bins separate equal scores, by the order of the sort. An empty "
+            "bin makes the sum NaN, and then 0 is returned.",
+            "Documented: the smooth error is about the decision, also for two classes, "
+            "and the search for the bandwidth is exact to 0.001.",
         ],
         "relplot": [
             f"{_LEFT}, and {_MORE}.",
-            "Documented: the bandwidth is found to 0.001.",
+            "Documented: the search for the bandwidth is exact to 0.001.",
         ],
         "mapie": [
-            "`num_bins` is the number of edges, one more than there are intervals; "
-            "scores of 0 have a bin of their own, those beyond the only edge none.",
-            "Documented: the statistics are divided by their standard deviation "
-            "(undone here, 0 / 0 for scores 0 and 1), and noise parts equal scores.",
-            "0 is not among the sums of the Kuiper statistic.",
+            "`num_bins` is the number of edges, which is one more than the number of "
+            "intervals. Scores of 0 have their own bin. If there is only one edge, "
+            "scores beyond it have no bin.",
+            "Documented: the statistics are divided by their standard deviation (we "
+            "multiply by it again, which gives 0 / 0 for scores 0 and 1), and noise "
+            "separates equal scores.",
+            "The Kuiper statistic does not count 0 as one of the sums.",
             "The p-value of Spiegelhalter's test is one-sided.",
         ],
-        "tensorflow-probability": [f"{_LEFT}, the last one closed."],
+        "tensorflow-probability": [f"{_LEFT}; the last bin also holds 1."],
     },
     "scores": {
         "torchmetrics": [
-            "Documented: the CRPS is that of the empirical distribution (nrg), of two "
-            "members at least.",
+            "Documented: it computes the CRPS of the empirical distribution (nrg), and "
+            "needs at least two members.",
         ],
         "scikit-learn": [
-            "Documented: `brier_score_loss` halves the score of two classes unless "
-            "`scale_by_half=False`, as here.",
+            "Documented: `brier_score_loss` halves the score of two classes, unless "
+            "`scale_by_half=False` is passed, as we do here.",
             "Documented: `log_loss` clips probabilities to [eps, 1 - eps].",
         ],
         "tensorflow-probability": [
-            "The resolution compares label frequencies with those of decisions: where "
-            "all forecasts are the same it is not 0.",
+            "The resolution compares the frequencies of labels with the frequencies of "
+            "decisions, so it is not 0 if all forecasts are the same.",
         ],
     },
     "selective": {
-        "torchmetrics": ["Warns of one class, and returns 0."],
+        "torchmetrics": ["If there is one class, it warns and returns 0."],
         "torch-uncertainty": [
             "AURC and AUGRC are documented as means over k. The code takes the "
             "trapezoidal area from coverage 1/n to 1, divided by 1 - 1/n, and says so.",
-            "Equal confidences are parted: the value depends on the order of the "
-            "examples.",
+            "It separates examples of equal confidence, so the value depends on the "
+            "order of the examples.",
             "AUSE divides the losses by their mean, as Ilg et al. (2018) do, and is "
             "the trapezoidal area.",
-            "Documented: NaN where no coverage has the risk.",
+            "Documented: it returns NaN if no coverage has the risk.",
         ],
         "mapie": [
-            "AURC is 1 - `auarc`. Equal confidences are parted: the value depends on "
-            "the order of the examples.",
+            "We take 1 - `auarc` as AURC. It separates examples of equal confidence, "
+            "so the value depends on the order of the examples.",
         ],
-        "scikit-learn": ["Warns of one class, and returns NaN."],
+        "scikit-learn": ["If there is one class, it warns and returns NaN."],
     },
     "ensembles": {
         "torch-uncertainty": [
-            "`VariationRatio(probabilistic=False)` counts votes against the class of "
-            "the mean. Documented for inputs (examples, members, classes); it takes "
-            "(members, examples, classes), as here.",
+            "`VariationRatio(probabilistic=False)` counts the votes against the class "
+            "of the mean. Its documentation says that inputs are (examples, members, "
+            "classes), but it takes (members, examples, classes), as we pass them.",
         ],
     },
     "conformal": {
         "mapie": [
-            "The upper end of an interval around 0. It refuses too few examples, "
-            "documented in the message: n must be above 1 / alpha and 1 / (1 - alpha), "
-            "which n = 9 at alpha = 0.1 is not, though rank 9 is there.",
-            "(n + 1)(1 - alpha) is rounded up in floating point: rank 56 for 55.",
+            "The quantile is the upper end of an interval around 0. It refuses too few "
+            "examples; its message says that n must be above 1 / alpha and "
+            "1 / (1 - alpha). For n = 9 and alpha = 0.1 this does not hold, although "
+            "rank 9 exists.",
+            "(n + 1)(1 - alpha) is rounded up in floating point, so it takes rank 56 "
+            "instead of 55.",
         ],
     },
 }

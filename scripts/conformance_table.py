@@ -1,10 +1,11 @@
-"""Writes docs/conformance.md: what well-known packages return on `conformance/`.
+"""Writes docs/conformance.md: the results of well-known packages on `conformance/`.
 
     python scripts/conformance_table.py
 
-Each package is installed in a virtual environment of its own, by plain pip, and gets
-the vectors of the definitions that it has a function for. `--environments FOLDER` keeps
-the environments, and takes those that are there already.
+The script installs each package with plain pip in its own virtual environment, and runs
+the vectors of the definitions for which the package has a function.
+`--environments FOLDER` keeps the environments in a folder, and uses those that are
+already in it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from conformance.run import FILES, VECTORS, flat, run  # noqa: E402
 from scripts.conformance_packages import NOTES, PACKAGES  # noqa: E402
 
 PAGE = ROOT / "docs" / "conformance.md"
-TOLERANCE = 1e-5  # Of float32.
+TOLERANCE = 1e-5  # Some packages compute in float32.
 
 
 def _number(value: float) -> str:
@@ -46,7 +47,7 @@ def _expected(vector: dict[str, Any]) -> str:
 
 
 def inside(package: str) -> dict[str, Any]:
-    """Returns the version of a package that is installed, and its answers as text."""
+    """Returns the version of an installed package, and its answers as text."""
     requirement, make = PACKAGES[package]
     answers: dict[str, dict[str, str]] = {}
     for definition, function in make().items():
@@ -68,7 +69,7 @@ def inside(package: str) -> dict[str, Any]:
 
 
 def outside(package: str, folder: pathlib.Path) -> dict[str, Any]:
-    """Installs a package in an environment of its own, and runs this script there."""
+    """Installs a package in its own environment, and runs this script there."""
     environment = folder / package
     python = environment / "bin" / "python"
     if not python.exists():
@@ -83,12 +84,15 @@ def outside(package: str, folder: pathlib.Path) -> dict[str, Any]:
 HEADER = """\
 # Conformance
 
-Definitions that packages do not agree on, each with the smallest data that tell them
-apart: scores on the edge of a bin, ties, probabilities of 0 and 1, classes without a
-label, fewer examples than bins, weights, divisors. The folder `conformance/` of the
-repository has them as JSON, for any language: inputs, definition, expected value, and
-its derivation by hand, in fractions. Our own tests run all {count} of them, on NumPy,
-TensorFlow, JAX and PyTorch; the runner takes any callable:
+This page is for you if two packages give you different values of the same metric, or if
+you write such a package. Packages do not agree on some definitions: scores on the edge
+of a bin, ties, probabilities of 0 and 1, classes that are the label of no example,
+fewer examples than bins, weights, divisors. For each such case there is a test vector,
+with the smallest data that show the difference. The vectors are in the folder
+`conformance/` of the repository, as JSON for any language. Each has inputs, a
+definition, the expected value, and its derivation by hand in fractions. Our own tests
+run all {count} vectors, on NumPy, TensorFlow, JAX and PyTorch. The runner takes any
+callable:
 
 ```
 python conformance/run.py expected_calibration_error my_module:my_function
@@ -96,18 +100,20 @@ python conformance/run.py expected_calibration_error my_module:my_function
 
 ## What packages return
 
-`python scripts/conformance_table.py` wrote these tables. It installs each package in an
-environment of its own, and runs what the package has a function for, with the options
-that ask for the definition, where there are some.
+`python scripts/conformance_table.py` wrote these tables. It installs each package in
+its own environment, and runs the definitions for which the package has a function. If
+the function has options that ask for the definition, the script passes them.
 
 | Package | Version |
 |---|---|
 {versions}
 
-✓ is the expected value, within {tolerance:g}; a number is what came instead; "raises"
-is an exception; "-" says that there is no option for it; an empty cell, that we know of
-no function. A difference need not be an error: conventions differ. Under each table
-stands what is known of the differences; "documented" is what the package says itself.
+A ✓ means that the package returned the expected value, within {tolerance:g}. Otherwise
+the cell shows the number that it returned, or "raises" for an exception. A "-" means
+that the function has no option for the case, and an empty cell that we know of no
+function. A difference need not be an error, because conventions differ. The notes under
+each table explain the differences that we know; "Documented" means that the
+documentation of the package says the same.
 """
 
 
@@ -142,7 +148,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
 
 
 def up_to_date() -> bool:
-    """Says if the page has the cases and expected values of the vectors."""
+    """Says if the cases and expected values on the page are those of the vectors."""
     row = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|", re.MULTILINE)
     listed: dict[str, dict[str, str]] = {}
     for definition, case, expected in row.findall(PAGE.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""What `mkdocs` does to docstrings: formulas stay, and the example comes first."""
+"""Changes docstrings for `mkdocs`: keeps formulas, and puts the example first."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import griffe
 
 
 def preformatted(text: str) -> str:
-    """Marks what is indented by two spaces, formulas and tables, as preformatted.
+    """Marks paragraphs that are indented by two spaces as preformatted.
 
-    The sections from the first on are left as they are, as their entries are indented.
+    These are formulas and tables. The function stops at the first section ("Args:" or
+    another), because the entries of sections are indented, too.
     """
     paragraphs = text.split("\n\n")
     for i, paragraph in enumerate(paragraphs):
@@ -25,7 +26,7 @@ def preformatted(text: str) -> str:
 
 
 def example_first(text: str) -> str:
-    """Moves the example, which users look for, before the arguments."""
+    """Moves the example before the arguments, because users look for it first."""
     example = r"\n\nExample:\n(.*?)(?=\n\n\w+:\n|\Z)"
     found = re.search(example, text, re.DOTALL)
     start = re.search(r"\n\n(Args|Attributes):\n", text)
@@ -37,7 +38,7 @@ def example_first(text: str) -> str:
 
 
 class Formulas(griffe.Extension):
-    """Marks the formulas of every docstring, and its example as one."""
+    """Prepares every docstring, and chooses which functions on tensors to show."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Changes the docstring of an object, before it is parsed."""
@@ -47,7 +48,7 @@ class Formulas(griffe.Extension):
             obj.docstring.value = text.replace("\nExample:\n", "\nExamples:\n")
 
     def on_module_members(self, *, mod: griffe.Module, **kwargs: Any) -> None:
-        """Leaves functions on tensors to their stubs, and of overloads the last."""
+        """Shows functions on tensors by their stubs, with the last of the overloads."""
         path = mod.filepath
         if mod.is_init_module or not path.with_suffix(".pyi").exists():
             return

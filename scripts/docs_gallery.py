@@ -1,7 +1,7 @@
-"""Draws the pictures of pages of `docs/` by the code that stands above them.
+"""Draws the pictures of pages in `docs/` with the code above each of them.
 
-The front page of the repository shows the first, which is kept in `docs/pictures/`; run
-`python scripts/docs_gallery.py` from a checkout to draw that again.
+The README shows the first picture, so a copy of it is in `docs/pictures/`. Run
+`python scripts/docs_gallery.py` from a checkout to draw this copy again.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = ("gallery.md", "guide/watching.md")
 KEPT = "pictures/reliability_diagram.png"
-# A block of code, and the picture below it; all pictures are in one folder.
-_DRAWN = re.compile(
+# A block of code, and the picture below it. All pictures are in `docs/pictures/`.
+_BLOCK = re.compile(
     r"```python\n((?:(?!```).)*)```\n\n!\[[^]]+\]\((?:\.\./)?(pictures/\w+\.png)\)",
     re.DOTALL,
 )
 
 
 def pictures(last: str | None = None) -> dict[str, bytes]:
-    """Returns the pictures by their paths, up to the `last` wanted; from a checkout."""
+    """Returns the pictures by their paths, up to the path `last`.
+
+    The code of the page reads files of the checkout, so run it in the root of that.
+    """
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot as plt
 
     found: dict[str, bytes] = {}
-    with plt.rc_context({"font.size": 12}):  # To be read on a phone.
+    with plt.rc_context({"font.size": 12}):  # Large enough to read on a phone.
         for page in PAGES:
             names: dict[str, object] = {}
             text = (DOCS / page).read_text(encoding="utf-8")
-            for code, path in _DRAWN.findall(text):
+            for code, path in _BLOCK.findall(text):
                 plt.close("all")
                 exec(compile(code, path, "exec"), names)
                 file = io.BytesIO()

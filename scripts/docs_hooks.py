@@ -1,8 +1,8 @@
-"""What `mkdocs` builds from: files beside `docs/`, pictures, and the public names.
+"""Adds pages to `mkdocs`: files outside `docs/`, pictures, and the reference.
 
-The front page is the README. The reference has a page for each group of names in
-`uncertainty_metrics/__init__.pyi`, where a comment begins it, for each half; names are
-in the order in which the guide has them.
+The front page is the README. For each half, the reference has a page for each group of
+names in `uncertainty_metrics/__init__.pyi`. A comment in that file begins a group and
+is its title. The names on a page are in the order of the tables of the guide.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from latex2mathml import converter
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # mkdocs leaves it out.
+sys.path.insert(0, str(ROOT))  # mkdocs does not add the root itself.
 
 from scripts import docs_gallery, stubs  # noqa: E402
 
 PACKAGE = "uncertainty_metrics"
 _HALVES = {PACKAGE: "TensorFlow and Keras", f"{PACKAGE}.numpy": "NumPy"}
 _METRICS = "Keras metrics"
-# Packages of both halves, each with a page of the guide and of the reference.
+# Packages in both halves; each has a page of the guide and a page of the reference.
 _ROOMS = ("conformal", "regression")
-# Pages that are files of the repository, and stand beside `docs/` there.
+# Pages of the site whose files are in the root of the repository, not in `docs/`.
 BESIDE = {
     "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
@@ -44,9 +44,9 @@ class Entry(NamedTuple):
     """An object of the reference.
 
     Attributes:
-      package: where its names are public.
+      package: the package in which its names are public.
       names: its name, and its aliases.
-      home: where it is defined.
+      home: the full name of its definition.
       summary: the first line of its docstring.
     """
 
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
     summary: str
 
 
-# The pages of a half, by their titles.
+# The entries of each page of a half, by the title of the page.
 Pages = dict[str, list[Entry]]
 
 
@@ -65,7 +65,7 @@ def _entries(package: ModuleType, names: Iterable[str]) -> list[Entry]:
     found: dict[str, Entry] = {}
     for name in names:
         value = getattr(package, name)
-        if inspect.isclass(value):  # The first that had the docstring.
+        if inspect.isclass(value):  # The base class from which the docstring comes.
             value = [c for c in value.__mro__ if c.__doc__ == value.__doc__][-1]
         home = f"{value.__module__}.{value.__qualname__}"
         entry = Entry(package.__name__, [], home, _summary(value.__doc__))
@@ -80,7 +80,7 @@ def _summary(docstring: str) -> str:
 
 
 def _beam() -> list[Entry]:
-    """Returns what is public for Beam, without Beam."""
+    """Returns the public names of the Beam module, without importing Beam."""
     name = f"{PACKAGE}.beam"
     module = griffe.load(name, search_paths=[str(ROOT)])
     return [
@@ -91,8 +91,8 @@ def _beam() -> list[Entry]:
     ]
 
 
-def _as_in(*pages: pathlib.Path) -> dict[str, int]:
-    """Returns the place of each name in the tables of these pages."""
+def _order_in(*pages: pathlib.Path) -> dict[str, int]:
+    """Returns the position of each name in the tables of these pages."""
     lines = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     tables = "\n".join(re.findall(r"^\|.*", lines, re.MULTILINE))
     names = re.findall(r"`(?:\w+\.)*(\w+)", tables)
@@ -109,15 +109,16 @@ def reference() -> dict[str, Pages]:
     """Returns the pages of each half of the package."""
     um = importlib.import_module(PACKAGE)
     titles = {name: known.title for name, known in stubs.names(PACKAGE).items()}
-    # What is a Keras metric in one half is beside its functions in the other.
-    of_module = {
+    # Some Keras metrics have the name of an object in the NumPy half. The object is on
+    # the page of the functions of its module.
+    title_of_module = {
         known.home: titles[name]
         for name, known in stubs.names(f"{PACKAGE}.numpy").items()
         if titles.get(name, _METRICS) != _METRICS
     }
     guide = _guide()
-    order = _as_in(*guide)
-    of_rooms = {page.stem: _as_in(page) for page in guide if page.stem in _ROOMS}
+    order = _order_in(*guide)
+    of_rooms = {page.stem: _order_in(page) for page in guide if page.stem in _ROOMS}
     found = {}
     for package in (um, um.numpy):
         names: dict[str, list[str]] = {title: [] for title in titles.values()}
@@ -125,7 +126,7 @@ def reference() -> dict[str, Pages]:
         for name in sorted(public, key=lambda name: order.get(name, len(order))):
             title = titles[name]
             if package is not um and title == _METRICS:
-                title = of_module[getattr(package, name).__module__]
+                title = title_of_module[getattr(package, name).__module__]
             names[title].append(name)
         pages = {title: _entries(package, of_page) for title, of_page in names.items()}
         for room in _ROOMS:
@@ -142,7 +143,7 @@ def _path(package: str, title: str) -> str:
 
 
 def _head(package: str, title: str) -> list[str]:
-    """Returns the title of a page and how to import what is on it."""
+    """Returns the title of a page, and the import of its names."""
     half, _, room = package.rpartition(".")
     half = half if room in _ROOMS else package
     alias = " as um" if half in _HALVES else ""
@@ -173,7 +174,7 @@ def _page(title: str, entries: list[Entry], shown: set[str]) -> str:
         anchors = (f'<a id="{entry.package}.{name}"></a>' for name in entry.names)
         parts.append("".join(anchors))
         if not entry.home.startswith(PACKAGE):
-            parts.append(f"## {heading}\n\nThat of Keras: {entry.summary}")
+            parts.append(f"## {heading}\n\nKeras's own class: {entry.summary}")
         elif entry.home in shown:
             link = f"[`{PACKAGE}.{prefix}{entry.names[0]}`][{entry.home}]"
             parts.append(f"## {heading}\n\nThe same as {link}: {entry.summary}")
@@ -186,7 +187,7 @@ def _page(title: str, entries: list[Entry], shown: set[str]) -> str:
 
 
 def _index(package: str, pages: Pages) -> str:
-    """Returns the text of the first page of a half: all names, and what they are."""
+    """Returns the text of the first page of a half: all names and their summaries."""
     parts = _head(package, _HALVES[package])
     for title, entries in pages.items():
         path = pathlib.PurePath(_path(package, title)).name
@@ -216,7 +217,7 @@ def on_config(config: Any) -> Any:
 
 
 def on_files(files: Any, *, config: Any) -> Any:
-    """Adds the pages that are made of other files, and the pictures."""
+    """Adds the pages from the root folder, the reference, and the pictures."""
     texts: dict[str, str | bytes] = {
         page: (ROOT / file).read_text(encoding="utf-8") for page, file in BESIDE.items()
     }
@@ -234,33 +235,37 @@ def on_files(files: Any, *, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **kwargs: Any) -> str:
-    """Leads links to files of the repository to their pages, or to the repository."""
-    of_file = {file: uri for uri, file in BESIDE.items()}
+    """Changes links to files of the repository.
+
+    If a file has a page, the link leads to the page, otherwise to the file on GitHub.
+    """
+    page_of_file = {file: uri for uri, file in BESIDE.items()}
     here = BESIDE.get(page.file.src_uri, f"docs/{page.file.src_uri}")
 
-    def led(found: re.Match[str]) -> str:
+    def changed(found: re.Match[str]) -> str:
         path, *anchor = (found[1] or "#").split("#")
         file = posixpath.normpath(posixpath.join(posixpath.dirname(here), path))
         if not path or path.startswith(("http:", "https:")):
             return found[0]
-        if file in of_file or file.startswith("docs/"):
-            uri = of_file.get(file) or file.removeprefix("docs/")
+        if file in page_of_file or file.startswith("docs/"):
+            uri = page_of_file.get(file) or file.removeprefix("docs/")
             target = posixpath.relpath(uri, posixpath.dirname(page.file.src_uri) or ".")
         else:
             if not (ROOT / file).exists():
-                raise FileNotFoundError(f"{here} leads to {file}")
+                raise FileNotFoundError(f"{here} has a link to {file}")
             target = f"{config.extra['repository']}/blob/main/{file}"
         return f"]({'#'.join([target, *anchor])})"
 
     if page.file.src_uri.startswith("reference/"):
         return markdown
     links = r"```.*?```|`[^`\n]*`|\]\(([^)\s]+)\)"
-    return re.sub(links, led, markdown, flags=re.DOTALL)
+    return re.sub(links, changed, markdown, flags=re.DOTALL)
 
 
 def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
-    """Makes MathML of the formulas, which browsers show by themselves, and tells the
-    style the widths of pictures.
+    """Turns formulas into MathML, and passes the widths of pictures to the style sheet.
+
+    Browsers show MathML without a script.
     """
 
     def formula(found: re.Match[str]) -> str:
@@ -274,7 +279,7 @@ def on_page_content(content: str, *, files: Any, **kwargs: Any) -> str:
 
     def sized(found: re.Match[str]) -> str:
         header = files.get_file_from_path(found[2]).content_bytes[:24]
-        width = int.from_bytes(header[16:20], "big")  # As a PNG begins.
+        width = int.from_bytes(header[16:20], "big")  # The width in a PNG header.
         return f'{found[0]} style="--width: {width}px"'
 
     return re.sub(r'src="((?:\.\./)?(pictures/\w+\.png))"', sized, content)

@@ -1,14 +1,15 @@
-"""Makes the predictions that `python -m uncertainty_metrics report` shows.
+"""Makes the predictions that `python -m uncertainty_metrics report` reads by default.
 
-Trains a small Keras classifier on scikit-learn's handwritten digits and writes what it
-says about the digits it never saw to `uncertainty_metrics/data/digits_predictions.npz`:
+The script trains a small Keras classifier on scikit-learn's handwritten digits, and
+writes its predictions for digits that it was not trained on to
+`uncertainty_metrics/data/digits_predictions.npz`:
 
   labels: uint8 [n], the digit.
   logits: float32 [n, 10].
 
-The model is overconfident on purpose: few training examples, many epochs, no
-regularisation, so that the cross-entropy goes on falling long after the training
-digits are all right. Needs TensorFlow and scikit-learn; run it from anywhere with
+The model is overconfident on purpose: it has few training examples, many epochs and no
+regularisation, so its cross-entropy goes on falling long after all training digits are
+right. The script needs TensorFlow and scikit-learn, and runs in any folder:
 
     python scripts/make_digits_predictions.py
 

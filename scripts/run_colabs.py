@@ -1,11 +1,11 @@
 """Runs the notebooks of colabs/, each in a fresh kernel of this Python.
 
-    python scripts/run_colabs.py                           # All run without an error.
-    python scripts/run_colabs.py --write regression        # One, and keeps its outputs.
+    python scripts/run_colabs.py                     # Checks that all notebooks run.
+    python scripts/run_colabs.py --write regression  # Runs one and saves its outputs.
 
-What is kept does not depend on when and where it was run: no times, no name of a
-kernel, no stderr, whose warnings name files. Needs the extra `colabs`; a notebook whose
-own extras are not installed is skipped.
+The saved notebook does not depend on when and where it was run. So it has no times, no
+name of a kernel, and no stderr, because warnings contain paths of files. The script
+needs the extra `colabs`; it skips a notebook whose own extras are not installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from jupyter_client import kernelspec
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "colabs"
 REPOSITORY = "https://github.com/uncertainty-metrics/uncertainty_metrics"
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
-# What a notebook needs: extras of the package, and the module that tells if it can run.
+# By notebook: the extras of the package that it needs, and a module that is importable
+# only if they are installed.
 EXTRAS = {
     "conformal": ("plot", "sklearn"),
     "keras_jax": ("jax,plot", "jax"),
@@ -37,7 +38,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# Of one cell.
+# The time limit of one cell.
 SECONDS = 300
 
 
@@ -48,7 +49,7 @@ def badge(name: str) -> str:
 
 
 def install(name: str) -> str:
-    """Returns the cell that installs what a notebook needs in Colab."""
+    """Returns the code cell that installs the packages of a notebook in Colab."""
     extras, _ = EXTRAS.get(name, USUAL)
     return f"""\
 import sys
@@ -60,7 +61,7 @@ if "google.colab" in sys.modules:
 
 def execute(notebook: nbformat.NotebookNode) -> None:
     """Runs the cells in an empty folder and leaves their outputs in the notebook."""
-    # Without folders to look in, the only kernel is that of the running Python.
+    # Without folders to search, the only kernel is the one of the running Python.
     kernels = kernelspec.KernelSpecManager(kernel_dirs=[])
     with tempfile.TemporaryDirectory() as folder:
         environment = {"TF_CPP_MIN_LOG_LEVEL": "3", "IPYTHONDIR": folder}
@@ -76,7 +77,7 @@ def execute(notebook: nbformat.NotebookNode) -> None:
 
 
 def clean(notebook: nbformat.NotebookNode) -> None:
-    """Removes what differs from machine to machine."""
+    """Removes metadata and stderr, which differ from machine to machine."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata.clear()
@@ -87,11 +88,11 @@ def clean(notebook: nbformat.NotebookNode) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns 1 if a notebook fails."""
+    """Runs the notebooks; returns 1 if one of them fails, otherwise 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
-    parser.add_argument("--write", action="store_true", help="keep the outputs")
+    parser.add_argument("--write", action="store_true", help="save the outputs")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(names):
         parser.error(f"no notebook {', '.join(sorted(unknown))}")

@@ -1,9 +1,10 @@
-"""Writes the stubs of the functions on tensors, which their NumPy twins declare, and of
-the Keras classes, which have constructors and docstrings made for them.
+"""Writes the stubs of functions on tensors and of Keras classes.
 
-An editor completes and shows what stands there, type checkers and mkdocs read it; the
-tables of public names get what modules list in `__all__`. Run it from a checkout after
-changing a declaration: `python scripts/write_stubs.py`.
+The NumPy functions declare the functions on tensors, and the constructors and
+docstrings of Keras classes are made at run time. So neither has a source that editors,
+type checkers and mkdocs could read; they read the stubs. The script also fills the
+tables of public names from `__all__` of the modules. Run it from a checkout after you
+change a declaration: `python scripts/write_stubs.py`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ sys.path.insert(0, str(ROOT))
 
 from scripts import stubs  # noqa: E402
 
-if __name__ == "__main__":  # Before the package reads the tables.
+if __name__ == "__main__":  # The tables come first: the import below reads them.
     for table, names in stubs.filled().items():
         table.write_text(names, encoding="utf-8")
+    if missing := stubs.missing():
+        sys.exit("\n".join(missing))
 
 from uncertainty_metrics import _calibration_spec, _results  # noqa: E402
 from uncertainty_metrics._calibration_spec import REQUIRED  # noqa: E402
@@ -51,7 +54,7 @@ from typing import Any, Literal
 import matplotlib.axes
 import tensorflow as tf
 """
-# Where types of the members of classes come from.
+# The modules of the types in signatures of methods.
 HOMES = {
     "ArrayLike": "numpy.typing",
     "BinStatistics": "uncertainty_metrics.ops._binning",
@@ -62,7 +65,7 @@ _RETURNED = re.compile(r"\b(float|np\.ndarray)\b")
 
 
 def _options(annotation: str, names: dict[str, Any]) -> str:
-    """Writes out the options that a `Literal` names, for editors to offer them."""
+    """Replaces names of `Literal` types by their options, which editors then offer."""
 
     def written(match: re.Match[str]) -> str:
         word = match[0]
@@ -74,8 +77,14 @@ def _options(annotation: str, names: dict[str, Any]) -> str:
 
 
 def _overloads(parameters: list[str], required: str) -> list[list[str]]:
-    """Returns the forms of a signature in which what is required has no default: it is
-    passed by position, with all before it, or by name.
+    """Returns the forms of a signature in which required arguments have no default.
+
+    In the first form they are passed by position, like all arguments before them; in
+    the second form by name.
+
+    Args:
+      parameters: the parameters as text, "*" for the start of the keyword-only ones.
+      required: the text of the default that marks a required argument.
     """
     end = f" = {required}"
     needed = [i for i, line in enumerate(parameters) if line.endswith(end)]
@@ -90,8 +99,10 @@ def _overloads(parameters: list[str], required: str) -> list[list[str]]:
 def _forms_of(
     parameters: list[str], returned: str, required: str
 ) -> list[tuple[list[str], str]]:
-    """Returns the forms of a signature, with what each of them returns: those of
-    `_overloads`, and of these again those with groups.
+    """Returns the forms of a signature with their return types.
+
+    These are the forms of `_overloads`. A form with `groups` becomes two forms, without
+    and with groups, because they return different types.
     """
     forms = []
     of_groups = ("groups: ", "num_groups: ")
@@ -138,13 +149,13 @@ def _function(name: str, function: Any) -> str:
     )
     if not others:
         return f"\n{first}\n{prose}\n    ...\n"
-    # Editors show the prose of the first form for all.
+    # Editors show the docstring of the first form for all forms.
     rest = "".join(f"\n@overload\n{head} ...\n" for head in others)
     return f"\n@overload\n{first}\n{prose}\n    ...\n{rest}"
 
 
 def _declared(base: type) -> set[type]:
-    """Returns the declared classes among a class and those that derive from it."""
+    """Returns the declared classes among a class and its subclasses."""
     own = {base} if "_options" in vars(base) else set()
     return own.union(*map(_declared, base.__subclasses__()))
 
@@ -164,7 +175,11 @@ def _of_classes(classes: list[type]) -> str:
 
 
 def _class(made: Any) -> str:
-    """Returns a class with its members, and those of bases that are its alone."""
+    """Returns the stub of a class.
+
+    It has the members of the class, and the members of bases that no other declared
+    class has.
+    """
     others = _declared(_base.SumsMetric) | _declared(_base.Loss)
     others -= _declared(made)
     shared = {base for other in others for base in other.__mro__}
@@ -215,13 +230,13 @@ def _method(function: Any) -> str:
 
 
 def render(module: ModuleType) -> str | None:
-    """Returns the text of the stub of a module, None where it needs none."""
+    """Returns the text of the stub of a module; None if the module needs no stub."""
     declared = _declared(_base.SumsMetric) | _declared(_base.Loss)
     made = [c for c in vars(module).values() if inspect.isclass(c) and c in declared]
     if classes := [c for c in made if c.__module__ == module.__name__]:
         return _of_classes(classes)
     public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
-    # An alias after what it names.
+    # An alias comes after the function that it names.
     public = dict(sorted(public.items(), key=lambda item: item[0] != item[1].__name__))
     if not any(hasattr(value, "__declaration__") for value in public.values()):
         return None

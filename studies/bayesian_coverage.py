@@ -1,13 +1,13 @@
 """How often the interval of the Bayesian ECE holds the true calibration error.
 
-Data sets are drawn from a known truth: each bin has a share of the scores, which are
-uniform in it, and an accuracy. Its calibration error is known, and a 95% interval of
-the posterior should hold it in 95% of the data sets. `python -m
-studies.bayesian_coverage` prints the share of those that do, and its standard
-error.
+Data sets are drawn from a known truth: each bin has an accuracy and a share of the
+scores, which are uniform in the bin. So the true calibration error is known, and a 95%
+interval of the posterior should hold it in 95% of the data sets. `python -m
+studies.bayesian_coverage` prints the share of the intervals that hold it, and the
+standard error of this share.
 
-Where accuracy and confidence differ by less than the noise of a bin, the posterior of
-their absolute difference lies above the truth, as the ECE itself does: few intervals
+If accuracy and confidence differ by less than the noise of a bin, the posterior of
+their absolute difference lies above the truth, as the ECE itself does. So few intervals
 hold the calibration error of a calibrated model, which is 0.
 """
 
@@ -26,7 +26,7 @@ _LEVELS = [0.025, 0.975]
 
 
 class Truth(NamedTuple):
-    """What data are drawn from: for each bin its share of scores and its accuracy."""
+    """The distribution of the data: for each bin its share of scores and accuracy."""
 
     shares: np.ndarray
     accuracies: np.ndarray
@@ -49,7 +49,7 @@ class Truth(NamedTuple):
         return rng.uniform(size=n) < self.accuracies[index], np.minimum(scores, 1.0)
 
 
-def truth(name: str, bins: int) -> Truth:
+def make_truth(name: str, bins: int) -> Truth:
     """Returns a truth whose bins are off by 0.15, by 0.05, or not at all."""
     gap = {"separated": 0.15, "close": 0.05, "calibrated": 0.0}[name]
     shares = np.linspace(1.0, 3.0, bins)
@@ -60,7 +60,7 @@ def truth(name: str, bins: int) -> Truth:
 
 
 def _options(outcomes: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
-    # The decision is always class 1, so that scores below 1/2 are possible.
+    # The decision is always class 1, because scores below 1/2 must be possible.
     return {
         "probabilities": scores,
         "labels_true": outcomes.astype(np.int64),
@@ -99,20 +99,20 @@ _ROOMS = {"numpy": _numpy, "tensorflow": _tensorflow}
 
 def coverage(
     posterior: Callable[..., np.ndarray],
-    of: Truth,
+    truth: Truth,
     n: int,
     data_sets: int,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
-    """Returns the share of data sets whose interval holds the truth, and the mean of
-    the posterior means.
+    """Returns the share of intervals that hold the true error, and the mean of the
+    posterior means.
     """
-    held, means = np.zeros(data_sets, bool), np.zeros(data_sets)
+    is_held, means = np.zeros(data_sets, bool), np.zeros(data_sets)
     for i in range(data_sets):
-        samples = posterior(*of.draw(rng, n), int(rng.integers(2**31)))
+        samples = posterior(*truth.draw(rng, n), int(rng.integers(2**31)))
         low, high = np.quantile(samples, _LEVELS)
-        held[i], means[i] = low <= of.error <= high, np.mean(samples)
-    return float(np.mean(held)), float(np.mean(means))
+        is_held[i], means[i] = low <= truth.error <= high, np.mean(samples)
+    return float(np.mean(is_held)), float(np.mean(means))
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
@@ -129,17 +129,17 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             for bins in options.bins:
                 for room in options.rooms:
                     rng = np.random.default_rng(options.seed)
-                    of = truth(name, bins)
+                    truth = make_truth(name, bins)
                     share, mean = coverage(
                         _ROOMS[room](bins, options.draws),
-                        of,
+                        truth,
                         n,
                         options.data_sets,
                         rng,
                     )
                     error = np.sqrt(share * (1 - share) / options.data_sets)
                     yield (
-                        f"| {name} | {n} | {bins} | {room} | {of.error:.4f} "
+                        f"| {name} | {n} | {bins} | {room} | {truth.error:.4f} "
                         f"| {mean:.4f} | {share:.1%} +- {error:.1%} |"
                     )
 

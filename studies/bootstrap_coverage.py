@@ -1,14 +1,15 @@
 """How often the intervals of the bootstrap hold the true value of a metric.
 
-Data sets are drawn from a known truth, and a 95% interval should hold the metric of the
-truth in 95% of them. `python -m studies.bootstrap_coverage` prints the share of
-those that do, its standard error, and how many of the others lie above the truth.
+Data sets are drawn from a known distribution. So the true value of the metric is known,
+and a 95% interval should hold it in 95% of the data sets. `python -m
+studies.bootstrap_coverage` prints the share of the intervals that hold it, the standard
+error of this share, and the share of the intervals that lie above the true value.
 
-The calibration error is that of bins whose accuracies are off by 0.15 ("separated"), by
-0.05 ("close") or not at all ("calibrated"). Where it is not far above its noise, the
-error of a data set lies above the truth and those of its resamples above both: no
-bootstrap tells the noise from the error, and few intervals hold the error of a
-calibrated model, which is 0.
+For the calibration error, the accuracies of the bins are off by 0.15 ("separated"), by
+0.05 ("close") or not at all ("calibrated"). If the true error is not far above the
+noise, the error of a data set lies above it, and the errors of the resamples lie even
+higher. The bootstrap cannot separate noise from error, so few intervals hold the error
+of a calibrated model, which is 0.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ import uncertainty_metrics.numpy as um
 
 
 class Case(NamedTuple):
-    """What is measured on data from a truth.
+    """A metric, and a distribution of data for which its value is known.
 
     Attributes:
-      truth: value of the metric.
-      draw: returns the interval for n examples, of a generator, n and options.
+      truth: true value of the metric.
+      interval: takes a generator, n and options; draws n examples, and returns their
+        interval.
     """
 
     truth: float
@@ -60,8 +62,9 @@ def _auroc(rng: np.random.Generator, n: int, **options: Any) -> Any:
 
 
 def _difference(rng: np.random.Generator, n: int, **options: Any) -> Any:
-    """Returns the interval of the difference between accuracies of 0.9 and 0.85, of
-    models that err on the same examples.
+    """Returns the interval of the difference between accuracies of 0.9 and 0.85.
+
+    The two models err on the same examples.
     """
     hard = rng.uniform(size=n)
     first, second = (np.where(hard < share, 0.9, 0.1) for share in (0.9, 0.85))
@@ -80,7 +83,7 @@ _CENTRES = (np.arange(_BINS) + 0.5) / _BINS
 
 
 def _calibration(gap: float) -> Callable[..., Any]:
-    """Returns the interval of a calibration error of `gap` in every bin."""
+    """Returns a function for the interval of an ECE with this gap in every bin."""
     accuracies = _CENTRES + np.where(_CENTRES < 0.5, gap, -gap)
 
     def interval(rng, n, **options):
@@ -113,8 +116,8 @@ CASES = {
 def coverage(
     case: Case, n: int, data_sets: int, rng: np.random.Generator, **options: Any
 ) -> tuple[float, float, float]:
-    """Returns the shares of intervals that hold the truth and that lie above it, and
-    the mean of their widths.
+    """Returns the share of intervals that hold the true value, the share of intervals
+    that lie above it, and the mean width.
     """
     ends = np.array(
         [
@@ -124,8 +127,8 @@ def coverage(
     )
     lower, upper = ends[:, 0], ends[:, 2]
     above = lower > case.truth
-    held = ~above & (upper >= case.truth)
-    return float(held.mean()), float(above.mean()), float(np.mean(upper - lower))
+    is_held = ~above & (upper >= case.truth)
+    return float(is_held.mean()), float(above.mean()), float(np.mean(upper - lower))
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
@@ -140,7 +143,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     for name in options.cases:
         for n in options.examples:
             for method in options.methods:
-                held, above, width = coverage(
+                share, above, width = coverage(
                     CASES[name],
                     n,
                     options.data_sets,
@@ -148,10 +151,10 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
                     num_resamples=options.resamples,
                     method=method,
                 )
-                error = np.sqrt(held * (1 - held) / options.data_sets)
+                error = np.sqrt(share * (1 - share) / options.data_sets)
                 yield (
                     f"| {name} | {CASES[name].truth:.4f} | {n} | {method} "
-                    f"| {held:.1%} +- {error:.1%} | {above:.1%} | {width:.4f} |"
+                    f"| {share:.1%} +- {error:.1%} | {above:.1%} | {width:.4f} |"
                 )
 
 

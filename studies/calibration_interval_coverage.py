@@ -1,14 +1,17 @@
 """How often `calibration_error_interval` holds the calibration error.
 
-Scores are drawn from laws, outcomes from probabilities that are off in known ways. The
-true error is the l2 error of the law in the bins of the data set, which are those of
-equal mass of the estimate: for each bin the law's mass and mean gap between its edges.
-`python -m studies.calibration_interval_coverage` prints the share of intervals that
-hold it, how many of the others lie above and below, their mean width, and how far the
-middle 95% of the estimates are apart, which no interval can be much narrower than.
+Scores are drawn from known distributions ("laws"), and outcomes from probabilities that
+differ from the scores in known ways. The true error is the l2 error of the law in the
+bins of the data set, which are the adaptive bins of the estimate: for each bin it takes
+the mass of the law and its mean gap between the edges of the bin. `python -m
+studies.calibration_interval_coverage` prints the share of intervals that hold the true
+error, the shares of intervals above and below it, their mean width, and the distance
+between the 2.5% and the 97.5% quantile of the estimates. No interval can be much
+narrower than this distance.
 
-Laws whose outcomes are rarely what the score does not say ("rare", "sure"), and errors
-in a tenth of the scores alone ("top"), are skewed: few examples tell.
+Some cases are skewed: in the laws "rare" and "sure" the less likely outcome is very
+rare, and with "top" only a tenth of the scores has an error. Then few examples say how
+large the error is.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from scipy import special
 
 import uncertainty_metrics.numpy as um
 
-# A law is so many scores, as likely as one another.
+# A law has this number of scores, which are equally likely.
 _POINTS = 200_001
 _NUM_BINS = 15
 _U = (np.arange(_POINTS) + 0.5) / _POINTS
@@ -46,7 +49,7 @@ def _logit(p: np.ndarray) -> np.ndarray:
     return special.logit(np.clip(p, 1e-12, 1 - 1e-12))
 
 
-# How the probabilities of the outcomes differ from the scores, by a size.
+# By name: the probabilities of the outcomes, from the scores and the size of the error.
 WAYS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
     "calibrated": lambda p, size: p,
     "shift": lambda p, size: np.clip(p - size, 0, 1),
@@ -60,26 +63,26 @@ WAYS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
 }
 
 
-class Found(NamedTuple):
-    """What the intervals of a case did.
+class Outcome(NamedTuple):
+    """Statistics of the intervals of a case.
 
     Attributes:
       truth: mean of the true errors.
-      above: share of intervals that lie above the truth.
-      below: share of those below.
-      width: mean of upper less lower end.
-      apart: what is between the 2.5% and the 97.5% quantile of the estimates.
+      above: share of intervals that lie above the true error.
+      below: share of intervals that lie below the true error.
+      width: mean width of the intervals.
+      spread: distance between the 2.5% and the 97.5% quantile of the estimates.
     """
 
     truth: float
     above: float
     below: float
     width: float
-    apart: float
+    spread: float
 
 
 def _truth(p: np.ndarray, gaps: np.ndarray, edges: np.ndarray) -> float:
-    """Returns the error of a law in bins; `gaps` are sums up to each of its scores."""
+    """Returns the error of a law in bins, from cumulative sums of its gaps."""
     at = np.searchsorted(p, edges, "right")
     at[0], at[-1] = 0, _POINTS
     mass, gap = np.diff(at), np.diff(gaps[at])
@@ -87,10 +90,10 @@ def _truth(p: np.ndarray, gaps: np.ndarray, edges: np.ndarray) -> float:
     return float(np.sqrt(squares.sum() / _POINTS))
 
 
-def found(
+def simulate(
     law: str, way: str, size: float, n: int, level: float, data_sets: int, seed: int
-) -> Found:
-    """Draws the data sets of a case, and returns what their intervals did."""
+) -> Outcome:
+    """Draws the data sets of a case, and returns statistics of their intervals."""
     rng = np.random.default_rng(seed)
     p = LAWS[law]
     q = WAYS[way](p, size)
@@ -107,7 +110,7 @@ def found(
         row[:] = *ends, _truth(p, gaps, bins.edges[0])
     lower, estimates, upper, truths = rows.T
     low, high = np.quantile(estimates, [0.025, 0.975])
-    return Found(
+    return Outcome(
         float(truths.mean()),
         float(np.mean(lower > truths + 1e-12)),
         float(np.mean(upper < truths - 1e-12)),
@@ -120,29 +123,33 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the tables."""
     yield f"{options.data_sets} data sets a row, {options.level:.0%} intervals."
     yield ""
-    yield "| scores | off by | true | n | coverage | above | below | width | apart |"
+    yield (
+        "| scores | kind of error | true error | n | coverage | above | below | width "
+        "| spread |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|"
     least: dict[tuple[int, bool], tuple[float, str]] = {}
     sizes = {way: [0.0] if way == "calibrated" else options.sizes for way in WAYS}
     for law, way in itertools.product(options.laws, options.ways):
         for size, n in itertools.product(sizes[way], options.examples):
-            of = found(
+            case = simulate(
                 law, way, size, n, options.level, options.data_sets, options.seed
             )
-            if of.truth > 0.21 or (size > 0 and of.truth == 0):
+            if case.truth > 0.21 or (size > 0 and case.truth == 0):
                 continue
-            held = 1 - of.above - of.below
+            coverage = 1 - case.above - case.below
             kind = (n, bool({law, way} & {*_SKEWED}))
-            least[kind] = min(least.get(kind, (2.0, "")), (held, f"{law}, {way}"))
+            least[kind] = min(least.get(kind, (2.0, "")), (coverage, f"{law}, {way}"))
             yield (
-                f"| {law} | {way} | {of.truth:.4f} | {n} | {held:.1%} | {of.above:.1%} "
-                f"| {of.below:.1%} | {of.width:.4f} | {of.apart:.4f} |"
+                f"| {law} | {way} | {case.truth:.4f} | {n} | {coverage:.1%} "
+                f"| {case.above:.1%} | {case.below:.1%} | {case.width:.4f} "
+                f"| {case.spread:.4f} |"
             )
     yield ""
-    yield "| n | skewed | least coverage | of |"
+    yield "| n | skewed | smallest coverage | case |"
     yield "|---|---|---|---|"
-    for (n, skewed), (held, case) in sorted(least.items()):
-        yield f"| {n} | {'yes' if skewed else 'no'} | {held:.1%} | {case} |"
+    for (n, skewed), (coverage, name) in sorted(least.items()):
+        yield f"| {n} | {'yes' if skewed else 'no'} | {coverage:.1%} | {name} |"
 
 
 def main() -> None:

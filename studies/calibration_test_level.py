@@ -1,12 +1,15 @@
 """How often the test of calibration rejects: its level, and its power.
 
-Forecasts are softmax of normal logits, and labels are drawn from softmax of the logits
-over a temperature. At temperature 1 the model is calibrated: a test of level 5% should
-reject it in 5% of the data sets. Above 1 it is overconfident, and the share of data
-sets that are rejected is the power, which grows with the temperature and the number of
-examples. `python -m studies.calibration_test_level` prints the share and its
-standard error. With `--asymptotic` it prints those of the limits of "ks", "kuiper" and
-"spiegelhalter", of calibrated forecasts of many kinds, from where they are allowed on.
+Forecasts are the softmax of normal logits, and labels are drawn from the softmax of the
+logits divided by a temperature. At temperature 1 the model is calibrated, so a test of
+level 5% should reject it in 5% of the data sets. Above 1 the model is overconfident;
+then the share of rejected data sets is the power of the test, which grows with the
+temperature and the number of examples. `python -m studies.calibration_test_level`
+prints the share of rejected data sets and its standard error.
+
+With `--asymptotic` it prints these shares for the asymptotic p-values of "ks", "kuiper"
+and "spiegelhalter", for calibrated forecasts of many kinds. The sizes of the data sets
+start above the smallest that `calibration_test` allows for this method.
 """
 
 from __future__ import annotations
@@ -21,13 +24,13 @@ import numpy as np
 from uncertainty_metrics.numpy.calibration.calibration_tests import calibration_test
 
 _LEVEL = 0.05
-# What is scored, with the number of classes.
+# By kind of score: the number of classes, and the options of the test.
 _SCORES: dict[str, tuple[int, dict[str, bool]]] = {
     "top label": (5, {}),
     "class-wise": (5, {"max_prob": False, "class_conditional": True}),
     "positive class": (2, {"positive_class": True}),
 }
-# Forecasts of an event, n of them.
+# By name: a function that draws n forecasts of an event.
 _FORECASTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.random(n),
     "extreme": lambda rng, n: rng.beta(0.3, 0.3, n),
@@ -35,7 +38,8 @@ _FORECASTS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "confident": lambda rng, n: 1 - 0.2 * rng.random(n) ** 2,
     "six values": lambda rng, n: rng.integers(0, 6, n) / 5,
 }
-# The steps of the sums whose law is used, with the least sum of their variances.
+# By statistic: the squares of the factors of the residuals in its sum, and the smallest
+# variance of the sum that the asymptotic method allows.
 _LIMITS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
     "ks": (np.ones_like, 25.0),
     "kuiper": (np.ones_like, 25.0),
@@ -109,7 +113,7 @@ def rows(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def asymptotic_rows(arguments: argparse.Namespace) -> Iterator[str]:
-    """Yields the lines of the table of limits."""
+    """Yields the lines of the table of the asymptotic tests."""
     yield f"{arguments.data_sets} data sets a row, level {_LEVEL:.0%}, all calibrated."
     yield ""
     yield "| statistic | forecasts | variance | n | rejected |"

@@ -1,11 +1,11 @@
-"""What calibrators make of models that are calibrated already.
+"""How much worse calibrators make models that are calibrated already.
 
-Labels are drawn from the forecasts, so that no map is better than none, and what a fit
-finds is noise. `python -m studies.calibrators_harm` prints by how much the
-cross-validated negative log-likelihood becomes worse, in the mean over data sets with
-its standard error, and as a share of the standard error of the likelihood that it is
-added to: below 1 it is less than what a data set of this size can tell. Maps of steps,
-which may say 0, have the Brier score instead.
+Labels are drawn from the forecasts. So no map is better than no map, and a fit finds
+only noise. `python -m studies.calibrators_harm` prints by how much the cross-validated
+negative log-likelihood becomes worse: the mean over data sets with its standard error,
+and this mean divided by the standard error of the likelihood itself. If that ratio is
+below 1, the harm is smaller than a data set of this size can show. For maps of steps,
+whose forecasts may be 0, the score is the Brier score.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _CALIBRATORS: dict[str, Callable[[], Any]] = {
     "EnsembleTemperatureScaling": um.EnsembleTemperatureScaling,
     "IsotonicCalibration": um.IsotonicCalibration,
     "HistogramBinning": um.HistogramBinning,
+    "VennAbersCalibration": um.VennAbersCalibration,  # For two classes only.
 }
 _STEPS = ("IsotonicCalibration", "HistogramBinning")
-# How far the logits of a model are apart.
+# The standard deviation of the logits of a model.
 _SHARPNESS = {"unsure": 0.7, "sure": 3.0}
 
 
@@ -46,7 +47,10 @@ def _mean_forecast(members: np.ndarray) -> np.ndarray:
 def _drawn(
     rng: np.random.Generator, n: int, classes: int, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns labels, and logits of members [n, M, K] whose mean forecast is right."""
+    """Returns labels, and logits [n, M, K] of members.
+
+    The labels are drawn from the mean forecast of the members.
+    """
     common = sharpness * rng.normal(size=[n, 1, classes])
     members = common + sharpness / 2 * rng.normal(size=[n, _MEMBERS, classes])
     logs = _mean_forecast(members)
@@ -56,15 +60,15 @@ def _drawn(
 def harms(
     name: str, labels: np.ndarray, members: np.ndarray, score: Callable[..., Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the scores of examples, and by how much they become worse."""
+    """Returns the scores of the examples, and by how much the map makes them worse."""
     logs = _mean_forecast(members)
     logits = members if name == "EnsembleTemperatureScaling" else logs
     mended = np.empty_like(logs)
     fold = np.arange(len(labels)) % _FOLDS
     for k in range(_FOLDS):
-        fit, held = fold != k, fold == k
+        fit, held_out = fold != k, fold == k
         calibrator = _CALIBRATORS[name]().fit(labels[fit], logits[fit])
-        mended[held] = calibrator.transform(logits[held])
+        mended[held_out] = calibrator.transform(logits[held_out])
     before = score(labels, logits=logs, aggregate=False)
     return before, score(labels, logits=mended, aggregate=False) - before
 
@@ -73,7 +77,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table."""
     yield f"At most {options.data_sets} data sets a row, {_FOLDS} folds."
     yield ""
-    yield "| calibrator | classes | n | forecasts | before | worse by | of its noise |"
+    yield "| calibrator | classes | n | forecasts | before | worse by | harm / noise |"
     yield "|---|---|---|---|---|---|---|"
     most: dict[str, float] = {}
     cases = itertools.product(
@@ -88,7 +92,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             data = _drawn(rng, n, classes, _SHARPNESS[forecasts])
             try:
                 before, worse = harms(name, *data, score)
-            except ValueError:  # A class that does not occur.
+            except ValueError:  # The labels lack a class, or K is not 2.
                 refused += 1
                 continue
             means.append(before.mean())
@@ -105,7 +109,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
             + (f" ({refused} data sets refused)" if refused else "")
         )
     yield ""
-    yield "| calibrator | the most, of the noise |"
+    yield "| calibrator | largest harm / noise |"
     yield "|---|---|"
     for name, share in most.items():
         yield f"| {name} | {share:.2f} |"

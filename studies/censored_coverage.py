@@ -1,13 +1,14 @@
 """How often the interval of the censored calibration error holds the truth.
 
-Data sets are drawn from known frequencies c(p) of an event by time 1, with proportional
-hazards in time, and censoring that depends on the forecast p or does not. A 95%
-interval should hold the true error in 95% of them. `python -m
-studies.censored_coverage` prints the share of those that do and its standard
-error, the shares of those whose whole interval is above or below the truth, and the
-bias of the estimate of the squared error in units of its standard deviation.
+Data sets are drawn from known frequencies c(p) of an event by time 1. The hazards are
+proportional in time, and the censoring may depend on the forecast p. A 95% interval
+should hold the true error in 95% of the data sets. `python -m
+studies.censored_coverage` prints the share of the intervals that hold it and the
+standard error of this share, the shares of the intervals above and below the true
+error, and the bias of the estimate of the squared error in units of its standard
+deviation.
 
-Of the calibrated truth, whose error is 0, an interval is right if it starts at 0.
+For the calibrated truth the error is 0, so an interval holds it if it starts at 0.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ import numpy as np
 from uncertainty_metrics.numpy.survival import censored_calibration
 
 END_TIME = 1.0
-_FOLLOWED = 1.5  # Nobody is followed for longer.
+_FOLLOWED = 1.5  # All examples are censored at this time at the latest.
 
 
 class Truth(NamedTuple):
-    """What data are drawn from.
+    """The distribution of the data.
 
     Attributes:
-      frequency: c(p), of an event by the end time.
-      forecasts: parameters of their Beta distribution.
-      hazard: of censoring, for each p.
+      frequency: c(p), the frequency of an event by the end time.
+      forecasts: parameters of the Beta distribution of the forecasts p.
+      hazard: the hazard of censoring for each p.
     """
 
     frequency: Callable[[np.ndarray], np.ndarray]
@@ -84,18 +85,18 @@ TRUTHS = {
 
 def coverage(
     metric: Callable[..., tuple[float, float, float]],
-    of: Truth,
+    truth: Truth,
     n: int,
     data_sets: int,
     seed: int,
 ) -> tuple[float, float, float, float]:
-    """Returns the shares of data sets whose interval is above the truth and below it,
-    the share of the examples censored before the end, and the bias.
+    """Returns the shares of intervals above and below the true error, the share of
+    examples that are censored before the end time, and the bias.
     """
     rng = np.random.default_rng(seed)
-    error, rows = of.error, []
+    error, rows = truth.error, []
     for i in range(data_sets):
-        p, times, event = of.draw(rng, n)
+        p, times, event = truth.draw(rng, n)
         lower, estimate, upper = metric(p, times, event, END_TIME, seed=i)
         lost = np.mean(~event & (times < END_TIME))
         rows.append([lower > error, upper < error, lost, estimate**2])
@@ -114,7 +115,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for name in options.truths:
-        of = TRUTHS[name]
+        truth = TRUTHS[name]
         for n in options.examples:
             for form in options.forms:
                 for aggregation in options.aggregations:
@@ -128,12 +129,12 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
                         )
 
                     above, below, lost, bias = coverage(
-                        metric, of, n, options.data_sets, options.seed
+                        metric, truth, n, options.data_sets, options.seed
                     )
                     share = 1 - above - below
                     error = np.sqrt(share * (1 - share) / options.data_sets)
                     yield (
-                        f"| {name} | {n} | {form} | {aggregation} | {of.error:.4f} "
+                        f"| {name} | {n} | {form} | {aggregation} | {truth.error:.4f} "
                         f"| {lost:.0%} | {share:.1%} +- {error:.1%} | {above:.1%} "
                         f"| {below:.1%} | {bias:+.2f} |"
                     )

@@ -1,15 +1,18 @@
-"""How often conformal sets and intervals hold what they should.
+"""How often conformal sets and intervals hold the truth.
 
-With n examples to fit and alpha the share that may be missed, a new example is held
-with probability 1 - alpha at least, and at most 1 / (n + 1) more where no scores are
-equal; within each group, n being its own examples. Labels are drawn from probabilities
-that are not the forecasts, since nothing may depend on these being right. `python -m
-studies.conformal_coverage` prints the coverage of new examples, and by how many
-standard errors it is above the one bound and below the other; then the least of these.
+The sets are fitted to n examples, and alpha is the share that may be missed. In theory
+the probability that a set holds a new example is at least 1 - alpha, and at most
+1 - alpha + 1 / (n + 1) if no scores are equal. With groups this is true within each
+group, where n counts the examples of the group. Labels are drawn from probabilities
+that differ from the forecasts, because the promise may not depend on good forecasts.
+`python -m studies.conformal_coverage` prints the coverage of new examples, and by how
+many standard errors it is above the lower bound and below the upper bound; then the
+smallest of these numbers.
 
-The scores of "ties" are of few values. Those of "aps" and "raps" are equal, unless
-randomized, where a set holds all classes. The quantile of a `ScoreSketch` is that of
-"lac", rounded up. All these may hold more.
+In some cases scores may be equal, so the coverage may be above the upper bound: the
+forecasts "ties" have few values; the scores "aps" and "raps", unless randomized, are
+equal for all sets that hold all classes; and the quantile of a `ScoreSketch` is that of
+"lac", rounded up.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 
+# The number of new examples in a data set.
 _NEW = 300
-# Draws of a case have at most so many probabilities.
+# The data sets of a case have at most so many probabilities in all.
 _MOST = 4 * 10**7
 _GROUPS = np.array(["few", "some", "many"])
 _CLASSIFIERS = {
@@ -38,7 +42,7 @@ _REGRESSORS = ("absolute", "normalized", "cqr")
 
 
 class Held(NamedTuple):
-    """Of one data set: the new examples that are held, and n."""
+    """Whether each new example of a data set is held, and n."""
 
     held: np.ndarray
     n: int
@@ -59,7 +63,10 @@ def _forecasts(
 def _grouped(
     rng: np.random.Generator, sizes: np.ndarray
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Returns the groups of examples, which go by a size, and the places of each."""
+    """Returns the groups of examples, and a mask of the examples for each group.
+
+    The groups depend on `sizes`, with noise.
+    """
     noisy = sizes + 0.2 * sizes.std() * rng.normal(size=len(sizes))
     groups = _GROUPS[np.searchsorted(np.quantile(noisy, [0.1, 0.4]), noisy)]
     return groups, [groups == name for name in _GROUPS]
@@ -68,10 +75,10 @@ def _grouped(
 def classifiers(
     rng: np.random.Generator, ties: bool, n: int, classes: int, alphas: list[float]
 ) -> Iterator[tuple[str, float, Held]]:
-    """Yields score, alpha and what was held, of one data set."""
+    """Yields score, alpha and the held examples for one data set."""
     y, p = _forecasts(rng, ties, n + _NEW, classes)
     new = y[n:, None]
-    groups, places = _grouped(rng, p.max(axis=1))
+    groups, masks = _grouped(rng, p.max(axis=1))
     sketch = um.ScoreSketch(max_prob=False)
     sketch.update(y[:n], p[:n])
     for alpha in alphas:
@@ -83,8 +90,8 @@ def classifiers(
         model.fit(y[:n], p[:n], groups=groups[:n])
         sets = model.predict(p[n:], groups=groups[n:])
         held = np.take_along_axis(sets, new, 1)[:, 0]
-        for group, at in zip(_GROUPS, places, strict=True):
-            yield f"lac of {group}", alpha, Held(held[at[n:]], int(at[:n].sum()))
+        for group, mask in zip(_GROUPS, masks, strict=True):
+            yield f"lac of {group}", alpha, Held(held[mask[n:]], int(mask[:n].sum()))
         least = 1 - sketch.conformal_quantile(alpha)
         yield "sketch", alpha, Held(np.take_along_axis(p[n:], new, 1) >= least, n)
 
@@ -92,12 +99,12 @@ def classifiers(
 def regressors(
     rng: np.random.Generator, ties: bool, n: int, alphas: list[float]
 ) -> Iterator[tuple[str, float, Held]]:
-    """Yields the same of intervals."""
+    """Yields score, alpha and the held examples, for intervals of real labels."""
     x = rng.uniform(0.5, 2, n + _NEW)
     y = x * rng.standard_t(3, n + _NEW)
     if ties:
         x, y = np.ceil(x), np.rint(y)
-    groups, places = _grouped(rng, x)
+    groups, masks = _grouped(rng, x)
     forecasts = {
         "absolute": {"means": np.zeros_like(x)},
         "normalized": {"means": 0.1 * x, "stddevs": x},
@@ -114,32 +121,33 @@ def regressors(
     for alpha in alphas:
         for score in _REGRESSORS:
             yield score, alpha, Held(held(score, alpha), n)
-        of_groups = held("absolute", alpha, groups=groups)
-        for group, at in zip(_GROUPS, places, strict=True):
-            held_there = Held(of_groups[at[n:]], int(at[:n].sum()))
-            yield f"absolute of {group}", alpha, held_there
+        grouped = held("absolute", alpha, groups=groups)
+        for group, mask in zip(_GROUPS, masks, strict=True):
+            held_in_group = Held(grouped[mask[n:]], int(mask[:n].sum()))
+            yield f"absolute of {group}", alpha, held_in_group
 
 
 def _bounds(alpha: float, found: list[Held], exact: bool) -> tuple[float, float]:
-    """Returns by how many standard errors the mean coverage is above the one bound, and
-    below the other.
+    """Returns by how many standard errors the mean coverage is above the lower bound,
+    and below the upper bound.
     """
-    new = sum(of.held.size for of in found)
+    new = sum(each.held.size for each in found)
     least = np.sqrt(alpha * (1 - alpha) / new)
 
     def errors(excess: list[float]) -> float:
         error = max(np.std(excess) / np.sqrt(len(excess)), least)
         return float(np.mean(excess) / error)
 
-    above = [of.held.mean() - (1 - alpha) for of in found]
-    below = [1 / (of.n + 1) - x for of, x in zip(found, above, strict=True)]
+    above = [each.held.mean() - (1 - alpha) for each in found]
+    below = [1 / (each.n + 1) - x for each, x in zip(found, above, strict=True)]
     return errors(above), errors(below) if exact else np.inf
 
 
 def _is_exact(name: str, ties: bool, classes: int) -> bool:
     """Says if no two scores are equal."""
     alike = name in ("aps", "raps", "sketch")
-    return not (ties or alike or classes >= 1000)  # Some of 1000 p are about 0.
+    # Of 1000 probabilities some are about 0, and so equal.
+    return not (ties or alike or classes >= 1000)
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
@@ -154,7 +162,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
     least: dict[str, np.ndarray] = {}
     count = 0
     for ties in (False, True):
-        for classes in (1, *options.classes):  # 1: real numbers.
+        for classes in (1, *options.classes):  # 1 means intervals of real labels.
             for n in options.examples:
                 data_sets = min(options.data_sets, _MOST // ((n + _NEW) * classes))
                 found: dict[tuple[str, float], list[Held]] = defaultdict(list)
@@ -179,7 +187,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
                         f"| {coverage:.4f} | {bounds[0]:.1f} | {bounds[1]:.1f} |"
                     )
     yield ""
-    yield f"The least of {count} rows, in standard errors:"
+    yield f"The smallest of {count} rows, in standard errors:"
     yield ""
     yield "| score | above 1 - alpha | below 1 - alpha + 1 / (n + 1) |"
     yield "|---|---|---|"

@@ -1,9 +1,9 @@
 """Bias and variance of the estimators of the CRPS from m samples of a forecast.
 
-Forecasts are N(0, 1), labels are drawn from them, and the CRPS of the distribution is
-known: `python -m studies.crps_estimators` prints how far each estimator of
-`crps_score` is off, and how much it varies. The exact score of each label is taken off,
-which leaves the noise of the samples.
+Forecasts are N(0, 1), and labels are drawn from them, so the exact CRPS is known.
+`python -m studies.crps_estimators` prints the bias and the variance of each estimator
+of `crps_score`. The exact score of each label is subtracted from its estimate, so the
+variance is only the noise of the samples.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import numpy as np
 import uncertainty_metrics.numpy as um_np
 
 _ESTIMATORS = ("fair", "nrg", "roll")
-# Samples at once, to bound the memory.
+# Number of samples that are drawn at once, to bound the memory.
 _BLOCK = 10**7
 
 
 def errors(m: int, forecasts: int, seed: int) -> dict[str, np.ndarray]:
-    """Returns estimated less exact CRPS of every forecast, [forecasts] each."""
+    """Returns estimate minus exact CRPS of every forecast, [forecasts] each."""
     rng = np.random.default_rng([seed, m])
-    found: dict[str, list[np.ndarray]] = {name: [] for name in _ESTIMATORS}
+    blocks: dict[str, list[np.ndarray]] = {name: [] for name in _ESTIMATORS}
     step = max(1, _BLOCK // m)
     for start in range(0, forecasts, step):
         size = min(step, forecasts - start)
         labels = rng.standard_normal(size)
         samples = rng.standard_normal((size, m))
         exact = um_np.crps_normal_score(labels, 0.0, 1.0)
-        for name, of in found.items():
-            of.append(um_np.crps_score(labels, samples, estimator=name) - exact)
-    return {name: np.concatenate(of) for name, of in found.items()}
+        for name, parts in blocks.items():
+            parts.append(um_np.crps_score(labels, samples, estimator=name) - exact)
+    return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
 
 def ratio_of_variances(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
@@ -52,23 +52,23 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         f"{1 / np.sqrt(np.pi):.4f}; standard errors after +-."
     )
     yield ""
-    yield "| samples m | estimator | bias | variance | variance / that of fair |"
+    yield "| samples m | estimator | bias | variance | variance / variance of fair |"
     yield "|---|---|---|---|---|"
     for m in options.samples:
-        found = errors(m, options.forecasts, options.seed)
-        for name, of in found.items():
-            squares = np.square(of - of.mean())
-            root = np.sqrt(len(of))
-            ratio, error = ratio_of_variances(of, found["fair"])
+        by_estimator = errors(m, options.forecasts, options.seed)
+        for name, own in by_estimator.items():
+            squares = np.square(own - own.mean())
+            root = np.sqrt(len(own))
+            ratio, error = ratio_of_variances(own, by_estimator["fair"])
             yield (
-                f"| {m} | {name} | {of.mean():+.2e} +- {of.std() / root:.0e} "
+                f"| {m} | {name} | {own.mean():+.2e} +- {own.std() / root:.0e} "
                 f"| {squares.mean():.3e} +- {squares.std() / root:.0e} "
                 f"| {ratio:.3f} +- {error:.3f} |"
             )
 
 
 def main() -> None:
-    """Prints the table, and writes it where `--out` says."""
+    """Prints the table, and writes it to the folder of `--out`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--samples", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--forecasts", type=int, default=200000)

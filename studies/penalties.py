@@ -1,10 +1,10 @@
-"""What the losses with a penalty change: accuracy and calibration over several seeds.
+"""How losses with a calibration penalty change accuracy and calibration.
 
-`python -m studies.penalties` trains a small network on few examples of classes that
-overlap, until it is overconfident. It prints means over the seeds, and differences
-from the likelihood alone with their standard errors. Networks of one seed have the same
-data, first weights and batches. Early stopping and the temperature are of examples that
-are neither trained nor tested with.
+`python -m studies.penalties` trains a small network on few examples of overlapping
+classes, until it is overconfident. It prints means over the seeds, and the differences
+from training with the likelihood alone with their standard errors. Networks with the
+same seed have the same data, initial weights and batches. Early stopping and the
+temperature use examples that serve neither for training nor for testing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def _losses() -> dict[str, keras.losses.Loss]:
 
 
 _CLASSES, _FEATURES = 5, 16
-_SIZES = 1000, 1000, 20000  # To train with, to stop and scale by, to test.
+# The numbers of examples for training, for early stopping and scaling, and for testing.
+_SIZES = 1000, 1000, 20000
 
 
 def data(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -50,7 +51,7 @@ def data(rng: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def scores(labels: np.ndarray, logits: np.ndarray) -> list[float]:
-    """Returns error rate, likelihood and calibration errors."""
+    """Returns error rate, negative log-likelihood and calibration errors."""
     return [
         100 * (1 - float(um_np.accuracy(labels, logits=logits))),
         float(um_np.negative_log_likelihood(labels, logits=logits)),
@@ -60,7 +61,7 @@ def scores(labels: np.ndarray, logits: np.ndarray) -> list[float]:
 
 
 def trained(name: str, seed: int, epochs: int, batch: int) -> list[float]:
-    """Returns the scores of a network, then those at the best temperature."""
+    """Returns the scores of a network, then its scores at the best temperature."""
     train, held_out, test = data(np.random.default_rng(seed))
     keras.utils.set_random_seed(seed)
     layers = [keras.layers.Dense(128, "relu"), keras.layers.Dense(_CLASSES)]
@@ -89,7 +90,7 @@ _COLUMNS = ("error rate, %", "NLL", "ECE, %", "smECE, %")
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table."""
-    found = {
+    scores_of_loss = {
         name: np.array(
             [
                 trained(name, seed, options.epochs, options.batch)
@@ -99,16 +100,16 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         for name in _losses()
     }
     yield (
-        f"{options.seeds} seeds, {options.epochs} epochs, batches of {options.batch}; "
-        "in brackets the difference from NLL alone, of the same seeds, +- its standard "
-        "error."
+        f"{options.seeds} seeds, {options.epochs} epochs, batches of {options.batch}. "
+        "In brackets: the difference from NLL alone with the same seeds, +- its "
+        "standard error."
     )
     for title, part in (("As trained", slice(4)), ("Temperature scaled", slice(4, 8))):
         yield f"\n{title}:\n"
         yield "| loss | " + " | ".join(_COLUMNS) + " |"
         yield "|---|" + "---|" * len(_COLUMNS)
-        for name, values in found.items():
-            changes = (values - found["NLL"])[:, part]
+        for name, values in scores_of_loss.items():
+            changes = (values - scores_of_loss["NLL"])[:, part]
             cells = []
             for mean, change, error, column in zip(
                 values[:, part].mean(axis=0),

@@ -2,11 +2,11 @@
 
 Forecasts are drawn from a Beta distribution, labels from a known frequency c(p). A 95%
 interval should hold the true error in 95% of the data sets. `python -m
-studies.semiparametric_coverage` prints the share of those that do and its
-standard error, and the bias of the estimate of the squared error in units of its
-standard deviation.
+studies.semiparametric_coverage` prints the share of the intervals that hold it and the
+standard error of this share, and the bias of the estimate of the squared error in units
+of its standard deviation.
 
-Of the calibrated truth, whose error is 0, an interval is right if it starts at 0: its
+For the calibrated truth the error is 0, so an interval holds it if it starts at 0: the
 nominal coverage is 97.5%.
 """
 
@@ -23,7 +23,7 @@ from uncertainty_metrics.numpy.calibration import semiparametric
 
 
 class Truth(NamedTuple):
-    """What data are drawn from: c(p), and the parameters of the Beta distribution."""
+    """The distribution of the data: c(p), and parameters of the Beta distribution."""
 
     frequency: Callable[[np.ndarray], np.ndarray]
     forecasts: tuple[float, float]
@@ -76,23 +76,23 @@ TRUTHS = {
 
 
 def coverage(
-    of: Truth,
+    truth: Truth,
     n: int,
     data_sets: int,
     rng: np.random.Generator,
     **options: str | bool | int,
 ) -> tuple[float, float]:
-    """Returns the share of intervals that hold the truth, and the bias of the estimates
-    of the squared error in units of their standard deviation.
+    """Returns the share of intervals that hold the true error, and the bias of the
+    estimates of the squared error in units of their standard deviation.
     """
-    held, squares = np.zeros(data_sets, bool), np.zeros(data_sets)
+    is_held, squares = np.zeros(data_sets, bool), np.zeros(data_sets)
     for i in range(data_sets):
         lower, estimate, upper = semiparametric.spce_conf_int(
-            *of.draw(rng, n), seed=i, **options
+            *truth.draw(rng, n), seed=i, **options
         )
-        held[i], squares[i] = lower <= of.error <= upper, estimate**2
-    bias = (np.mean(squares) - of.error**2) / np.std(squares)
-    return float(np.mean(held)), float(bias)
+        is_held[i], squares[i] = lower <= truth.error <= upper, estimate**2
+    bias = (np.mean(squares) - truth.error**2) / np.std(squares)
+    return float(np.mean(is_held)), float(bias)
 
 
 def rows(options: argparse.Namespace) -> Iterator[str]:
@@ -105,9 +105,9 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         options.truths, options.examples, options.smoothings, options.estimates
     )
     for name, n, smoothing, estimate in cases:
-        of = TRUTHS[name]
+        truth = TRUTHS[name]
         share, bias = coverage(
-            of,
+            truth,
             n,
             options.data_sets,
             np.random.default_rng(options.seed),
@@ -116,7 +116,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         )
         error = np.sqrt(share * (1 - share) / options.data_sets)
         yield (
-            f"| {name} | {n} | {smoothing} | {estimate} | {of.error:.4f} "
+            f"| {name} | {n} | {smoothing} | {estimate} | {truth.error:.4f} "
             f"| {bias:+.2f} | {share:.1%} +- {error:.1%} |"
         )
 

@@ -1,10 +1,9 @@
-"""How far the streaming adaptive metrics, and the answers of a `ScoreSketch`, are from
-the exact value.
+"""Errors of streaming adaptive metrics and of the answers of a `ScoreSketch`.
 
-The Keras metrics of adaptive bins keep a sketch of fixed size, `uncertainty_metrics.
-numpy` sorts all the scores: `python -m studies.sketch_accuracy` prints the relative
-difference of the two, the worst over seeds, at the default resolution; and the
-difference of each question to a `ScoreSketch`.
+The Keras metrics with adaptive bins keep a sketch of fixed size;
+`uncertainty_metrics.numpy` sorts all the scores. `python -m studies.sketch_accuracy`
+prints the worst relative difference of the two over seeds, at the default resolution,
+and the difference for each question to a `ScoreSketch`.
 """
 
 from __future__ import annotations
@@ -36,7 +35,13 @@ _DATA = {
 
 
 class Comparison(NamedTuple):
-    """Of one metric on one data set, with `half` the exact value of half the data."""
+    """The values of one metric on one data set.
+
+    Attributes:
+      exact: the exact value.
+      sketch: the value of the sketch.
+      half: the exact value for half of the data.
+    """
 
     exact: float
     sketch: float
@@ -49,7 +54,7 @@ class Comparison(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """Relative change of the exact value where there are half the examples."""
+        """Relative change of the exact value if only half of the data are used."""
         return abs(self.half - self.exact) / self.exact
 
 
@@ -70,7 +75,7 @@ def compare(
     )
 
 
-# Of decisions: the exact function, whose name is that of the method.
+# Questions about decisions: the exact function, by the name of the method of a sketch.
 _QUESTIONS: dict[str, Callable[..., float]] = {
     name: getattr(um_np, name)
     for name in (
@@ -85,34 +90,36 @@ def _miscalibration(*data: np.ndarray) -> float:
 
 
 def answers(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Comparison]:
-    """Asks a sketch, and the exact functions, of decisions."""
+    """Compares the answers of a sketch about decisions with the exact values."""
     sketch = um_np.ScoreSketch()
     for start in range(0, len(labels), _BATCH):
         rows = slice(start, start + _BATCH)
         sketch.update(labels[rows], probabilities[rows])
     half = len(labels) // 2
 
-    def compared(found: float, exact: Callable[..., float]) -> Comparison:
+    def compared(answer: float, exact: Callable[..., float]) -> Comparison:
         value = exact(labels, probabilities)
-        return Comparison(value, found, exact(labels[:half], probabilities[:half]))
+        return Comparison(value, answer, exact(labels[:half], probabilities[:half]))
 
-    found = {
+    comparisons = {
         name: compared(getattr(sketch, name)(), exact)
         for name, exact in _QUESTIONS.items()
     }
     parts = sketch.corp_decomposition()
-    found["corp: miscalibration"] = compared(parts.miscalibration, _miscalibration)
-    return found
+    comparisons["corp: miscalibration"] = compared(
+        parts.miscalibration, _miscalibration
+    )
+    return comparisons
 
 
-def asked(examples: int, seeds: int) -> list[str]:
+def table_of_answers(examples: int, seeds: int) -> list[str]:
     """Returns the table of the answers of a `ScoreSketch`, and prints it."""
     lines = [
         "",
-        "# Answers of a `ScoreSketch` of decisions",
+        "# Answers of a `ScoreSketch` about decisions",
         "",
-        "Worst and median difference to the exact value; for scale, the median change "
-        "of the exact value where half the examples are left.",
+        "Worst and median difference from the exact value. For comparison: the median "
+        "change of the exact value if only half of the data are used.",
         "",
         "| data | K | question | exact | worst | median | half the data |",
         "|---|---|---|---|---|---|---|",
@@ -125,12 +132,12 @@ def asked(examples: int, seeds: int) -> list[str]:
                 made = predictions(examples, classes, seed, **choices)
                 for name, each in answers(*made).items():
                     found.setdefault(name, []).append(each)
-            for name, of in found.items():
-                errors = [abs(each.sketch - each.exact) for each in of]
-                noise = [abs(each.half - each.exact) for each in of]
+            for name, of_seeds in found.items():
+                errors = [abs(each.sketch - each.exact) for each in of_seeds]
+                noise = [abs(each.half - each.exact) for each in of_seeds]
                 lines.append(
                     f"| {data} | {classes} | {name} "
-                    f"| {np.median([each.exact for each in of]):.3g} "
+                    f"| {np.median([each.exact for each in of_seeds]):.3g} "
                     f"| {max(errors):.1e} | {np.median(errors):.1e} "
                     f"| {np.median(noise):.1e} |"
                 )
@@ -140,27 +147,27 @@ def asked(examples: int, seeds: int) -> list[str]:
 
 _SIZES = (200, 530, 2000, 10_000, 50_000)
 _SHARPNESS = (0.3, 2.0, 6.0)
-# The bits for one group, and for a number of classes, of the grid before this one.
+# `sketch_bits` of an earlier default grid by the number of groups; None: the default.
 _BITS_BEFORE = {1: 7, 4: 5, 10: 4, 1000: None}
 
 
 def _drawn(
     n: int, classes: int, sharpness: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns labels, the softmax rows they are drawn from, and weights."""
+    """Returns labels, the probabilities from which they are drawn, and weights."""
     rng = np.random.default_rng(seed)
     logits = sharpness * rng.standard_normal((n, classes)).astype(np.float32)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
-    cumulated = np.cumsum(p, axis=1, dtype=np.float64)
-    drawn = rng.random((n, 1)) * cumulated[:, -1:]
-    return (cumulated <= drawn).sum(axis=1), p, rng.exponential(size=n)
+    cumulative = np.cumsum(p, axis=1, dtype=np.float64)
+    uniform = rng.random((n, 1)) * cumulative[:, -1:]
+    return (cumulative <= uniform).sum(axis=1), p, rng.exponential(size=n)
 
 
 def _differences(
     classes: int, labels: np.ndarray, p: np.ndarray, weights: np.ndarray | None
 ) -> dict[str, tuple[float, float]]:
-    """Returns how far sketches of now, and of before, are from the exact values."""
+    """Returns the errors of sketches with the present grid and with the earlier one."""
     found = {}
     for bits in (None, _BITS_BEFORE[1]):
         sketch = um_np.ScoreSketch(sketch_bits=bits)
@@ -193,9 +200,10 @@ def ordinary(seeds: int) -> list[str]:
     lines = [
         "# Answers of a `ScoreSketch` on ordinary validation sets",
         "",
-        "Labels drawn from softmax rows of Normal logits times a sharpness. Mean "
-        f"difference to the function on all predictions over {seeds} draws, in units "
-        "of 1e-5: now / with the grid of before.",
+        "Labels are drawn from the softmax of Normal logits times a sharpness. The "
+        f"table has the mean absolute difference, over {seeds} draws, from the "
+        "function on all predictions, in units of 1e-5: with the present grid / with "
+        "an earlier grid.",
         "",
         "| K | sharpness | weights | question | "
         + " | ".join(f"n = {n}" for n in _SIZES)
@@ -230,7 +238,7 @@ def ordinary(seeds: int) -> list[str]:
 
 
 def main() -> None:
-    """Prints the table, and writes it where `--out` says."""
+    """Prints the tables, and writes them to the folder of `--out`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--examples", type=int, default=50000)
     parser.add_argument("--bins", type=int, default=15)
@@ -239,7 +247,7 @@ def main() -> None:
         "--out", type=Path, default=Path(__file__).resolve().parent / "results"
     )
     parser.add_argument(
-        "--ordinary", action="store_true", help="of ordinary validation sets instead"
+        "--ordinary", action="store_true", help="use ordinary validation sets instead"
     )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -251,8 +259,8 @@ def main() -> None:
         "# Streaming adaptive metrics against exact ones",
         "",
         f"{options.examples} examples, {options.bins} bins, {options.seeds} seeds. "
-        "Worst and median relative error of the streaming metric; for scale, the "
-        "median relative change of the exact value where half the examples are left.",
+        "Worst and median relative error of the streaming metric. For comparison: the "
+        "median relative change of the exact value if only half of the data are used.",
         "",
         "| data | K | scores within 1e-6 of 0 or 1 | metric | exact | worst | median "
         "| half the data |",
@@ -265,18 +273,18 @@ def main() -> None:
             for seed in range(options.seeds):
                 labels, p = predictions(options.examples, classes, seed, **choices)
                 saturated = np.mean((p < 1e-6) | (p > 1 - 1e-6))
-                for name, of in found.items():
-                    of.append(compare(name, labels, p, options.bins))
-            for name, of in found.items():
-                errors = [each.error for each in of]
+                for name, of_seeds in found.items():
+                    of_seeds.append(compare(name, labels, p, options.bins))
+            for name, of_seeds in found.items():
+                errors = [each.error for each in of_seeds]
                 lines.append(
                     f"| {data} | {classes} | {saturated:.0%} | {name.upper()} "
-                    f"| {np.median([each.exact for each in of]):.3g} "
+                    f"| {np.median([each.exact for each in of_seeds]):.3g} "
                     f"| {max(errors):.1e} | {np.median(errors):.1e} "
-                    f"| {np.median([each.noise for each in of]):.1e} |"
+                    f"| {np.median([each.noise for each in of_seeds]):.1e} |"
                 )
                 print(lines[-1], flush=True)
-    lines += asked(options.examples, options.seeds)
+    lines += table_of_answers(options.examples, options.seeds)
     (options.out / "sketch_accuracy.md").write_text("\n".join(lines) + "\n")
 
 

@@ -12,6 +12,7 @@ from conformance.run import VECTORS
 _L2 = {"max_prob": True, "class_conditional": False, "norm": "l2"}
 _ROOMS = {
     "conformal_quantile": "conformal",
+    "conformal_risk_control": "conformal",
     "class_coverage_gap": "conformal",
     "size_stratified_coverage": "conformal",
     "sample_pit": "regression",

@@ -245,9 +245,13 @@ def _labelled(rng, shape, takes):
 
 
 def _confidences(rng, shape, takes):
-    if rng.random() < 0.5:
+    # Confidences have one group, whatever the choices of a function are.
+    if rng.random() < 0.5 or "class_conditional" in takes:
         return _labelled(rng, shape, takes)
-    made = {"confidences": np.round(rng.normal(size=shape), 1)}
+    if "positive_class" in takes or "labels_true" in takes:  # They are probabilities.
+        made = {"confidences": rng.integers(0, 17, shape) / 16}
+    else:
+        made = {"confidences": np.round(rng.normal(size=shape), 1)}
     if "losses" in takes and rng.random() < 0.7:
         made["losses"] = np.round(rng.exponential(size=shape), 1)
     else:
@@ -373,7 +377,12 @@ def _sets(rng, shape, takes):
 
 
 def _of_one_sample(rng, shape, takes):
-    return {"scores": np.round(rng.normal(size=shape).reshape(-1), 1), "alpha": 0.2}
+    values = np.round(rng.normal(size=shape).reshape(-1), 1)
+    made = {"scores": values, "alpha": 0.2}
+    if "test_weight" in takes and rng.random() < 0.5:
+        made["sample_weight"] = rng.choice([0.5, 1, 2.5], values.shape)
+        made["test_weight"] = float(rng.choice([0.0, 1.0, 2.5]))
+    return made
 
 
 def _distribution(rng, shape, takes):
@@ -392,8 +401,8 @@ def _distribution(rng, shape, takes):
 _MAKERS = (
     ("distribution", _distribution),
     ("sets", _sets),
-    ("confidences", _confidences),
     ("labels_true", _posterior),
+    ("confidences", _confidences),
     ("ensemble_axis", _members),
     ("end_time", _survival),
     ("hyperparam_range", _smoothed),

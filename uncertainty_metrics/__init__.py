@@ -1,7 +1,7 @@
-"""Uncertainty metrics for TensorFlow and Keras, with a NumPy twin.
+"""Uncertainty metrics of tensors and NumPy arrays, and as Keras metrics.
 
-    import uncertainty_metrics as um        # TensorFlow functions and Keras classes
-    import uncertainty_metrics.numpy as um  # the same functions for NumPy arrays
+    import uncertainty_metrics as um        # functions of tensors and Keras classes
+    import uncertainty_metrics.numpy as um  # the same functions of NumPy arrays
 
 Every name is imported when it is first used: importing the package imports neither
 TensorFlow nor matplotlib nor SciPy. To load a saved model that names a class of this

@@ -26,6 +26,7 @@ from .tensors.binned_errors import (
 )
 from .ops._binning import BinStatistics as BinStatistics
 from .numpy._metric_state import MetricState as MetricState
+from .numpy.calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .numpy.sketch.score_sketch import ScoreSketch as ScoreSketch
 from .numpy.calibration.calibration_drift import calibration_drift as calibration_drift
 from .numpy.calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
@@ -89,6 +90,7 @@ from .numpy.calibrators.one_against_rest import (
     PlattScaling as PlattScaling,
 )
 from .numpy.calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .numpy.calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 from .keras.layers import (
     MatrixScalingLayer as MatrixScalingLayer,
     TemperatureScalingLayer as TemperatureScalingLayer,
@@ -207,6 +209,10 @@ from .tensors.ensemble.distances import (
     logit_kl_divergence as logit_kl_divergence,
     lp_distance as lp_distance,
 )
+from .numpy.ensemble.sampled_answers import (
+    sampled_agreement as sampled_agreement,
+    semantic_entropy as semantic_entropy,
+)
 from .numpy.ensemble.member_calibration import ensemble_calibration as ensemble_calibration
 
 # Information criteria.
@@ -312,6 +318,7 @@ from .visualization.decisions import (
     murphy_diagram as murphy_diagram,
 )
 from .visualization.drift import drift_diagram as drift_diagram
+from .visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from .visualization.posterior import posterior_diagram as posterior_diagram
 from .visualization.reliability import (
     reliability_curve as reliability_curve,

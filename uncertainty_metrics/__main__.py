@@ -11,7 +11,7 @@ from uncertainty_metrics.version import __version__
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """An argument parser that prints errors on one line."""
 
     def error(self, message: str) -> NoReturn:
         from uncertainty_metrics._report import visible
@@ -23,11 +23,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-      argv: the arguments; None for those of the process.
+      argv: the command-line arguments; None for the arguments of the process.
 
     Returns:
-      The exit code: 0; 2 for what the user can put right; 130 where interrupted; 1
-      where nobody reads what is printed.
+      The exit code: 0 for success, 2 for an error that the user can correct, 130 for an
+      interrupt, 1 if the reader of the output has closed it.
     """
     try:
         return _run(argv)
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    # It takes long enough to be interrupted.
+    # Imported here: it takes so long that the user may interrupt it.
     from uncertainty_metrics import _report as report
 
     parser = _Parser(

@@ -1,7 +1,7 @@
-"""What users pass to many functions together, each by its name and not yet checked.
+"""Objects that hold the data arguments of public functions by name, not yet checked.
 
-A public function puts its arguments into one of these objects, so that everything it
-calls takes one argument, and none of its own is lost on the way.
+A public function puts its data into one of these objects. The functions that it calls
+then take one argument, and no argument is forgotten on the way.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from uncertainty_metrics import _checks
+
 
 @dataclasses.dataclass(frozen=True)
 class ClassifierData:
-    """Labels and predictions of a classifier, and which examples count.
+    """Labels and predictions of a classifier, and which examples count how much.
 
     Attributes:
       labels: integer class labels [...].
@@ -24,10 +26,12 @@ class ClassifierData:
       ignore_index: a label whose examples are left out, or None.
       groups: group of each example, or None.
       num_groups: number of groups, with `groups`.
-      multilabel: whether the labels [..., L] are each 0 or 1.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1.
+      correct: instead of labels and predictions, whether each answer is right.
+      confidences: with `correct`, the probability that each answer is right.
     """
 
-    labels: Any
+    labels: Any = None
     probabilities: Any = None
     logits: Any = None
     probs: Any = None
@@ -37,6 +41,40 @@ class ClassifierData:
     groups: Any = None
     num_groups: Any = None
     multilabel: Any = False
+    correct: Any = None
+    confidences: Any = None
+
+    @property
+    def has_confidences(self) -> bool:
+        """Whether `correct` and `confidences` stand in for labels and predictions."""
+        return self.correct is not None or self.confidences is not None
+
+    def check_confidences(self) -> None:
+        """Raises ValueError unless either labels with predictions are given, or
+        `correct` with `confidences`.
+        """
+        arguments = {
+            "correct": self.correct,
+            "confidences": self.confidences,
+            "labels": self.labels,
+            "probabilities": self.probabilities,
+            "logits": self.logits,
+            "probs": self.probs,
+            "labels_predicted": self.labels_predicted,
+        }
+        given = [name for name, value in arguments.items() if value is not None]
+        if given != ["correct", "confidences"] and (
+            self.has_confidences or self.labels is None
+        ):
+            raise _checks.plain_error(
+                "Either `labels` with one of `probabilities` and `logits`, or "
+                "`correct` with `confidences` must be given.",
+                " and ".join(f"`{name}`" for name in given) or "none of them",
+            )
+        if self.has_confidences and self.ignore_index is not None:
+            raise _checks.error(
+                "ignore_index", "None where there are no `labels`", self.ignore_index
+            )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +87,7 @@ class RankedData:
       logits: instead of `probabilities`.
       confidences: instead of `labels`, with `correct`.
       correct: whether each decision is right.
-      losses: None; see `RankedOrLosses`.
+      losses: None here; `RankedOrLosses` may have losses instead of `correct`.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """
@@ -66,7 +104,7 @@ class RankedData:
 
 @dataclasses.dataclass(frozen=True)
 class RankedOrLosses(RankedData):
-    """The same of functions that take `losses` in place of `correct`, too."""
+    """`RankedData` of functions that also take `losses` instead of `correct`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +115,7 @@ class MemberData:
       labels: integer class labels, or None.
       logits: [..., M, K].
       probabilities: instead of `logits`.
-      ensemble_axis: axis of the members; None where there is none.
+      ensemble_axis: axis of the members; None if there is no such axis.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """
@@ -92,12 +130,12 @@ class MemberData:
 
 @dataclasses.dataclass(frozen=True)
 class DetectionData:
-    """Scores of examples that are positive or negative.
+    """Scores of examples of two kinds: in or out of the distribution.
 
     Attributes:
       labels: 0 or 1.
       scores: real numbers.
-      positive: "out" or "in", which examples the labels 1 are.
+      positive: "out" or "in", the kind of the examples with label 1.
       sample_weight: weight of each example, or None for ones.
       ignore_index: a label whose examples are left out, or None.
     """

@@ -1,4 +1,4 @@
-"""What a calibration error measures: its options, and the options that have a name."""
+"""The options of a calibration error, and the options of each error that has a name."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class _Required:
         return "<required>"
 
 
-# The default of arguments that are required, but come after others that are not.
+# The default of a required argument that comes after optional ones in a signature.
 REQUIRED: Any = _Required()
 
 
 def given(value: Any) -> Any:
-    """Returns an argument as it was passed, None where a required one was not."""
+    """Returns the value of an argument; None if a required argument was left out."""
     return None if value is REQUIRED else value
 
 
 class CalibrationKey(NamedTuple):
-    """The four choices that tell one calibration error from another."""
+    """The four choices that distinguish calibration errors."""
 
     binning_scheme: BinningScheme
     max_prob: bool
@@ -43,21 +43,22 @@ class CalibrationKey(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class CalibrationSpec:
-    """The options of a calibration error, checked when it is made.
+    """The options of a calibration error; the constructor checks them.
 
     Attributes:
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass).
-      max_prob: whether a score is the probability of the decision label (True) or of
-        every class (False).
-      class_conditional: whether every class is a group of its own.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+      max_prob: True to score the probability of the decided class (outcome: the
+        decision is right), False to score that of every class k (outcome:
+        `label == k`).
+      class_conditional: whether every class is a group with bins of its own.
       norm: "l1", "l2" or "max".
       num_bins: number of bins of each group, up to 10^6.
-      threshold: scores at or below it are dropped; 0.0 drops none.
+      threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: for adaptive bins, the mass of a bin instead of `num_bins`.
-      positive_class: for two classes, one group with the score P(class 1) and the
-        outcome `label == 1`, whatever `max_prob` and `class_conditional` say.
-      multilabel: of labels that are each 0 or 1, the scores P(label is 1) in one group,
-        or with `class_conditional` in one for each label, whatever `max_prob` says.
+      positive_class: for two classes: the only scores are P(class 1), with outcome
+        `label == 1`, in one group. `max_prob` and `class_conditional` are not read.
+      multilabel: for L labels that are each 0 or 1: the scores are P(label is 1), in
+        one group, or with `class_conditional` in L groups. `max_prob` is not read.
     """
 
     binning_scheme: BinningScheme
@@ -95,6 +96,18 @@ class CalibrationSpec:
                     repr(points),
                 )
 
+    def for_confidences(self) -> CalibrationSpec:
+        """Returns the options for confidences that an answer is right.
+
+        Raises:
+          ValueError: the options ask for the probability of every class.
+        """
+        if not self.max_prob:
+            raise _checks.error("max_prob", "True with `confidences`", False)
+        if self.class_conditional:
+            raise _checks.error("class_conditional", "False with `confidences`", True)
+        return dataclasses.replace(self, positive_class=True)
+
     def check_classes(self, num_classes: int) -> None:
         """Raises ValueError unless the options fit a number of classes."""
         if self.positive_class and num_classes != 2:
@@ -106,12 +119,12 @@ class CalibrationSpec:
 
     def num_groups(self, num_classes: int) -> int:
         """Returns how many groups of scores are binned separately."""
-        one = self.positive_class or not self.class_conditional
-        return 1 if one else num_classes
+        is_pooled = self.positive_class or not self.class_conditional
+        return 1 if is_pooled else num_classes
 
     @property
     def uses_decision(self) -> bool:
-        """Whether the score is the probability of the decision label."""
+        """Whether the score is the probability of the decided class."""
         return self.max_prob and not self.scores_class_1
 
     @property
@@ -121,11 +134,11 @@ class CalibrationSpec:
 
     @property
     def has_one_score(self) -> bool:
-        """Whether an example has one score, not one for each class."""
+        """Whether an example has one score instead of one for each class."""
         return self.max_prob or self.scores_class_1
 
 
-# The options behind each name. The aliases and the class names are made of these.
+# The options of each error that has a name: of its function and of its Keras class.
 PRESETS = MappingProxyType(
     {
         "expected_calibration_error": CalibrationSpec("even", True, False, "l1"),

@@ -1,7 +1,7 @@
-"""Checks of options and shapes, and the one format of their messages.
+"""Checks of options and shapes, and the format of all error messages.
 
-Everything here works on Python values and on static shapes, so NumPy, TensorFlow and
-Keras call the same checks. Nothing here looks at the values inside an array.
+The checks take Python values and static shapes, so NumPy, the tensors and Keras call
+the same checks. No check looks at the values inside an array.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-# A static shape: a None stands for a size that is known only when the graph runs.
+# A static shape: None is a size that is known only when the graph runs.
 Shape = Sequence["int | None"]
 
 # More bins than this are a mistake, and may not fit in memory.
@@ -23,32 +23,32 @@ SWAPPED = (
 )
 
 
-# What else predictions may be, where their values tell that they are no `name`.
-_OTHER = {
+# The argument that predictions may belong to, if their values do not fit `name`.
+_HINTS = {
     "probabilities": "; for logits use `logits`",
     "logits": "; for probabilities use `probabilities`, or take their logarithm",
 }
 
 
-def other(name: str) -> str:
-    """Returns the end of what was expected, which names the other argument."""
-    return _OTHER.get(name, "")
+def hint(name: str) -> str:
+    """Returns the end of an error message, which names the argument to use instead."""
+    return _HINTS.get(name, "")
 
 
 def error(name: str, expected: str, received: object, verb: str = "be") -> ValueError:
     """Returns the ValueError for argument `name`, in the format of the package.
 
-    "`labels` must hold at least one example": `verb` is "hold" there.
+    `verb` is "hold" for a message such as "`labels` must hold at least one example".
     """
     return ValueError(f"`{name}` must {verb} {expected}. Received: {received}")
 
 
 def plain_error(message: str, received: object) -> ValueError:
-    """Returns the ValueError for what is not the value of one argument.
+    """Returns a ValueError that is not about the value of a single argument.
 
     Args:
       message: sentences that say what is wrong and what to do.
-      received: what the caller gave, or the state that an object is in.
+      received: what the caller passed, or the state of the object.
     """
     return ValueError(f"{message} Received: {received}")
 
@@ -56,20 +56,20 @@ def plain_error(message: str, received: object) -> ValueError:
 def type_error(
     name: str, expected: str, received: object, verb: str = "be"
 ) -> TypeError:
-    """Returns the TypeError for an argument that is an object of another kind."""
+    """Returns the TypeError for argument `name`, in the format of the package."""
     return TypeError(
         f"`{name}` must {verb} {expected}. Received: {reprlib.repr(received)}"
     )
 
 
 def listed(name: str, expected: str, values: Any) -> list[Any]:
-    """Returns the items of an iterable; raises TypeError for anything else, and for a
-    dict, of which the items are only the keys.
+    """Returns the items of an iterable; raises TypeError for other objects and for a
+    dict, which would give only its keys.
 
     Args:
-      name: of the argument.
+      name: name of the argument.
       expected: what the items must be, for the message.
-      values: what the caller gave.
+      values: what the caller passed.
     """
     try:
         items = None if isinstance(values, Mapping) else iter(values)
@@ -81,17 +81,19 @@ def listed(name: str, expected: str, values: Any) -> list[Any]:
 
 
 def _not_empty(name: str, shape: Shape) -> None:
-    """Raises ValueError if a shape is that of no example."""
+    """Raises ValueError if an array of this shape is empty."""
     if 0 in shape:
         raise error(name, "at least one example", f"shape {list(shape)}", verb="hold")
 
 
 def one_of(name: str, value: object, options: Sequence[object]) -> None:
     """Raises ValueError, listing the options, unless `value` is one of them."""
-    single = getattr(value, "shape", ()) == ()  # An array equals none of them.
-    if not any(value is option or (single and value == option) for option in options):
-        listed = ", ".join(repr(option) for option in options)
-        raise error(name, f"one of {listed}", repr(value))
+    is_scalar = getattr(value, "shape", ()) == ()  # `==` of arrays is elementwise.
+    if not any(
+        value is option or (is_scalar and value == option) for option in options
+    ):
+        expected = ", ".join(repr(option) for option in options)
+        raise error(name, f"one of {expected}", repr(value))
 
 
 def boolean(name: str, value: object) -> None:
@@ -101,7 +103,7 @@ def boolean(name: str, value: object) -> None:
 
 
 def _whole(value: Any) -> int | None:
-    """Returns a whole number as an int, and None for everything else."""
+    """Returns a whole number as an int, and None for any other value."""
     try:
         integer = int(value)
     except (TypeError, ValueError, OverflowError):  # The last is for infinity.
@@ -110,7 +112,7 @@ def _whole(value: Any) -> int | None:
 
 
 def number(value: Any) -> float:
-    """Returns a real number as a float, and NaN for everything else."""
+    """Returns a real number as a float, and NaN for any other value."""
     if isinstance(value, bool | str | bytes):
         return math.nan
     try:
@@ -138,8 +140,8 @@ def bins(name: str, value: Any) -> int:
 
 
 def number_of_groups(groups: object, num_groups: Any) -> int | None:
-    """Returns `num_groups` as an int from 1 to 10^6, None where there are no groups;
-    raises ValueError for anything else.
+    """Returns `num_groups` as an int, or None if neither argument was passed; raises
+    ValueError unless both were passed and `num_groups` is from 1 to 10^6.
     """
     if groups is None and num_groups is None:
         return None
@@ -152,7 +154,7 @@ def number_of_groups(groups: object, num_groups: Any) -> int | None:
 
 
 def check_aggregate(aggregate: bool) -> None:
-    """Raises ValueError unless scores of groups are to be means."""
+    """Raises ValueError if `aggregate` is False, which `groups` do not allow."""
     if not aggregate:
         raise error("aggregate", "True with `groups`", aggregate)
 
@@ -180,17 +182,19 @@ def sketch_bits(value: Any) -> int | None:
 
 
 def exactly_one(**arguments: Any) -> str:
-    """Returns the name of the one argument that is not None; raises ValueError else."""
-    given = [name for name, value in arguments.items() if value is not None]
-    if len(given) != 1:
+    """Returns the name of the argument that is not None; raises ValueError unless there
+    is exactly one.
+    """
+    passed = [name for name, value in arguments.items() if value is not None]
+    if len(passed) != 1:
         names = " and ".join(f"`{name}`" for name in arguments)
-        received = " and ".join(f"`{name}`" for name in given) or "none of them"
+        received = " and ".join(f"`{name}`" for name in passed) or "none of them"
         raise plain_error(f"Exactly one of {names} must be given.", received)
-    return given[0]
+    return passed[0]
 
 
 def predictions(probabilities: Any, logits: Any, probs: Any) -> tuple[str, Any]:
-    """Returns the name and the value of the predictions argument that was given."""
+    """Returns the name and the value of the predictions argument that was passed."""
     arguments = {"probabilities": probabilities, "logits": logits}
     if probs is not None:  # Another name for `probabilities`.
         arguments["probs"] = probs
@@ -201,15 +205,19 @@ def predictions(probabilities: Any, logits: Any, probs: Any) -> tuple[str, Any]:
 
 
 def compatible(shape: Shape, other: Shape) -> bool:
+    """Says if two static shapes may be equal."""
     return len(shape) == len(other) and all(
         a is None or b is None or a == b for a, b in zip(shape, other, strict=True)
     )
 
 
 def _is_binary(labels: Shape, predictions: Shape) -> bool | None:
-    """Says if predictions are P(class 1) rather than [..., K]; None if neither."""
+    """Says if predictions are P(class 1) (True) or [..., K] (False); None for neither.
+
+    If both fit the static shapes, the answer is None, too.
+    """
     if compatible(labels, predictions):
-        # Sizes known of one side only may hide [..., K] behind [..., None].
+        # If only one last size is known, [..., None] may be [..., 1] beside [..., K].
         if len(labels) < 2 or labels[-1] == predictions[-1]:
             return True
         return None
@@ -233,7 +241,7 @@ def layout(
       labels_name: name of the labels argument, for the message.
 
     Raises:
-      ValueError: the shapes fit neither reading, or there is no example.
+      ValueError: the shapes do not fit each other, or there is no example.
     """
     labels, predictions = tuple(labels), tuple(predictions)
     binary = _is_binary(labels, predictions)
@@ -267,10 +275,10 @@ def layout(
 def number_of_labels(
     labels: Shape, predictions: Shape, name: str, labels_name: str = "labels"
 ) -> int:
-    """Returns L of labels and predictions [..., L] of `multilabel`.
+    """Returns L for `multilabel`, where labels and predictions have the shape [..., L].
 
     Raises:
-      ValueError: they are not of one such shape, or L is not static.
+      ValueError: the shapes are not of this form, or L is not static.
     """
     size = predictions[-1] if len(predictions) > 1 else None
     if size is None or labels[-1:] != predictions[-1:] or len(labels) < 2:
@@ -286,11 +294,11 @@ def number_of_labels(
 def aligned_shape(name: str, shape: Shape, labels: Shape) -> list[int | None]:
     """Returns the shape, of the rank of labels, that lets `name` broadcast to labels.
 
-    A lower rank belongs to the leading axes, as in Keras: one weight per image fits
-    labels of shape [images, height, width].
+    Leading axes are aligned, as in Keras: one weight per image fits labels of shape
+    [images, height, width].
 
     Raises:
-      ValueError: it does not broadcast.
+      ValueError: the shape does not broadcast to that of the labels.
     """
     shape, labels = list(shape), list(labels)
     aligned = shape + [1] * (len(labels) - len(shape))
@@ -330,7 +338,7 @@ def levels(name: str, values: Any) -> float | tuple[float, ...]:
     """Returns a number in (0, 1), or a tuple of them for a sequence or an array.
 
     Raises:
-      ValueError: one is not in (0, 1), or there is none.
+      ValueError: a number is not in (0, 1), or there is none.
     """
     values = values.tolist() if hasattr(values, "tolist") else values
     if not isinstance(values, list | tuple):
@@ -341,7 +349,7 @@ def levels(name: str, values: Any) -> float | tuple[float, ...]:
 
 
 def _alike(shape: list[int | None], other: list[int | None]) -> bool:
-    """Says if shapes are the same but for a last axis of 1 that only one may have."""
+    """Says if shapes may be equal, except for a last axis of 1 that only one has."""
     longer, shorter = sorted((shape, other), key=len, reverse=True)
     if longer[len(shorter) :] == [1]:
         longer = longer[:-1]
@@ -351,18 +359,18 @@ def _alike(shape: list[int | None], other: list[int | None]) -> bool:
 def same_shape(name: str, shape: Shape, labels: Shape) -> None:
     """Raises ValueError unless `shape` is that of the labels, or [].
 
-    A last axis of 1 that only one of them has is no difference. Broadcasting [n, 1]
-    against [n] would give [n, n].
+    A last axis of 1 that only one of them has is allowed: the caller reshapes, because
+    broadcasting [n, 1] against [n] would give [n, n].
     """
-    given, expected = list(shape), list(labels)
-    _not_empty("labels", expected)
-    if given and not _alike(given, expected):
-        raise error(name, f"of the shape of the labels, {expected}", f"shape {given}")
+    shape, labels = list(shape), list(labels)
+    _not_empty("labels", labels)
+    if shape and not _alike(shape, labels):
+        raise error(name, f"of the shape of the labels, {labels}", f"shape {shape}")
 
 
 def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None:
-    """Raises ValueError unless scores have the static shape of their outcomes, or there
-    is no example. A last axis of 1 that only one of them has is no difference.
+    """Raises ValueError unless scores have the static shape of their outcomes and there
+    is an example. A last axis of 1 that only one of them has is allowed.
     """
     shape, outcomes = list(shape), list(outcomes)
     _not_empty(outcomes_name, outcomes)
@@ -376,7 +384,7 @@ def paired(name: str, shape: Shape, outcomes_name: str, outcomes: Shape) -> None
 
 
 def _extends(shape: Shape, labels: Shape) -> bool:
-    """Says if `shape` is that of the labels and one axis more."""
+    """Says if `shape` is that of the labels and one more axis at the end."""
     if not shape:
         return False
     squeezed = labels[:-1] if labels[-1:] == [1] else labels
@@ -386,14 +394,14 @@ def _extends(shape: Shape, labels: Shape) -> bool:
 def last_axis(
     name: str, shape: Shape, labels: Shape, axis: str, labels_name: str = "labels"
 ) -> None:
-    """Raises ValueError unless `shape` is that of the labels and one axis more.
+    """Raises ValueError unless `shape` is that of the labels and one more axis.
 
     Args:
-      name: of the predictions.
+      name: name of the predictions argument.
       shape: static shape of the predictions.
-      labels: static shape of the labels, which may have a last axis of 1 more.
+      labels: static shape of the labels, which may have an additional last axis of 1.
       axis: what the last axis of the predictions holds, for the message.
-      labels_name: of the labels.
+      labels_name: name of the labels argument.
     """
     shape, labels = list(shape), list(labels)
     if not _extends(shape, labels):
@@ -435,7 +443,9 @@ def vector_samples(name: str, shape: Shape, labels: Shape) -> None:
 def quantile_shape(
     shape: Shape, labels: Shape, quantiles: float | tuple[float, ...]
 ) -> None:
-    """Raises ValueError unless predictions have the last axis of their levels."""
+    """Raises ValueError unless predictions have the shape of the labels, and one more
+    axis of the number of `quantiles` if these are a tuple.
+    """
     name = "quantile_predictions"
     if not isinstance(quantiles, tuple):
         same_shape(name, shape, labels)
@@ -444,8 +454,8 @@ def quantile_shape(
 
 
 def counted_axis(name: str, shape: Shape, labels: Shape, axis: str, count: int) -> None:
-    """Raises ValueError unless `shape` is that of the labels and one axis more, of the
-    number of the argument `axis`.
+    """Raises ValueError unless `shape` is that of the labels and one more axis of size
+    `count`, the number of entries of the argument `axis`.
     """
     last_axis(name, shape, labels, axis)
     if shape[-1] not in (None, count):

@@ -1,11 +1,11 @@
-"""Packages that only some features need."""
+"""Imports of packages that only some features need."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
 
-# The extra that installs a package, where it is not called as the package.
+# The extra that installs a package, if it has another name than the package.
 _EXTRAS = {
     **dict.fromkeys(("keras", "tensorflow_probability", "tf_keras"), "tensorflow"),
     "apache_beam": "beam",
@@ -24,14 +24,14 @@ def require(module: str, needed_by: str = "This") -> ModuleType:
 
 
 def not_installed(missing: ModuleNotFoundError, needed_by: str) -> ImportError:
-    """Returns the error that says what to install; the NumPy half needs little."""
+    """Returns the ImportError that names the missing package and how to install it."""
     package = (missing.name or str(missing)).partition(".")[0]
     extra = _EXTRAS.get(package, package)
-    told = (
+    message = (
         f"{needed_by} needs {package}, which is not installed. Install it with the "
         f"extra `{extra}`: pip install '.[{extra}]' in a checkout, or pip install "
         f"{package.replace('_', '-')}."
     )
     if extra == "tensorflow":
-        told += " The functions of `uncertainty_metrics.numpy` need no TensorFlow."
-    return ImportError(told)
+        message += " The functions of `uncertainty_metrics.numpy` need no TensorFlow."
+    return ImportError(message)

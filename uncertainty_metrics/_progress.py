@@ -13,7 +13,7 @@ T = TypeVar("T")
 def track(
     iterable: Iterable[T], total: int, progress: bool, description: str
 ) -> Iterator[T]:
-    """Yields from `iterable`, behind a bar on stderr if `progress` is True."""
+    """Iterates over `iterable`, with a bar on stderr if `progress` is True."""
     _checks.boolean("progress", progress)
     if not progress:
         return iter(iterable)

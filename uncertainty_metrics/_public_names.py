@@ -17,23 +17,23 @@ from uncertainty_metrics import _optional
 
 
 def homes(package: str, stub: pathlib.Path) -> dict[str, str]:
-    """Returns the public names in a stub, each with the module that defines it.
+    """Returns the public names in a stub, each with the module to import it from.
 
-    The home of a submodule is the package that it belongs to.
+    A submodule is imported from the package that it belongs to.
     """
-    found: dict[str, str] = {}
+    home_of: dict[str, str] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             home = f"{'.' * node.level}{node.module or ''}"
             home = importlib.util.resolve_name(home, package)
-            found |= dict.fromkeys((alias.name for alias in node.names), home)
-    return found
+            home_of |= dict.fromkeys((alias.name for alias in node.names), home)
+    return home_of
 
 
 def attach(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Returns `__getattr__`, `__dir__` and `__all__` of the package of a file."""
+    """Returns `__getattr__`, `__dir__` and `__all__` of the package with this file."""
     home_of = homes(package, pathlib.Path(file).with_suffix(".pyi"))
     names = sorted(home_of)
 

@@ -1,4 +1,4 @@
-"""Containers of results, the same for NumPy arrays and for tensors."""
+"""Types of results, the same for NumPy arrays and for tensors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BinStatistics:
-    """Sums over the scores in each bin of each group; every calibration error is read
-    off them.
+    """Sums over the scores in each bin of each group. Every calibration error in bins
+    is a function of these sums.
 
-    Statistics of even bins add: `a + b` is the statistics of the examples of both.
+    Statistics of even bins can be added: `a + b` covers the examples of both.
 
     Attributes:
-      edges: the bins, `(edges[g, b], edges[g, b + 1]]`, shape [groups, bins + 1].
+      edges: edges of the bins, shape [groups, bins + 1]. Bin b of group g is
+        `(edges[g, b], edges[g, b + 1]]`.
       counts: total weight in each bin, shape [groups, bins].
-      score_sums: weighted sum of the scores, shape [groups, bins].
-      outcome_sums: weighted sum of the outcomes, shape [groups, bins].
-      additive: whether the bins are the same for all data, so that sums add.
+      score_sums: weighted sum of the scores in each bin, shape [groups, bins].
+      outcome_sums: weighted sum of the outcomes in each bin, shape [groups, bins].
+      additive: whether the bins are the same for all data, so that statistics add.
     """
 
     edges: Any
@@ -36,26 +37,26 @@ class BinStatistics:
 
     @property
     def confidences(self) -> Any:
-        """Mean score of each bin, 0 where it is empty, shape [groups, bins]."""
+        """Mean score of each bin, 0 if it is empty, shape [groups, bins]."""
         return self._mean(self.score_sums)
 
     @property
     def accuracies(self) -> Any:
-        """Mean outcome of each bin, 0 where it is empty, shape [groups, bins]."""
+        """Mean outcome of each bin, 0 if it is empty, shape [groups, bins]."""
         return self._mean(self.outcome_sums)
 
     def errors(self, norm: Norm) -> Any:
-        """Returns the calibration error of each group, in [0, 1], 0 where it is empty,
-        shape [groups]; "l1", "l2" or "max" over its bins.
+        """Returns the calibration error of each group, in [0, 1], shape [groups]: the
+        norm ("l1", "l2" or "max") over its bins. An empty group has 0.
         """
         _checks.one_of("norm", norm, NORMS)
         return self._errors(norm)
 
     def _title(self) -> str:
         groups, bins = self.counts.shape
-        of = f"{groups} groups of " if groups > 1 else ""
+        groups_of = f"{groups} groups of " if groups > 1 else ""
         scheme = "even" if self.additive else "adaptive"
-        return f"BinStatistics of {of}{bins} {scheme} bins"
+        return f"BinStatistics of {groups_of}{bins} {scheme} bins"
 
     def _mean(self, sums: Any) -> Any:
         raise NotImplementedError
@@ -86,29 +87,35 @@ class BinStatistics:
         )
 
 
-class GroupValues(NamedTuple):
-    """A metric of each group of examples.
-
-    Attributes:
-      values: of each group, shape [num_groups]; NaN where it is empty.
-      worst: of the groups that are not empty: the largest error or loss, the smallest
-        accuracy.
-      weights: total weight of the examples of each group, shape [num_groups].
-    """
-
+class _GroupValues(NamedTuple):
     values: Any
     worst: Any
     weights: Any
 
 
+class GroupValues(_GroupValues):
+    """A metric of each group of examples; it unpacks into values, worst and weights.
+
+    Attributes:
+      values: the metric of each group, shape [num_groups]; NaN for an empty group.
+      worst: the worst value of the groups that are not empty: the largest error or
+        loss, the smallest accuracy.
+      weights: total weight of the examples of each group, shape [num_groups].
+      names: what each group is called, in the order of the values; in the NumPy half.
+    """
+
+    names: tuple[Any, ...] | None = None
+
+
 class BrierParts(NamedTuple):
-    """The parts of the Brier score, partitioned by the decision.
+    """Parts of the Brier score, with the examples partitioned by the decided class.
 
     Attributes:
       uncertainty: `-sum_j pbar_j^2` of the label frequencies pbar, in [-1, -1/K].
-      resolution: how far the label frequencies of each decision are from pbar, >= 0.
-      reliability: how far the forecasts are from the label frequencies of their
-        decision, in [0, 2]; 0 is calibrated.
+      resolution: squared distance of the label frequencies of each decided class from
+        pbar, >= 0.
+      reliability: squared distance of the forecasts from the label frequencies of their
+        decided class, in [0, 2]; 0 is calibrated.
     """
 
     uncertainty: Any
@@ -117,7 +124,7 @@ class BrierParts(NamedTuple):
 
 
 class ExactBrierParts(NamedTuple):
-    """Parts that make up the Brier score, partitioned by the decision:
+    """Parts that add up to the Brier score, partitioned by the decided class:
 
       brier = uncertainty - resolution + reliability
               + within_bin_variance - within_bin_covariance
@@ -125,12 +132,12 @@ class ExactBrierParts(NamedTuple):
     Attributes:
       uncertainty: as in `BrierParts`.
       resolution: as in `BrierParts`.
-      reliability: how far the mean forecast of each decision is from its label
-        frequencies, in [0, 2].
+      reliability: squared distance of the mean forecast of each decided class from its
+        label frequencies, in [0, 2].
       within_bin_variance: mean squared distance of the forecasts from the mean forecast
-        of their decision, >= 0.
+        of their decided class, >= 0.
       within_bin_covariance: twice the covariance of forecast and outcome around the
-        means of the decision.
+        means of the decided class.
     """
 
     uncertainty: Any
@@ -141,8 +148,8 @@ class ExactBrierParts(NamedTuple):
 
 
 def pit_ends(pit: Any) -> dict[str, Any]:
-    """Returns PIT values by the name of their argument: `lower` and `upper` ends of a
-    `PITInterval` or of a tuple of two arrays, else `pit`.
+    """Returns PIT values as arguments by name: `lower` and `upper` for a `PITInterval`
+    or a tuple of two arrays, else `pit`.
     """
     if isinstance(pit, PITInterval):
         return pit._asdict()
@@ -153,16 +160,17 @@ def pit_ends(pit: Any) -> dict[str, Any]:
 
 
 class PITInterval(NamedTuple):
-    """Where the probability integral transform (PIT) of a target may be, for forecasts
-    whose CDF jumps: those of samples, and discrete ones.
+    """Interval of the probability integral transform (PIT) of a target, for forecasts
+    whose CDF jumps: samples and discrete distributions.
 
-    Calibrated forecasts are those for which a uniform draw from the interval is uniform
-    on [0, 1]. `sample_pit` returns intervals, and `distribution_pit` those of discrete
-    distributions; `pit_histogram`, `pit_calibration_curve` and `pit_calibration_error`
-    spread the mass of each evenly. Make one of the CDF of another discrete forecast.
+    A forecast is calibrated if a uniform draw from the interval is uniform on [0, 1].
+    `sample_pit` returns intervals, and so does `distribution_pit` for discrete
+    distributions. `pit_histogram`, `pit_calibration_curve` and `pit_calibration_error`
+    spread the mass of each interval evenly. For another discrete forecast, make the
+    interval from its CDF.
 
     Attributes:
-      lower: P(X < y), in [0, 1], shape [n] or [n, 1], or any other.
+      lower: P(X < y), in [0, 1], of any shape, such as [n].
       upper: P(X <= y), from `lower` to 1, of the same shape.
 
     Example:
@@ -183,8 +191,8 @@ class InformationCriterion(NamedTuple):
     """An estimate of the log-likelihood of new data; higher is better.
 
     Attributes:
-      estimate: its mean over the instances, in nats.
-      sem: the standard error of that mean; NaN for one instance.
+      estimate: mean log-likelihood of an instance, in nats.
+      sem: standard error of that mean; NaN for one instance.
     """
 
     estimate: Any
@@ -197,9 +205,9 @@ class PsisLoo(NamedTuple):
     Attributes:
       estimate: as in `InformationCriterion`.
       sem: as in `InformationCriterion`.
-      pareto_k: shape of the tail of the importance ratios of each instance. Above
-        0.7, or `1 - 1 / log10(m)` for fewer than 2155 draws m, its share in the
-        estimate is unreliable; inf where the tail is too short to tell.
+      pareto_k: Pareto shape of the tail of the importance ratios of each instance.
+        Above 0.7, or `1 - 1 / log10(m)` for fewer than 2155 draws m, the term of the
+        instance in the estimate is unreliable; inf if the tail is too short to fit.
     """
 
     estimate: Any
@@ -208,12 +216,12 @@ class PsisLoo(NamedTuple):
 
 
 class RiskCoverageCurve(NamedTuple):
-    """Risk and coverage of every threshold on the confidence, the highest first.
+    """Risk and coverage at every threshold on the confidence, the highest first.
 
     Attributes:
       coverages: share of the examples with this confidence or more, in (0, 1], shape
         [thresholds].
-      risks: share of errors among them, in [0, 1].
+      risks: share of errors among these examples, in [0, 1].
       thresholds: the distinct confidences, descending.
     """
 
@@ -226,9 +234,10 @@ class SpiegelhalterTest(NamedTuple):
     """The outcome of Spiegelhalter's test of calibration.
 
     Attributes:
-      z: the statistic, standard normal for a calibrated model. It is positive where the
+      z: the statistic, standard normal for a calibrated model. It is positive if the
         Brier score is larger than the forecasts expect it to be: overconfidence.
-      p_value: how likely a calibrated model has a z as far from 0, in [0, 1].
+      p_value: probability that a calibrated model has a z at least as far from 0, in
+        [0, 1].
     """
 
     z: Any
@@ -239,10 +248,10 @@ class ModelUncertainty(NamedTuple):
     """The uncertainty of an ensemble and its parts, in nats, shape [...].
 
     Attributes:
-      model_uncertainty: the mutual information of the label and the member, the part
-        that the members' disagreement makes; in [0, log min(M, K)] for distributions.
-      total_uncertainty: the entropy of the mean of the members.
-      expected_data_uncertainty: the mean of the members' entropies.
+      model_uncertainty: mutual information of the label and the member, the part that
+        the members' disagreement causes; in [0, log min(M, K)] for distributions.
+      total_uncertainty: entropy of the mean of the members.
+      expected_data_uncertainty: mean of the members' entropies.
     """
 
     model_uncertainty: Any
@@ -254,10 +263,10 @@ class KnowledgeUncertainty(NamedTuple):
     """The uncertainty of a Dirichlet distribution and its parts, in nats, shape [...].
 
     Attributes:
-      knowledge_uncertainty: the mutual information of the label and the distribution
-        over the classes, which is drawn from the Dirichlet; in [0, log K].
-      total_uncertainty: the entropy of the mean distribution.
-      expected_data_uncertainty: the mean of the entropies.
+      knowledge_uncertainty: mutual information of the label and the distribution over
+        the classes, which is drawn from the Dirichlet; in [0, log K].
+      total_uncertainty: entropy of the mean distribution.
+      expected_data_uncertainty: mean entropy of the drawn distributions.
     """
 
     knowledge_uncertainty: Any
@@ -270,7 +279,7 @@ class ConfidenceInterval(NamedTuple):
 
     Attributes:
       lower: lower end of the interval.
-      estimate: the estimate from the data as they are.
+      estimate: the estimate from the data themselves.
       upper: upper end of the interval.
     """
 

@@ -1,4 +1,4 @@
-"""What every temperature scaling shares: its one number, kept, saved and loaded."""
+"""The base class of temperature scalings: it holds, saves and loads the temperature."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ def checked_temperature(value: Any) -> float:
 class Scaling:
     """A temperature that is 1 until it is fitted.
 
-    Files are JSON text, the same for NumPy and TensorFlow: what the one saved the other
-    loads.
+    Files are JSON text. NumPy and the tensors load each other's files.
 
     Attributes:
       temperature: the fitted temperature, a float > 0; 1.0 before the fit.
-      is_fitted: whether there was a fit.
+      is_fitted: whether the temperature was fitted.
     """
 
-    # What is scaled; classes of one kind load each other's files.
+    # What the class scales, in its files: classes of one kind load each other's files.
     _kind: ClassVar[str]
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class Scaling:
         return self._temperature is not None
 
     def _set(self, temperature: Any) -> Self:
-        """Takes a temperature; raises ValueError unless it is finite and > 0."""
+        """Sets the temperature; raises ValueError unless it is finite and > 0."""
         self._temperature = checked_temperature(temperature)
         return self
 
@@ -66,12 +65,14 @@ class Scaling:
         return f"{type(self).__name__}(temperature={self.temperature})"
 
     def get_config(self) -> dict[str, float | None]:
-        """Returns the temperature, None before the fit, as `from_config` takes it."""
+        """Returns the argument of `from_config`: a dict with the temperature, or None
+        before the fit.
+        """
         return {"temperature": self._temperature}
 
     @classmethod
     def from_config(cls, config: dict[str, float | None]) -> Self:
-        """Returns a scaling of the temperature in a configuration."""
+        """Returns a scaling with the temperature of a configuration."""
         scaling = cls()
         if config["temperature"] is not None:
             scaling._set(config["temperature"])
@@ -84,16 +85,16 @@ class Scaling:
 
     @classmethod
     def load(cls, path: str | pathlib.Path) -> Self:
-        """Returns what `save` wrote.
+        """Returns the scaling that `save` wrote to a file.
 
         Raises:
-          ValueError: the file holds something else.
+          ValueError: the file is not one that `save` of such a class wrote.
         """
         text = pathlib.Path(path).read_text(encoding="utf-8", errors="backslashreplace")
         try:
             content = json.loads(text)
-            right = content["class"] == cls._kind and content["version"] == _VERSION
-            scaling = cls.from_config(content) if right else None
+            is_ours = content["class"] == cls._kind and content["version"] == _VERSION
+            scaling = cls.from_config(content) if is_ours else None
         except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
             scaling = None
         if scaling is None:

@@ -1,4 +1,4 @@
-"""A context without warnings that threads may share."""
+"""A context that ignores warnings and that threads may share."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ import threading
 import warnings
 
 
-class _Ignored:
-    """Ignores warnings, those of other threads too, until all threads have left.
+class _IgnoredWarnings:
+    """Ignores the warnings of all threads, until every thread has left the context.
 
-    `warnings.catch_warnings` puts back the filters that it found. Where threads overlap
-    the last one would put back those of the first, which ignore, for good.
+    `warnings.catch_warnings` restores the filters that it found on entry. If a second
+    thread entered before the first one left, and left last, it would restore the
+    filters of the first thread, and all warnings would stay ignored. So only the first
+    thread changes the filters, and only the last one restores them.
     """
 
     def __init__(self):
         self._lock = threading.Lock()
-        self._inside = 0
+        self._num_inside = 0
 
     def __enter__(self):
         with self._lock:
-            if self._inside == 0:
-                self._before = warnings.catch_warnings()
-                self._before.__enter__()
+            if self._num_inside == 0:
+                self._saved_filters = warnings.catch_warnings()
+                self._saved_filters.__enter__()
                 warnings.simplefilter("ignore")
-            self._inside += 1
+            self._num_inside += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._before.__exit__(None, None, None)
+            self._num_inside -= 1
+            if self._num_inside == 0:
+                self._saved_filters.__exit__(None, None, None)
 
 
-warnings_ignored = _Ignored()
+warnings_ignored = _IgnoredWarnings()

@@ -1,7 +1,7 @@
-"""Metrics of a dataset that Apache Beam reads, on many machines: `MetricsCombineFn`;
-and `ScoreSketchCombineFn`, for a sketch that answers questions later.
+"""Metrics of a dataset that Apache Beam processes on many machines.
 
-The one module that needs Beam; nothing else of the package imports it.
+`MetricsCombineFn` returns metrics, `ScoreSketchCombineFn` a sketch that answers
+questions later. No other module of the package needs or imports Beam.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["MetricsCombineFn", "ScoreSketchCombineFn"]
 _KEYS = ("labels", "predictions", "sample_weight")
 
 
-def _arguments(element: Any) -> tuple[Any, Any, Any]:
-    """Returns labels, predictions and weight, None for those not given."""
+def _parts_of_element(element: Any) -> tuple[Any, Any, Any]:
+    """Returns labels, predictions and weight; None for a part that is missing."""
     if isinstance(element, Mapping):
         if not {"predictions"} <= set(element) <= set(_KEYS):
             expected = "a dict of labels, predictions and perhaps sample_weight"
@@ -48,14 +48,13 @@ def _arguments(element: Any) -> tuple[Any, Any, Any]:
 
 
 def _stacked(name: str, rows: Sequence[Any]) -> np.ndarray | None:
-    """Returns the rows as one array, None if there are none."""
-    given = [row is not None for row in rows]
-    if not any(given):
+    """Returns the rows as one array; None if all rows are None."""
+    is_given = [row is not None for row in rows]
+    if not any(is_given):
         return None
-    if not all(given):
-        raise _checks.error(
-            name, "given in every row or in none", f"{sum(given)} of them"
-        )
+    if not all(is_given):
+        received = f"{sum(is_given)} of {len(is_given)} rows with it"
+        raise _checks.error(name, "given in every row or in none", received)
     rows = [as_array(name, row) for row in rows]
     shapes = sorted({row.shape for row in rows})
     if len(shapes) > 1:
@@ -66,7 +65,7 @@ def _stacked(name: str, rows: Sequence[Any]) -> np.ndarray | None:
 
 
 def _batch(rows: Sequence[tuple[Any, Any, Any]]) -> tuple[np.ndarray | None, ...]:
-    """Returns rows as a batch; a row without a weight among others weighs 1."""
+    """Returns rows as a batch; if some rows have a weight, the others weigh 1."""
     labels, predictions, weights = zip(*rows, strict=True)
     if any(weight is not None for weight in weights):
         weights = tuple(1.0 if weight is None else weight for weight in weights)
@@ -75,14 +74,14 @@ def _batch(rows: Sequence[tuple[Any, Any, Any]]) -> tuple[np.ndarray | None, ...
 
 
 def _plain(result: Any) -> Any:
-    """Returns a result as Python has it."""
+    """Returns a result as Python numbers, lists and dicts."""
     if isinstance(result, Mapping):
         return {name: _plain(part) for name, part in result.items()}
     return np.asarray(result).tolist()
 
 
-def _named(metrics: Any) -> dict[str, Any]:
-    """Returns metrics by name."""
+def _metrics_by_name(metrics: Any) -> dict[str, Any]:
+    """Returns a dict of metrics; raises ValueError if two have the same name."""
     if isinstance(metrics, Mapping):
         return dict(metrics)
     metrics = metrics if isinstance(metrics, Iterable) else [metrics]
@@ -96,7 +95,7 @@ def _named(metrics: Any) -> dict[str, Any]:
 
 
 def _template(metric: Any) -> tuple[MetricState, str | None]:
-    """Returns the empty state of a metric, and its type, to make it again."""
+    """Returns the empty state and the dtype of a metric, to make it on a worker."""
     if not hasattr(metric, "get_state"):
         raise TypeError(
             "`metrics` must be Keras metrics of uncertainty_metrics. Received: "
@@ -110,101 +109,108 @@ def _template(metric: Any) -> tuple[MetricState, str | None]:
 
 @dataclasses.dataclass
 class _Accumulator:
-    """What a part of the data adds up to, and elements not yet in it."""
+    """The sum over a part of the data.
+
+    Attributes:
+      total: the sum of the elements that were added.
+      elements: elements that wait until there are enough for a batch.
+    """
 
     total: Any
     elements: list[tuple[Any, Any, Any]]
 
 
 class _Batching(beam.CombineFn):
-    """Adds elements up in batches. Subclasses say what of."""
+    """Adds up elements in batches; subclasses define the totals that are added."""
 
     def __init__(self, batch_size: int, batched: bool):
         _checks.boolean("batched", batched)
-        # A batch is an update of its own.
+        # With `batched`, each element is an update.
         self._limit = (
             1 if batched else _checks.positive_integer("batch_size", batch_size)
         )
         self._batched = batched
 
-    def _nothing(self) -> Any:
+    def _empty_total(self) -> Any:
         """Returns the total of no data."""
         raise NotImplementedError
 
-    def _of_batch(self, *batch: Any) -> Any:
+    def _total_of_batch(self, *batch: Any) -> Any:
         """Returns the total of labels, predictions and weights."""
         raise NotImplementedError
 
     def _sum(self, total: Any, more: Any) -> Any:
-        """Returns the sum of two totals, of which the first may change."""
+        """Returns the sum of two totals; may change the first in place."""
         raise NotImplementedError
 
     def create_accumulator(self) -> _Accumulator:
-        """Returns what no data adds up to."""
-        return _Accumulator(self._nothing(), [])
+        """Returns the accumulator of no data."""
+        return _Accumulator(self._empty_total(), [])
 
     def add_input(self, accumulator: _Accumulator, element: Any) -> _Accumulator:
         """Adds an example, or a batch."""
-        accumulator.elements.append(_arguments(element))
-        return self._settled(accumulator, self._limit)
+        accumulator.elements.append(_parts_of_element(element))
+        return self._add_waiting(accumulator, self._limit)
 
     def merge_accumulators(self, accumulators: Iterable[_Accumulator]) -> _Accumulator:
-        """Returns what all parts of the data add up to."""
+        """Returns the accumulator of all parts of the data."""
         merged = self.create_accumulator()
         for accumulator in accumulators:
             merged.total = self._sum(merged.total, accumulator.total)
             merged.elements += accumulator.elements
-            self._settled(merged, self._limit)
+            self._add_waiting(merged, self._limit)
         return merged
 
     def compact(self, accumulator: _Accumulator) -> _Accumulator:
-        """Returns the total alone, which is small to send."""
-        return self._settled(accumulator, 1)
+        """Adds all waiting elements to the total, which is smaller to send."""
+        return self._add_waiting(accumulator, 1)
 
-    def _settled(self, accumulator: _Accumulator, least: int) -> _Accumulator:
-        """Moves elements into the total while there are `least` of them."""
-        while len(accumulator.elements) >= least:
+    def _add_waiting(self, accumulator: _Accumulator, minimum: int) -> _Accumulator:
+        """Adds waiting elements to the total while at least `minimum` of them wait."""
+        while len(accumulator.elements) >= minimum:
             rows = accumulator.elements[: self._limit]
             batch = rows[0] if self._batched else _batch(rows)
-            more = self._of_batch(*batch)
+            more = self._total_of_batch(*batch)
             accumulator.total = self._sum(accumulator.total, more)
             del accumulator.elements[: self._limit]
         return accumulator
 
 
 class MetricsCombineFn(_Batching):
-    """Combines labels and predictions into metrics: `beam.CombineGlobally` of it, or
-    `beam.CombinePerKey` for the metrics of each group.
+    """Combines labels and predictions into metrics: for `beam.CombineGlobally`, or for
+    `beam.CombinePerKey` to get the metrics of each group.
 
     An element is one example: a tuple (labels, predictions) or (labels, predictions,
     sample_weight), or a dict of these keys. Its parts have the shapes that
     `update_state` takes, without the first axis: a label and [K] probabilities, say.
-    Labels are None for metrics that need none. Examples are buffered, for one call of
-    `update_state` with `batch_size` of them. With `batched` every element is a batch.
+    Labels are None for metrics that need none. Examples are collected until there are
+    `batch_size` of them for a call of `update_state`. With `batched` every element is a
+    batch.
 
     The value does not depend on how Beam divides the data. Workers send compressed
     states: a kilobyte for means and even bins, more for adaptive bins (a megabyte for
     1000 classes), whatever the number of examples.
 
-    Only the class and the options of the metrics are used, not their states; workers
-    make their own, of the Keras that they load.
+    Only the class and the options of the metrics are used, not their states: workers
+    make new metrics, with the Keras that they load.
 
     Args:
-      metrics: a Keras metric of this package, or a list of them, or a dict. The names
-        of the results are those of the metrics, or the keys of the dict.
+      metrics: a Keras metric of this package, or a list or a dict of them. The results
+        have the names of the metrics, or the keys of the dict.
       batch_size: number of examples in an update.
       batched: whether elements are batches instead of examples.
-      return_states: whether to return a `MetricState` instead of each value: to save,
-        or to add to those of other runs.
+      return_states: whether to return the `MetricState` of each metric instead of its
+        value. States can be saved, and added to the states of other runs.
 
     Returns:
-      A dict of the results by name: floats, or what else `result` returns, dicts
-      included, in Python's types. Of no examples, the result of a new metric.
+      A dict of the results by name: floats, or lists and dicts of floats where `result`
+      returns arrays and dicts. Without examples, the results of new metrics.
 
     Raises:
       ValueError: two metrics have one name, or an argument is not as described. In the
         pipeline: an example is not as the metrics expect it.
-      TypeError: not a metric of this package; in the pipeline, not such an element.
+      TypeError: a metric is not one of this package. In the pipeline: an element is not
+        as described.
 
     Example:
       >>> import apache_beam as beam
@@ -236,13 +242,16 @@ class MetricsCombineFn(_Batching):
         _checks.boolean("return_states", return_states)
         self._return_states = return_states
         self._templates = {
-            name: _template(metric) for name, metric in _named(metrics).items()
+            name: _template(metric)
+            for name, metric in _metrics_by_name(metrics).items()
         }
         self._check_axes()
-        self._live: dict[tuple[int, ...], dict[str, keras.metrics.Metric]] = {}
+        self._metrics_by_columns: dict[
+            tuple[int, ...], dict[str, keras.metrics.Metric]
+        ] = {}
 
     def _check_axes(self) -> None:
-        """Raises ValueError where examples would be taken for members."""
+        """Raises ValueError if a metric would take examples for members."""
         for name, (state, _) in self._templates.items():
             if not self._batched and state.config.get("ensemble_axis") == 0:
                 raise _checks.error(
@@ -253,33 +262,33 @@ class MetricsCombineFn(_Batching):
                 )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_live": {}}
+        return {**self.__dict__, "_metrics_by_columns": {}}
 
-    def _metrics(self, predictions: Any) -> dict[str, keras.metrics.Metric]:
-        """Returns metrics without a state, for predictions of so many columns."""
-        # Making metrics takes longer than an update, but some stay with the number of
-        # classes that they saw first, which may differ from group to group.
+    def _reset_metrics(self, predictions: Any) -> dict[str, keras.metrics.Metric]:
+        """Returns metrics in their initial state, for the columns of predictions."""
+        # Metrics are reused, since making them takes longer than an update. But some
+        # keep the number of classes of their first batch, and groups may differ in it.
         columns = np.shape(predictions)[1:][-1:]
-        if columns not in self._live:
-            self._live[columns] = self._made({})
-        for metric in self._live[columns].values():
+        if columns not in self._metrics_by_columns:
+            self._metrics_by_columns[columns] = self._new_metrics({})
+        for metric in self._metrics_by_columns[columns].values():
             metric.reset_state()
-        return self._live[columns]
+        return self._metrics_by_columns[columns]
 
-    def _made(
+    def _new_metrics(
         self, states: Mapping[str, MetricState]
     ) -> dict[str, keras.metrics.Metric]:
-        """Returns new metrics of these states."""
+        """Returns new metrics with these states; empty ones for missing states."""
         return {
             name: states.get(name, empty).to_metric(dtype=dtype)
             for name, (empty, dtype) in self._templates.items()
         }
 
-    def _nothing(self) -> dict[str, MetricState]:
+    def _empty_total(self) -> dict[str, MetricState]:
         return {}
 
-    def _of_batch(self, *batch: Any) -> dict[str, MetricState]:
-        metrics = self._metrics(batch[1])
+    def _total_of_batch(self, *batch: Any) -> dict[str, MetricState]:
+        metrics = self._reset_metrics(batch[1])
         for metric in metrics.values():
             metric.update_state(*batch)
         return {name: metric.get_state() for name, metric in metrics.items()}
@@ -292,35 +301,37 @@ class MetricsCombineFn(_Batching):
         }
 
     def extract_output(self, accumulator: _Accumulator) -> dict[str, Any]:
-        """Returns the values of the metrics by their names, or their states."""
-        metrics = self._made(self._settled(accumulator, 1).total)
+        """Returns a dict of the values, or of the states, of the metrics by name."""
+        metrics = self._new_metrics(self._add_waiting(accumulator, 1).total)
         if self._return_states:
             return {name: metric.get_state() for name, metric in metrics.items()}
         return {name: _plain(metric.result()) for name, metric in metrics.items()}
 
 
 class ScoreSketchCombineFn(_Batching):
-    """Combines labels and predictions into a `ScoreSketch`: `beam.CombineGlobally` of
-    it, or `beam.CombinePerKey` for the sketch of each group.
+    """Combines labels and predictions into a `ScoreSketch`: for `beam.CombineGlobally`,
+    or for `beam.CombinePerKey` to get the sketch of each group.
 
-    Elements are those of `MetricsCombineFn`, with probabilities as predictions. What
-    comes out has the same bits however Beam divides the data, and needs no Keras;
-    workers send some kilobytes to some hundred of them, and megabytes for a group for
-    each of 1000 classes.
+    Elements are as for `MetricsCombineFn`, with probabilities as predictions. The
+    sketch has the same bits however Beam divides the data, and needs no Keras. Workers
+    send some kilobytes to some hundred kilobytes, or megabytes if each of 1000 classes
+    is a group.
 
     Args:
-      sketch: has the options of the sketch; what is in it is not used. By default
-        `ScoreSketch()`, of decisions.
+      sketch: a sketch with the options to use; its content is not used. By default
+        `ScoreSketch()`, which scores decisions.
       batch_size: number of examples in an update.
       batched: whether elements are batches instead of examples.
       from_logits: whether predictions are logits.
 
     Returns:
-      A `ScoreSketch`, an empty one of no examples.
+      A `ScoreSketch`; an empty one if there are no examples.
 
     Raises:
-      ValueError: an argument is not as described. In the pipeline: an example is not.
-      TypeError: not a `ScoreSketch`; in the pipeline, not such an element.
+      ValueError: an argument is not as described. In the pipeline: an example is not as
+        a sketch expects it.
+      TypeError: `sketch` is not a `ScoreSketch`. In the pipeline: an element is not as
+        described.
 
     Example:
       >>> import apache_beam as beam
@@ -354,12 +365,12 @@ class ScoreSketchCombineFn(_Batching):
         _checks.boolean("from_logits", from_logits)
         self._name = "logits" if from_logits else "probabilities"
 
-    def _nothing(self) -> ScoreSketch:
+    def _empty_total(self) -> ScoreSketch:
         return ScoreSketch(**self._config)
 
-    def _of_batch(self, *batch: Any) -> ScoreSketch:
+    def _total_of_batch(self, *batch: Any) -> ScoreSketch:
         labels, predictions, weights = batch
-        sketch = self._nothing()
+        sketch = self._empty_total()
         sketch.update(labels, sample_weight=weights, **{self._name: predictions})
         return sketch
 
@@ -368,4 +379,4 @@ class ScoreSketchCombineFn(_Batching):
 
     def extract_output(self, accumulator: _Accumulator) -> ScoreSketch:
         """Returns the sketch of all parts of the data."""
-        return self._settled(accumulator, 1).total
+        return self._add_waiting(accumulator, 1).total

@@ -7,7 +7,7 @@ import scipy.special
 SEGMENTS = np.array([0, 1, -1, 1, 3], np.int32)
 RNG = np.random.default_rng(0)
 REALS = RNG.uniform(0.1, 2, (5, 4)), RNG.uniform(0.1, 2, (5, 4))
-# No float64 has all of these.
+# float64 would round these.
 INTEGERS = RNG.integers(2**60, 2**61, (5, 4)), RNG.integers(1, 5, (5, 4))
 
 
@@ -15,7 +15,7 @@ def of_segments(reduce, segments):
     return lambda x, y: np.stack([reduce(x[s == SEGMENTS], axis=0) for s in segments])
 
 
-# Of what TensorFlow's name returns, and NumPy's or SciPy's function.
+# For each name: a call of TensorFlow's name, and the same call in NumPy or SciPy.
 OF_BOTH = {
     "sum": (lambda xp, x, y: xp.reduce_sum(x % 3, axis=0), lambda x, y: (x % 3).sum(0)),
     "max": (lambda xp, x, y: xp.reduce_max(x, axis=1), lambda x, y: x.max(1)),
@@ -142,17 +142,17 @@ def check(compute, expected, arguments):
 
 @pytest.mark.parametrize("arguments", [REALS, INTEGERS], ids=["float64", "int64"])
 @pytest.mark.parametrize("name", OF_BOTH)
-def test_keeps_64_bits(name, arguments):
+def test_functions_keep_64_bits(name, arguments):
     check(*OF_BOTH[name], arguments)
 
 
 @pytest.mark.parametrize("name", OF_REALS)
-def test_keeps_float64(name):
+def test_functions_of_reals_keep_float64(name):
     check(*OF_REALS[name], REALS)
 
 
 @pytest.mark.parametrize("name", OF_ONE)
-def test_keeps_float64_of_one(name):
+def test_functions_of_one_argument_keep_float64(name):
     import operator
 
     path, expected = OF_ONE[name]

@@ -13,13 +13,23 @@ halves, lowered, resampled by the bootstrap, fuzzed and timed with arguments tha
 and `OBJECTS` have sweeps of their own. A new metric asks for no entry anywhere else.
 """
 
+import inspect
+from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from tests.catalogue.classifiers import FEW_CELLS, ROWS
 from tests.catalogue.forecasts import DETECTION_ROWS, REAL_ROWS
-from tests.catalogue.kinds import Function, LossRow, MembersRow, ObjectRow, Public
+from tests.catalogue.kinds import (
+    Function,
+    LossRow,
+    MembersRow,
+    ObjectRow,
+    Public,
+    not_there,
+)
 from tests.catalogue.others import FUNCTION_ROWS, KERAS_OBJECTS, LOSSES, OBJECTS, PLOTS
 from tests.makers import SHAPES, VALUES, Data, bad_data, data, lattice
 
@@ -69,6 +79,45 @@ def public_names(half: str) -> set[str]:
         if half == "tensors":
             names |= {getattr(row, "metric", "")} - {""}
     return names
+
+
+def complaints(half: str, public: Mapping[str, Any]) -> list[str]:
+    """Returns what to write where: a Row for each public name of a half that has none,
+    and a public name for each Row.
+    """
+    named = public_names(half)
+    table = {"numpy": "uncertainty_metrics.numpy", "tensors": "uncertainty_metrics"}
+    return [
+        *(_row_of(name, public[name]) for name in sorted(public.keys() - named)),
+        *(not_there(name, table[half]) for name in sorted(named - public.keys())),
+    ]
+
+
+def _row_of(name: str, value: Any) -> str:
+    """Returns which Row to write for a public name, and where."""
+    home = value.__module__
+    if ".keras.metrics." in home:
+        return (
+            f'tests/catalogue: write `metric="{name}",` into the Row of the function '
+            f"that {name} streams, or a Row of its own for it"
+        )
+    if home.endswith(".keras.losses"):
+        row, file = f'LossRow("{name}", metric=...),` into LOSSES', "others"
+    elif ".keras." in home:
+        row, file = f'KerasRow("{name}", make=...),` into KERAS_OBJECTS', "others"
+    elif inspect.isclass(value):
+        row, file = f'ObjectRow("{name}", make=...),` into OBJECTS', "others"
+    elif ".visualization." in home:
+        row, file = f'PlotRow("{name}", ...),` into PLOTS', "others"
+    elif {"labels", "probabilities"} <= set(inspect.signature(value).parameters):
+        row, file = f'Row("{name}", reference=...),` into ROWS', "classifiers"
+    else:
+        return (
+            f'tests/catalogue: write `RealRow("{name}", reference=..., make=...),` '
+            "into REAL_ROWS of forecasts.py for a score of real-valued forecasts, or "
+            f'`FunctionRow("{name}", ...),` into FUNCTION_ROWS of others.py'
+        )
+    return f"tests/catalogue/{file}.py: write `{row}"
 
 
 def each(rows):

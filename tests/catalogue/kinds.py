@@ -8,7 +8,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,23 @@ kind = dataclasses.dataclass(frozen=True, kw_only=True)
 Options = Mapping[str, Any]
 
 
+def not_there(name: str, package: str) -> str:
+    """Returns what to do about a name that a Row has and a package has not."""
+    return (
+        f"a Row of tests/catalogue names `{name}`, which {package} does not have: "
+        f'write `"{name.rpartition(".")[2]}",` into `__all__` of the module that '
+        "defines it, and run `python scripts/write_stubs.py`"
+    )
+
+
+def found(name: str, room: ModuleType) -> Any:
+    """Returns what has a public name in a half; says what to do where nothing has."""
+    try:
+        return operator.attrgetter(name)(room)
+    except AttributeError as missing:
+        raise AttributeError(not_there(name, room.__name__)) from missing
+
+
 @kind
 class Public:
     """What every row has.
@@ -53,7 +70,7 @@ class Public:
         return (self.name, *self.aliases)
 
     def find(self, room: ModuleType) -> Any:
-        return operator.attrgetter(self.name)(room)
+        return found(self.name, room)
 
 
 @kind
@@ -69,6 +86,9 @@ class Function(Public):
       interval: whether the bootstrap has intervals for it.
       kernel: functions of one kernel are the same graph with other constants, of which
         one is compiled by default.
+      better: which values are better, "smaller", "larger" or "neither"; of functions of
+        other results than a number nobody asks. The worst of groups, the names of
+        scorers and the directions of Keras metrics follow it.
       metric: name of the Keras class, if any.
       metric_cases: options of the Keras class; for each a case of the function, both
         with the same value for the same data.
@@ -85,6 +105,7 @@ class Function(Public):
     unbounded: bool = False
     interval: bool = True
     kernel: str | None = None
+    better: Literal["smaller", "larger", "neither"] = "smaller"
     metric: str = ""
     metric_cases: tuple[tuple[Options, Options], ...] = ()
     bad_metric_options: tuple[Options, ...] = ()
@@ -126,9 +147,17 @@ class Function(Public):
     def takes(self, option):
         return option in self.parameters
 
+    def worst(self, values):
+        """Returns the worst of the values of groups, NaN of those that are empty."""
+        return {"smaller": np.nanmax, "larger": np.nanmin}[self.better](values)
+
+    @property
+    def metric_class(self):
+        return found(self.metric, um)
+
     def made(self, options, **more):
         """Makes the Keras metric of the row."""
-        return operator.attrgetter(self.metric)(um)(**options, **more)
+        return self.metric_class(**options, **more)
 
     def draw(self, rng, shape) -> dict[str, Any]:
         """Makes good arguments, float64 and int64 arrays, for examples of a shape."""
@@ -153,6 +182,15 @@ class Swept(Function):
 
     reference: Callable[..., Any] | None = None
     cases: tuple[Options, ...] = ({},)
+
+    def __post_init__(self):
+        if self.cases and self.reference is None:
+            raise TypeError(
+                f"the Row of `{self.name}` in tests/catalogue has no reference: write "
+                f"`reference=references.{self.name.rpartition('.')[2]},` into it, and "
+                "into tests/references.py a function of this name that computes the "
+                "value by another way (SciPy, scikit-learn, a closed form, a loop)"
+            )
 
 
 def bad_keras_data(bad):
@@ -379,10 +417,15 @@ class FunctionRow(Function):
     Attributes:
       make: makes the arguments, where their names do not tell what they are.
       fixed: options that it must have.
+      words: arguments that may hold strings, and missing values.
+      effective: whether weights give effective sizes, so that weight 2 is not the same
+        as the example twice.
     """
 
     make: Callable[..., dict[str, Any]] | None = None
     fixed: Options = dataclasses.field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    effective: bool = False
 
     def draw(self, rng, shape):
         made = self.make(rng, shape) if self.make else super().draw(rng, shape)

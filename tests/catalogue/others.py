@@ -55,6 +55,12 @@ def _of_losses(rng, shape):
     return {"confidences": confidences, "losses": rng.exponential(size=shape)}
 
 
+def _of_thresholds(rng, shape):
+    losses = rng.integers(0, 5, (math.prod(shape), 6)) / 4
+    losses[:, -1] = 0
+    return {"losses": np.sort(losses, axis=1)[:, ::-1], "alpha": 0.2}
+
+
 def _of_logits(rng, shape):
     logits = 3 * rng.normal(size=(*shape, 4))
     logits[..., 2] = np.where(rng.uniform(size=shape) < 0.3, -np.inf, logits[..., 2])
@@ -111,10 +117,12 @@ def _functions(*names, **more):
     return [FunctionRow(name, **more) for name in names]
 
 
-def _members(name, **more):
+def _members(name, better="neither", **more):
     options = {"ensemble_axis": -2} if "outputs" not in more else {}
     cases = ((options, {}),)
-    return MembersRow(name, metric=camel(name), metric_cases=cases, **more)
+    return MembersRow(
+        name, better=better, metric=camel(name), metric_cases=cases, **more
+    )
 
 
 def _regression(name, options=None, transformed=True, **more):
@@ -128,6 +136,30 @@ def _regression(name, options=None, transformed=True, **more):
         bad_metric_options=(wrong,) if transformed else (),
         **more,
     )
+
+
+def _in_groups(rng, shape):
+    made = _of_an_event(rng, shape)
+    return made | {"groups": rng.integers(0, 2, np.shape(made["labels"]))}
+
+
+def _answers(rng, shape):
+    return {"answers": rng.integers(0, 3, (*shape, 4))}
+
+
+def _clusters(rng, shape):
+    clusters = rng.integers(0, 3, (*shape, 4))
+    return {"clusters": clusters, "log_likelihoods": rng.normal(size=clusters.shape)}
+
+
+def _table_of_groups(rng, shape):
+    n = 60
+    groups = {"a": rng.integers(0, 2, n), "b": rng.choice(["x", "y"], n)}
+    return {
+        "table": um_np.calibration_by_group(
+            correct=rng.integers(0, 2, n), confidences=rng.random(n), groups=groups
+        )
+    }
 
 
 _CURVE = {"half": "numpy", "interval": False}
@@ -147,6 +179,16 @@ FUNCTION_ROWS = (
     FunctionRow("calibration_test", fixed={"num_resamples": 9, "seed": 0}, **_CURVE),
     FunctionRow("calibration_drift", make=_of_two_periods, **_CURVE),
     FunctionRow("reliability_curve", unbounded=True, **_CURVE),
+    FunctionRow(
+        "calibration_by_group",
+        make=_in_groups,
+        unbounded=True,
+        words=("groups",),
+        effective=True,
+        **_CURVE,
+    ),
+    FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
+    FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
     # References of these are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
@@ -191,6 +233,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "area_under_accuracy_rejection_curve",
         aliases=("auarc",),
+        better="larger",
         jumps=True,
         scale=9.0,
         kernel="ranking",
@@ -206,6 +249,7 @@ FUNCTION_ROWS = (
     FunctionRow(
         "prediction_rejection_ratio",
         aliases=("prr",),
+        better="larger",
         make=_of_losses,
         jumps=True,
         kernel="oracle",
@@ -224,8 +268,15 @@ FUNCTION_ROWS = (
     ),
     # Conformal prediction.
     FunctionRow("conformal.conformal_quantile", unbounded=True, **_CURVE),
+    FunctionRow(
+        "conformal.conformal_risk_control",
+        make=_of_thresholds,
+        unbounded=True,  # The result is None if no threshold is good enough.
+        **_CURVE,
+    ),
     SetRow(
         "conformal.coverage",
+        better="neither",
         metric="conformal.ConformalCoverage",
         metric_cases=(({}, {}),),
     ),
@@ -245,8 +296,8 @@ FUNCTION_ROWS = (
     _members("ensemble_disagreement", jumps=True, kernel="votes"),
     _members("mean_member_uncertainty"),
     _members("variation_ratio", jumps=True, kernel="votes"),
-    _members("ensemble_cross_entropy", unbounded=True),
-    _members("gibbs_cross_entropy", unbounded=True, kernel="members"),
+    _members("ensemble_cross_entropy", "smaller", unbounded=True),
+    _members("gibbs_cross_entropy", "smaller", unbounded=True, kernel="members"),
     _members("knowledge_uncertainty", outputs=(3,)),
     FunctionRow("ensemble_calibration", unbounded=True, **_CURVE),
     *_functions("disagreement", "double_fault", jumps=True),
@@ -269,7 +320,7 @@ FUNCTION_ROWS = (
     # Regression.
     FunctionRow("regression.compute_calibration_curve", **_COVERAGE),
     _regression("expected_calibration_error", {"n_bins": 7}, **_COVERAGE),
-    _regression("interval_coverage", {"level": 0.8}, **_COVERAGE),
+    _regression("interval_coverage", {"level": 0.8}, better="neither", **_COVERAGE),
     FunctionRow("regression.calibration_error", **_COVERAGE),
     _regression("interval_width", {"level": 0.8}),
     _regression("sharpness"),
@@ -372,6 +423,7 @@ PLOTS = (
     PlotRow("decision_curve_diagram", make=_of_an_event),
     PlotRow("murphy_diagram", make=_of_an_event),
     PlotRow("posterior_diagram", make=_posteriors),
+    PlotRow("calibration_by_group_diagram", make=_table_of_groups),
     PlotRow("ensemble_calibration_diagram"),
     PlotRow("uncertainty_histogram"),
     PlotRow("regression.plot_pit_histogram"),
@@ -413,6 +465,18 @@ def _conformal(room, rng):
 
 def _conformal_forecasts(room, rng):
     return room.conformal.ConformalRegressor().fit(*rng.normal(size=(2, 30)))
+
+
+def _adaptive(room, rng):
+    adaptive = room.conformal.AdaptiveConformal(0.1, rate="aggregated")
+    adaptive.quantile(rng.normal(size=30))
+    adaptive.update(rng.normal())
+    return adaptive
+
+
+def _with_two_classes(room, rng):
+    labels, p = rng.integers(0, 2, 30), rng.random(30)
+    return room.VennAbersCalibration().fit(labels, probabilities=p)
 
 
 def _accumulated(room, rng):
@@ -463,6 +527,7 @@ OBJECTS = (
     _calibrator("IsotonicCalibration"),
     _calibrator("HistogramBinning", num_bins=5),
     _calibrator("EnsembleTemperatureScaling"),
+    ObjectRow("VennAbersCalibration", make=_with_two_classes),
     ObjectRow(
         "CensoredCalibrationError",
         aliases=("CCE",),
@@ -478,6 +543,7 @@ OBJECTS = (
         make=lambda m, rng: m.regression.sample_pit([[0.0, 1.0]], [0.5]),
     ),
     ObjectRow("regression.TemperatureScaling", make=_fitted_forecasts),
+    ObjectRow("conformal.AdaptiveConformal", make=_adaptive),
     ObjectRow("conformal.ConformalClassifier", make=_conformal),
     ObjectRow("conformal.ConformalRegressor", make=_conformal_forecasts),
     ObjectRow("report", make=_reported),

@@ -24,9 +24,9 @@ class Kind(NamedTuple):
     """Cases of one kind.
 
     Attributes:
-      names: what there are cases of.
+      names: the names of the cases.
       check: returns what is wrong with the case of a name and a seed, or None.
-      every: one round in so many has these cases, by their cost.
+      every: these cases run in one of so many rounds, the fewer the longer they take.
     """
 
     names: Collection[str]
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     every: int = 1
 
 
-# On the tensors of any backend.
+# Kinds that run on every backend.
 KINDS = {
     "functions": Kind(outcomes.TARGETS, functions.check),
     "groups": Kind(groups.METRICS, groups.check, 2),

@@ -127,7 +127,7 @@ def test_binary_forecasts_of_class_1(name, rng):
         found = column.transform(**{form: given[:, None]})
         np.testing.assert_array_equal(found[:, 0], one.transform(**{form: given}))
         if name != "temperature" or form == "probabilities":
-            with pytest.raises(ValueError, match=f"`{form}` must be those of class 1"):
+            with pytest.raises(ValueError, match=f"`{form}` must be predictions of"):
                 one.transform(**{form: given.reshape(-1, 2)})
         else:
             continue

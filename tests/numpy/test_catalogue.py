@@ -31,7 +31,8 @@ every_other = each(row for row in CALLABLES if row not in catalogue.FUNCTIONS)
 WEIGHTED = [
     row
     for row in catalogue.FUNCTION_ROWS
-    if row.takes("sample_weight") and not (row.random or row.takes("folds"))
+    if row.takes("sample_weight")
+    and not (row.random or row.effective or row.takes("folds"))
 ]
 
 
@@ -59,7 +60,7 @@ def check_copies(made):
 
 
 def call(row, case, **arguments):
-    return row.array(getattr(um, row.name)(**arguments, **case))
+    return row.array(row.find(um)(**arguments, **case))
 
 
 @every_case
@@ -306,7 +307,7 @@ def call_flat(row, arguments):
 
 @each(WEIGHTED)
 def test_weights_and_masks_are_repetition(row, rng):
-    left_out = ("sample_weight", "mask", "aggregate")
+    left_out = ("sample_weight", "test_weight", "mask", "aggregate")
     arguments = {k: v for k, v in row.draw(rng, (24,)).items() if k not in left_out}
     weights = rng.integers(0, 4, 24)
     times = np.repeat(np.arange(24), weights)
@@ -314,8 +315,9 @@ def test_weights_and_masks_are_repetition(row, rng):
     def taken(index):
         return arguments | {k: v[index] for k, v in arrays(arguments).items()}
 
+    new_weight = {"test_weight": 1.0} if row.takes("test_weight") else {}
     np.testing.assert_allclose(
-        call_flat(row, {**arguments, "sample_weight": weights}),
+        call_flat(row, {**arguments, **new_weight, "sample_weight": weights}),
         call_flat(row, taken(times)),
         atol=1e-12,
     )

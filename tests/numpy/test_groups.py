@@ -49,11 +49,10 @@ def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
     expected, weights = by_group(
         groups, lambda **given: row.reference(**given, **case), **arguments
     )
-    found = getattr(um, row.name)(**arguments, **case, groups=groups, num_groups=4)
+    found = row.find(um)(**arguments, **case, groups=groups, num_groups=4)
     np.testing.assert_allclose(found.values, expected, atol=1e-12)
     np.testing.assert_allclose(found.weights, weights)
-    worst = np.nanmin if row.name == "accuracy" else np.nanmax
-    assert found.worst == worst(found.values)
+    assert found.worst == row.worst(found.values)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -65,7 +64,7 @@ def test_few_examples_of_many_groups_are_binned_at_once(
     groups = {"groups": draw_groups(rng, 400), "num_groups": 4}
     choices = ("adaptive", True, True, "l2", 5, threshold)
     at_once = um.gce(data.labels, data.predictions, *choices, **groups)
-    monkeypatch.setattr(_binning, "FEW", 0)
+    monkeypatch.setattr(_binning, "FEW_EXAMPLES", 0)
     one_by_one = um.gce(data.labels, data.predictions, *choices, **groups)
     np.testing.assert_array_equal(at_once.values, one_by_one.values)
 
@@ -100,7 +99,7 @@ def test_examples_that_are_left_out_may_be_of_any_group(row, rng):
     groups = draw_groups(rng, 40)
     kept = (arguments["sample_weight"] > 0) & (arguments["labels"] != 1)
     wrong = np.where(kept, groups, 99)
-    function = getattr(um, row.name)
+    function = row.find(um)
     found = function(**arguments, **case, groups=wrong, num_groups=4, ignore_index=1)
     some = {name: array[kept] for name, array in arguments.items()}
     expected = function(**some, **case, groups=groups[kept], num_groups=4)
@@ -135,7 +134,6 @@ def test_infinite_score_is_that_of_its_group():
         ({"groups": [0, 1]}, r"`groups`.*broadcastable.*\[2\]"),
         ({"groups": ["a", "b", "a"]}, r"`groups`.*np\.unique\(groups"),
         ({"groups": None}, "`groups` and `num_groups` .* together.*`num_groups`"),
-        ({"num_groups": None}, "`groups` and `num_groups` .* together.*`groups`"),
         ({"num_groups": 0}, "`num_groups` must be an integer of at least 1"),
         ({"num_groups": 2.5}, "`num_groups` must be an integer of at least 1"),
     ],
@@ -267,3 +265,51 @@ def test_one_label_of_several_may_be_all_that_there_is():
 def test_wrong_multilabel_is_told(labels, p, more, message):
     with pytest.raises(ValueError, match=message):
         um.ece(labels, p, **{"multilabel": True, **more})
+
+
+def test_groups_have_the_names_that_are_passed(rng):
+    pandas = pytest.importorskip("pandas")
+    labels, p = rng.integers(0, 2, 60), rng.random(60)
+    codes = rng.integers(0, 3, 60)
+    words = np.array(["a", "b", "c"])[codes]
+    for metric in (um.ece, um.brier_score, um.accuracy):
+        expected = metric(labels, p, groups=codes, num_groups=3)
+        assert expected.names == (0, 1, 2)
+        for groups, names in (
+            (codes, (0, 1, 2)),
+            (10 * codes, (0, 10, 20)),
+            (words, ("a", "b", "c")),
+            (words.astype(object), ("a", "b", "c")),
+            (pandas.Series(words, index=np.arange(60)[::-1]), ("a", "b", "c")),
+            (pandas.Series(words, dtype="category"), ("a", "b", "c")),
+        ):
+            by_name = metric(labels, p, groups=groups)
+            np.testing.assert_equal(tuple(by_name), tuple(expected))
+            assert by_name.names == names
+        interval = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=words,
+            num_resamples=9,
+            seed=0,
+        )
+        assert interval.estimate.names == ("a", "b", "c")
+        by_code = um.bootstrap(
+            metric,
+            labels=labels,
+            probabilities=p,
+            groups=codes,
+            num_groups=3,
+            num_resamples=9,
+            seed=0,
+        )
+        np.testing.assert_equal(tuple(interval.upper), tuple(by_code.upper))
+
+
+def test_missing_groups_are_a_group():
+    result = um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=["x", None, "x"])
+    assert result.names == ("x", "(missing)")
+    assert result.values.tolist() == [0.5, 1.0]
+    with pytest.raises(ValueError, match=r"`groups` must hold strings.* ranges first"):
+        um.accuracy([0, 1, 1], [0.2, 0.6, 0.4], groups=[0.5, 1.5, 2.5])

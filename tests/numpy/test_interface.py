@@ -129,7 +129,8 @@ def test_bad_options_raise(row, name, rng):
 @each(ROWS)
 def test_what_is_no_array_of_numbers_is_named(row, rng):
     given = arrays(arguments := row.draw(rng, (8,)))
-    for name, array in given.items():
+    for name in given.keys() - set(getattr(row, "words", ())):
+        array = given[name]
         nan = np.full(array.shape, np.nan)
         for bad in (["a"] * 8, [[0.1], [0.2, 0.3]], object(), nan):
             with pytest.raises((TypeError, ValueError), match=f"`{name}`"):
@@ -258,7 +259,7 @@ def test_confidences_need_their_outcomes(row):
         ({}, "Either `labels`"),
         (
             {"confidences": {"a": [1.0]}, "correct": {"b": [1]}},
-            r"`correct` must be a mapping from the same names as `conf.*, \['a'\]",
+            r"must be a mapping from the same names as `(correct|confidences)`, \['",
         ),
     ):
         with pytest.raises(ValueError, match=message):

@@ -177,7 +177,7 @@ def test_resamples_have_the_values_of_calls_and_ends(module, name, data, rng):
     for _ in range(4):
         index = np.sort(rng.integers(N, size=N))
         expected = averaged(function(**resampled(data, index)))
-        value = metric.value(np.bincount(index, minlength=N))
+        value = metric.replicate(np.bincount(index, minlength=N))
         np.testing.assert_allclose(value[finite], expected[finite], atol=1e-12)
     interval = um.bootstrap(function, **data, num_resamples=20, seed=0)
     lower, found, upper = map(flat, interval)
@@ -199,9 +199,9 @@ def test_resamples_without_an_example_have_no_value(missing, rng):
     data[missing] = np.array([1, 1, 0, 0, 0, 0])
     data |= {"ignore_index": 0} if missing == "labels" else {}
     for metric in (um.ece, um.accuracy, um.brier_score, um.rmsce, um.aurc, um.sce):
-        value = _resampled_metrics.prepared(metric, data).value
+        replicate = _resampled_metrics.prepared(metric, data).replicate
         with pytest.raises(ValueError):  # noqa: PT011
-            value(np.array([0, 0, 3, 3, 0, 0]))
+            replicate(np.array([0, 0, 3, 3, 0, 0]))
 
 
 def naive_interval(metric, arrays, alpha, resamples, method, seed):
@@ -293,7 +293,7 @@ def test_ends_are_those_of_scipy(method, name, rng):
 
 def test_groups_of_the_jackknife_have_the_acceleration_of_single_examples(rng):
     n, values = 4000, rng.exponential(size=4000)
-    draws = resampling._leaving_out(rng, n)
+    draws = resampling._jackknife_draws(rng, n)
     means = np.array([[times @ values / times.sum()] for times in draws])
     assert means.shape == (200, 1)
     expected = np.sum((values - values.mean()) ** 3) / 6

@@ -505,7 +505,7 @@ def test_logits_decisions_and_ignored_labels(rng):
 
 def _with_option(sketch):
     other = um.ScoreSketch(ignore_index=1)
-    other._held = sketch._held
+    other._content = sketch._content
     return other
 
 
@@ -595,7 +595,7 @@ def test_a_sketch_takes_some_hundred_kilobytes(rng):
     labels, p = calibrated(rng, 20_000, 10, 5.0)
 
     def size(sketch):
-        return sum(row.digits.nbytes for row in sketch._held.sums.rows.values())
+        return sum(row.digits.nbytes for row in sketch._content.sums.rows.values())
 
     assert size(sketch_of(labels, p)) < 300e3
     assert size(sketch_of(labels, p, CLASSES)) < 450e3

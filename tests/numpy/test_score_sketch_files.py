@@ -17,7 +17,7 @@ from uncertainty_metrics.numpy.sketch import _grid
 
 def archive(header=None, **changes):
     sketch = sketch_of([0, 1], [[0.5, 0.2, 0.3]] * 2)
-    classes, sums = sketch._held
+    classes, sums = sketch._content
     text = {
         "format": "uncertainty_metrics.ScoreSketch",
         "version": 1,
@@ -60,6 +60,7 @@ CELLS = _grid.num_cells(*_grid.default_bits(1))
         ({}, {"weights": np.ones((1, CELLS))}, "weights"),
         ({}, {"weights": np.ones((1, 9), np.uint32)}, "weights"),
         ({}, {"weights": np.ones(CELLS, np.uint32)}, "weights"),
+        ({}, {"weights": np.uint32(1)}, "weights"),
         ({}, {"weights": np.zeros((1, CELLS), np.uint32)}, "weights"),
         ({}, {"weights": np.zeros((0, CELLS), np.uint32)}, "weights"),
         ({}, {"outcome_sums": np.ones((1, CELLS), np.uint32)}, "outcome_sums"),

@@ -8,6 +8,7 @@ from sklearn import datasets, linear_model, metrics, model_selection, pipeline
 from sklearn.preprocessing import StandardScaler
 
 import uncertainty_metrics.numpy as um
+from tests import catalogue
 
 NAMES = np.array(["versicolor", "setosa", "virginica"])
 
@@ -95,15 +96,19 @@ def can_be_made(name):
 
 
 def test_the_sign_of_every_metric(rng):
-    """As its docstring says; and what is mostly right is no worse than the opposite."""
+    """As its docstring and its Row say; and what is mostly right is no worse than the
+    opposite.
+    """
     y = rng.permuted(np.tile([0, 1], 20))
     good = np.where(np.eye(2)[y] == 1, 0.95, 0.05)
     y[:2] = 1 - y[:2]
     names = list(filter(can_be_made, um.__all__))
     assert {"ece", "aurc", "coverage_at_risk", "ranked_probability_score"} <= {*names}
+    better = {name: row.better for row in catalogue.CALLABLES for name in row.names}
     for name in names:
         ((key, scorer),) = um.make_scorers(name).items()
         larger = re.search(r"[Ll]arger is\s+better", getattr(um, name).__doc__)
+        assert better[name] == ("larger" if larger else "smaller")
         assert key == (name if larger else f"neg_{name}")
         right, wrong = (scorer(Fixed([0, 1], p), y, y) for p in (good, good[:, ::-1]))
         assert right >= wrong, key

@@ -70,7 +70,7 @@ def test_digits_have_room_for_any_number_of_terms(rng, monkeypatch):
     values, cells = rng.random(500), rng.integers(0, 3, 500)
     expected = summed(values, cells, 3)
     monkeypatch.setattr(_exact_sums, "_BLOCK", 7)
-    monkeypatch.setattr(_exact_sums, "_MOST_BLOCKS", 2)
+    monkeypatch.setattr(_exact_sums, "_MAX_BLOCKS", 2)
     assert summed(values, cells, 3).equals(expected)
 
 

@@ -122,7 +122,7 @@ def test_gaps_that_alternate_cancel():
 def test_fine_meshes_agree_with_coarse_ones(rng):
     p = rng.random(300)
     cells = pooled(p, rng.random(300) < p, None)
-    blocks = _pooled_errors._of_arrays(cells.scores, cells.residuals)
+    blocks = _pooled_errors._blocks_of_arrays(cells.scores, cells.residuals)
     for s in (0.02, 0.2):
         norms = [_pooled_errors._Mesh(blocks, m).norm(s) for m in (2**12, 2**14, 2**18)]
         np.testing.assert_allclose(norms, norms[-1], rtol=0, atol=1e-8)
@@ -137,7 +137,7 @@ def test_two_nodes_are_as_good_as_they_say(offsets):
     first = intervals // 2
     second = first + round(2 * bandwidth * intervals)
     points = (np.array([first, second]) + 0.5 + offsets) / intervals
-    blocks = _pooled_errors._of_arrays(points, np.array([0.5, -0.5]))
+    blocks = _pooled_errors._blocks_of_arrays(points, np.array([0.5, -0.5]))
     mesh = _pooled_errors._Mesh(blocks, intervals, 2)
     found = mesh.norm(bandwidth)
     expected = _pooled_errors._Mesh(blocks, 4 * intervals).norm(bandwidth)

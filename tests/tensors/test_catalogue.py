@@ -33,11 +33,11 @@ def assert_close(row, value, expected, atol):
 
 
 def numpy_value(row, case, **arguments):
-    return row.array(getattr(um_np, row.name)(**arguments, **case))
+    return row.array(row.find(um_np)(**arguments, **case))
 
 
 def tensorflow_value(row, case, **arguments):
-    return row.array(getattr(um, row.name)(**arguments, **case))
+    return row.array(row.find(um)(**arguments, **case))
 
 
 @every_case
@@ -120,7 +120,7 @@ def test_result_has_the_precision_of_the_predictions(row, rng):
 
     for dtype, expected in (("float16", "float32"), ("float64", "float64")):
         arguments = row.data(rng, dtype=dtype).arguments()
-        result = getattr(um, row.name)(**arguments, **case)
+        result = row.find(um)(**arguments, **case)
         assert leaf(result).dtype == expected
 
 
@@ -312,7 +312,7 @@ def test_bad_shapes_raise_while_a_graph_is_built(row):
         arguments, word = catalogue.bad_data(bad)
 
         def function(arguments=arguments):
-            return row.array(getattr(um, row.name)(**arguments, **row.cases[0]))
+            return row.array(row.find(um)(**arguments, **row.cases[0]))
 
         with pytest.raises(ValueError, match=word):
             tf.function(function, autograph=False)()
@@ -407,7 +407,7 @@ def test_gradient_equals_finite_differences(row, name, rng):
     for case in row.cases:
 
         def value(predictions, case=case):
-            result = getattr(um, row.name)(**data, **{name: predictions}, **case)
+            result = row.find(um)(**data, **{name: predictions}, **case)
             return tf.reduce_sum([tf.sin(part) for part in tf.nest.flatten(result)])
 
         variable = tf.constant(predictions)

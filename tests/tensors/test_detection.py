@@ -36,8 +36,8 @@ def make(row, rng, dtype, n=50):
 def both(row, case, labels, scores, **options):
     """Returns the values of both rooms."""
     return (
-        getattr(um, row.name)(labels, scores, **case, **options),
-        getattr(um_np, row.name)(labels, scores, **case, **options),
+        row.find(um)(labels, scores, **case, **options),
+        row.find(um_np)(labels, scores, **case, **options),
     )
 
 
@@ -75,7 +75,7 @@ def test_tensors_equal_numpy(row, case, dtype, jit_compile, rng):
 
     def value(labels, scores, weights):
         options = {"sample_weight": weights, "ignore_index": 255}
-        return getattr(um, row.name)(labels, scores, **case, **options)
+        return row.find(um)(labels, scores, **case, **options)
 
     types = (labels.dtype, dtype, np.float64)
     signature = None if jit_compile else [tf.TensorSpec([None], t) for t in types]
@@ -121,15 +121,15 @@ def test_bad_data_raises_alike(row):
         messages = []
         for room in (um, um_np):
             with pytest.raises(ValueError, match=word) as raised:
-                getattr(room, row.name)(*arguments, **options)
+                row.find(room)(*arguments, **options)
             assert "Received" in str(raised.value)
             messages.append(str(raised.value))
         assert messages[0] == messages[1]
     for room in (um, um_np):
         with pytest.raises(ValueError, match="sample_weight"):
-            getattr(room, row.name)([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 1])
+            row.find(room)([0, 1, 1], [0.1, 0.2, 0.3], sample_weight=[1, 1])
         with pytest.raises(TypeError, match="scores"):
-            getattr(room, row.name)([0, 1], ["a", "b"])
+            row.find(room)([0, 1], ["a", "b"])
 
 
 @every_row
@@ -140,12 +140,12 @@ def test_one_class_alone(row):
             assert float(room.aupr(*arguments)) == 1.0
             continue
         with pytest.raises(ValueError, match="`labels` must be 0 for at least one"):
-            getattr(room, row.name)(*arguments)
+            row.find(room)(*arguments)
 
 
 @every_row
 def test_bad_data_is_nan_in_a_graph(row):
-    function = tf.function(getattr(um, row.name), autograph=False)
+    function = tf.function(row.find(um), autograph=False)
     for arguments, options, word in bad_values():
         tensors = [tf.constant(argument, tf.float64) for argument in arguments]
         options = {
@@ -155,4 +155,4 @@ def test_bad_data_is_nan_in_a_graph(row):
         assert np.isnan(function(*tensors, **options)), word
     for arguments, word in BAD_SHAPES:
         with pytest.raises(ValueError, match=word):
-            tf.function(getattr(um, row.name), autograph=False)(*arguments)
+            tf.function(row.find(um), autograph=False)(*arguments)

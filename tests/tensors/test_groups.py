@@ -96,8 +96,7 @@ def test_groups_compiled_by_xla(name, rng):
     "change",
     [
         *({"groups": [0, 1, 4]}, {"groups": [0, 1, 1.5]}, {"groups": [0, 1]}),
-        *({"groups": ["a", "b", "a"]}, {"groups": None}, {"num_groups": None}),
-        {"num_groups": 2.5},
+        *({"groups": ["a", "b", "a"]}, {"groups": None}, {"num_groups": 2.5}),
     ],
 )
 def test_wrong_groups_are_told_as_numpy_does(change):
@@ -112,6 +111,12 @@ def test_wrong_groups_are_told_as_numpy_does(change):
         assert told[0] == told[1]
     with pytest.raises(ValueError, match=r"`aggregate` must be True with `groups`"):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
+
+
+def test_tensors_need_the_number_of_groups():
+    for name in ("ece", "brier_score", "accuracy"):
+        with pytest.raises(ValueError, match=r"`groups` and `num_groups` .* together"):
+            getattr(um, name)([0, 1], [0.2, 0.6], groups=[0, 1])
 
 
 def test_cells_of_too_many_groups_are_refused():

@@ -13,7 +13,7 @@ ATOL = {np.float32: 3e-6, np.float64: 1e-12}
 
 
 def score(room, row, case, arguments):
-    return np.asarray(getattr(room, row.name)(**arguments, **case))
+    return np.asarray(row.find(room)(**arguments, **case))
 
 
 @every_real_case
@@ -103,7 +103,7 @@ def test_compiled_equals_numpy(row, case, dtype, jit_compile, rng):
     }
 
     def function(arguments):
-        return getattr(um, row.name)(**arguments, **case)
+        return row.find(um)(**arguments, **case)
 
     # Without XLA the size of the batch is not known to the graph.
     run = tf.function(
@@ -152,7 +152,7 @@ def bad_shapes(row, rng):
 
 def traced(row, arguments):
     """Calls the function inside of a graph."""
-    function = getattr(um, row.name)
+    function = row.find(um)
     return tf.function(lambda: function(**arguments, **row.cases[0]))()
 
 
@@ -219,7 +219,7 @@ def test_bad_values_raise(row, rng):
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_bad_values_are_nan_in_a_graph_and_others_are_not(row, jit_compile, rng):
     run = tf.function(
-        lambda arguments: getattr(um, row.name)(**arguments, **row.cases[0]),
+        lambda arguments: row.find(um)(**arguments, **row.cases[0]),
         jit_compile=jit_compile,
     )
     for arguments, _ in bad_values(row, rng):

@@ -1,4 +1,4 @@
-"""What a user's type checker makes of the package: checked, never run."""
+"""Uses of the package with the types that a type checker must find; never run."""
 
 from typing import Any, Literal
 
@@ -111,7 +111,7 @@ assert_type(um.VectorScalingLayer(ridge=2).fit([], model=None), um.VectorScaling
 assert_type(um.MatrixScalingLayer(regularization="odir").ridge, float)
 um.ReliabilityDiagramCallback("logs", every=2)
 
-# Diagrams, of one model and of some.
+# Diagrams of one model and of several models.
 models = {"a": probabilities, "b": probabilities}
 um.reliability_diagram(labels, models, error_bars=0.95, title=None, ax=None)
 um.reliability_diagram(labels, models, method="smooth", consistency_band=False)
@@ -128,18 +128,15 @@ built = report.build(predictions, other=report.read_predictions("others.npz"))
 assert_type(report.render(built), str)
 report.write(built, report.draw(predictions), "directory")
 
-# Mistakes are found.
+# The type checker must find these mistakes.
 _ = um.no_such_metric  # type: ignore[attr-defined]
 _ = um.regression.no_such_metric  # type: ignore[attr-defined]
-um_np.ece(probabilities=probabilities)  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins="ten")  # type: ignore[call-overload]
 um_np.ece(labels, probabilities, num_bins=None)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "even", True, False)  # type: ignore[call-overload]
 um_np.gce(labels, probabilities, "odd", True, False, "l1")  # type: ignore[call-overload]
-um_np.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
 um.ece(labels, probabilities, num_bin=10)  # type: ignore[call-overload]
 um.gce(labels, probabilities, norm="l2")  # type: ignore[call-overload]
-um.bayesian_expected_calibration_error(10, None, labels)  # type: ignore[call-overload]
 um.GeneralCalibrationError("even", True, False, "l3")  # type: ignore[arg-type]
 um.ExpectedCalibrationError(bins=10)  # type: ignore[call-arg]
 um.ExpectedCalibrationError(num_bins=None)  # type: ignore[arg-type]

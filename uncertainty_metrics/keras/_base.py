@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 register = _family.register
-name_parts, part_direction = _family.name_parts, _family.part_direction
 
 
 def _restored(
@@ -106,9 +105,10 @@ def _at_once(result: _Method) -> _Method:
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
-    # "up" or "down", which is better: callbacks of Keras 3 in mode "auto" look for it.
-    # Where neither is there is none, and Keras says that a mode is needed.
-    _direction: Any
+    # Whether larger values ("up") or smaller ones ("down") are better: callbacks of
+    # Keras 3 ask. If neither is, or the result is always a dict, they need a mode.
+    _direction: Literal["up", "down"]
+    _has_direction: bool = True
 
     def __init__(self, name: str | None = None, dtype: Any = None):
         super().__init__(name=name, dtype=dtype)
@@ -320,7 +320,7 @@ class SumsMetric(keras.metrics.Metric):
         else:
             reason = "more than 2^53 examples were added, which cannot be told apart"
         warnings.warn(
-            f"The result of {type(self).__name__} {str(self.name)!r} is NaN until "
+            f"The result of {type(self).__name__} {self.name!r} is NaN until "
             f"`reset_state`: {reason}.",
             RuntimeWarning,
             stacklevel=4,

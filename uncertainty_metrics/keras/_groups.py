@@ -36,7 +36,10 @@ def named(metric: Any, values: xp.Tensor) -> dict[str, xp.Tensor]:
     """Returns values [num_groups], NaN for empty groups, and the worst by their names;
     those of several metrics differ, as Keras puts the results of all into one dict.
     """
-    worst = _classifier_scores.worst_of(values, metric._direction == "down")
+    # A coverage has no direction, because it may also be too large; its smallest value
+    # is the worst.
+    smaller_is_better = getattr(metric, "_direction", None) == "down"
+    worst = _classifier_scores.worst_of(values, smaller_is_better)
     each = enumerate(xp.unstack(values))
     parts = {"worst": worst, **{str(group): value for group, value in each}}
     return {f"{metric.name}_{key}": part for key, part in parts.items()}

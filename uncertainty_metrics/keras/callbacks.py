@@ -25,6 +25,8 @@ from uncertainty_metrics.ops import IS_TENSORFLOW, to_numpy, xp
 if TYPE_CHECKING:
     from uncertainty_metrics._results import BinStatistics
 
+__all__ = ["ReliabilityDiagramCallback"]
+
 # Of the posterior: its central 95% and the median.
 _QUANTILES = (0.025, 0.5, 0.975)
 # The tensors of `BinStatistics`.

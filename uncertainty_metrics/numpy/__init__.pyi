@@ -32,6 +32,7 @@ from .calibration.debiased_calibration import (
     calibration_error_interval as calibration_error_interval,
     debiased_calibration_error as debiased_calibration_error,
 )
+from .calibration.calibration_by_group import calibration_by_group as calibration_by_group
 from .sketch.score_sketch import ScoreSketch as ScoreSketch
 from .calibration.calibration_drift import calibration_drift as calibration_drift
 from .calibration.calibration_monitor import CalibrationMonitor as CalibrationMonitor
@@ -177,6 +178,10 @@ from .ensemble.distances import (
     logit_kl_divergence as logit_kl_divergence,
     lp_distance as lp_distance,
 )
+from .ensemble.sampled_answers import (
+    sampled_agreement as sampled_agreement,
+    semantic_entropy as semantic_entropy,
+)
 from .ensemble.member_calibration import ensemble_calibration as ensemble_calibration
 
 # Information criteria.
@@ -204,6 +209,7 @@ from .calibrators.one_against_rest import (
     PlattScaling as PlattScaling,
 )
 from .calibrators.ensemble_scaling import EnsembleTemperatureScaling as EnsembleTemperatureScaling
+from .calibrators.venn_abers import VennAbersCalibration as VennAbersCalibration
 
 # Intervals.
 from .resampling import (
@@ -231,6 +237,7 @@ from ..visualization.decisions import (
     murphy_diagram as murphy_diagram,
 )
 from ..visualization.drift import drift_diagram as drift_diagram
+from ..visualization.groups import calibration_by_group_diagram as calibration_by_group_diagram
 from ..visualization.posterior import posterior_diagram as posterior_diagram
 from ..visualization.reliability import (
     reliability_curve as reliability_curve,

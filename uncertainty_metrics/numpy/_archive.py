@@ -1,4 +1,4 @@
-"""Reads .npz archives that may be damaged or hostile: it looks before it unpacks."""
+"""Reads .npz archives that may be damaged or hostile: checks sizes before unpacking."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from typing import IO
 
 import numpy as np
 
-# Some bytes of an archive may become gigabytes. Numbers seldom shrink by more than ten,
-# but a state that is mostly zeros may.
-MOST_BYTES = 128 * 2**20
-_MOST_RATIO = 128
-# Those that NumPy writes. Others may ask for gigabytes to unpack a byte.
+# A hostile archive of a few bytes may unpack to gigabytes. Compression seldom makes
+# numbers more than ten times smaller, but a state that is mostly zeros may shrink more.
+MAX_BYTES = 128 * 2**20
+_MAX_RATIO = 128
+# The compression methods that NumPy writes. Other methods may need gigabytes to unpack
+# a byte.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# By the version of the .npy format: size of the length field, and reader of the header.
 _HEADERS = {
     (1, 0): (2, np.lib.format.read_array_header_1_0),
     (2, 0): (4, np.lib.format.read_array_header_2_0),
 }
-_MOST_HEADER = 10_000
+_MAX_HEADER = 10_000
 
 
 def bytes_of(shape: Iterable[int], dtype: np.dtype) -> int:
-    """Returns what an array may take once it is computed with."""
+    """Returns the memory of an array in computations, at least 8 bytes a number."""
     return math.prod(shape) * max(dtype.itemsize, 8)
 
 
 def check_size(size: int, file: IO[bytes]) -> None:
-    """Raises ValueError if a file says that it holds far more than it can."""
+    """Raises ValueError if `size` is suspiciously large for the content of a file."""
     check_growth(size, file.seek(0, os.SEEK_END))
 
 
 def check_growth(size: int, packed: int) -> None:
-    """Raises ValueError if so many bytes say that they are far more than they can."""
-    if size > max(MOST_BYTES, _MOST_RATIO * packed):
+    """Raises ValueError if `packed` bytes would unpack to suspiciously many, `size`."""
+    if size > max(MAX_BYTES, _MAX_RATIO * packed):
         raise ValueError(
-            f"its {packed} bytes would become {size}, more than {_MOST_RATIO} times as "
-            f"many and than {MOST_BYTES // 2**20} MiB; without compression a file may "
-            "have any size"
+            f"its {packed} bytes would unpack to {size}, more than {_MAX_RATIO} times "
+            f"as many and more than {MAX_BYTES // 2**20} MiB; a file without "
+            "compression may have any size"
         )
 
 
@@ -49,20 +51,20 @@ class Archive:
     """An .npz archive.
 
     Args:
-      file: opened for reading bytes.
+      file: a file opened for reading bytes.
 
     Attributes:
-      names: of the arrays, in the order of the file.
+      names: names of the arrays, in the order of the file.
 
     Raises:
-      ValueError: it is no such archive.
+      ValueError: the file is no such archive.
     """
 
     def __init__(self, file: IO[bytes]):
         self._file = file
         try:
             self._zip = zipfile.ZipFile(file)
-        except Exception:  # Damaged archives raise some ten types.
+        except Exception:  # Damaged archives raise some ten types of errors.
             raise ValueError(
                 "not an .npz archive of arrays; pickles are never loaded"
             ) from None
@@ -71,17 +73,19 @@ class Archive:
         self._members = dict(zip(self.names, members, strict=True))
 
     def read(self, names: Iterable[str]) -> dict[str, np.ndarray]:
-        """Returns some of the arrays; their sizes are looked at before any is unpacked.
+        """Returns the named arrays; checks the sizes of all before it unpacks any.
 
         Raises:
-          ValueError: one cannot be read, or they are suspiciously large.
+          ValueError: an array cannot be read, or they are suspiciously large.
         """
         names = list(names)
-        check_size(sum(map(self.declared, names)), self._file)
+        check_size(sum(map(self.declared_bytes, names)), self._file)
         return {name: self._array(name) for name in names}
 
-    def declared(self, name: str) -> int:
-        """Returns the bytes that an array says it takes, which must be there."""
+    def declared_bytes(self, name: str) -> int:
+        """Returns the memory of an array by its header; raises ValueError unless the
+        header can be read and the archive has as many bytes as it says.
+        """
         member = self._members[name]
         if self.names.count(name) > 1:
             raise ValueError(f"`{name}` is there twice")
@@ -92,10 +96,10 @@ class Archive:
                 width, read_header = _HEADERS[np.lib.format.read_magic(file)]
                 start = file.read(width)
                 length = int.from_bytes(start, "little")
-                # One of 4 GB may be declared, and NumPy would read it all.
-                header = io.BytesIO(start + file.read(min(length, _MOST_HEADER)))
-                place = file.tell()
-            with warnings.catch_warnings():  # Of Python, which parses it.
+                # NumPy would read all of a header, which may declare a length of 4 GB.
+                header = io.BytesIO(start + file.read(min(length, _MAX_HEADER)))
+                header_end = file.tell()
+            with warnings.catch_warnings():  # Python may warn when it parses a header.
                 warnings.simplefilter("ignore")
                 shape, _, dtype = read_header(header)
             size = math.prod(shape) * dtype.itemsize
@@ -103,7 +107,7 @@ class Archive:
             raise _unreadable(name, "it is damaged") from None
         if dtype.hasobject:
             raise _unreadable(name, "it holds pickled objects")
-        if place + size != member.file_size:
+        if header_end + size != member.file_size:
             raise _unreadable(name, "it is damaged")
         return bytes_of(shape, dtype)
 
@@ -112,7 +116,7 @@ class Archive:
             with self._zip.open(self._members[name]) as file, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 array = np.lib.format.read_array(file, allow_pickle=False)
-                file.read()  # Only its end shows a wrong CRC.
+                file.read()  # The CRC is checked at the end of the file.
             return array
         except Exception:
             raise _unreadable(name, "it is damaged") from None

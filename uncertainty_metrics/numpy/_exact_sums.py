@@ -10,13 +10,13 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 
-# A sum is a number of base 2^32.
+# A sum is written in base 2^32.
 _BITS = 32
 _MASK = 2**_BITS - 1
-# So many terms that a float64 adds their digits without rounding, and so many blocks of
-# them that an int64 does.
-_BLOCK, _MOST_BLOCKS = 2**20, 2**10
-# Places of the digits of the smallest float64, and of sums of the largest.
+# A float64 adds the digits of a block of so many terms without rounding, and an int64
+# adds so many blocks.
+_BLOCK, _MAX_BLOCKS = 2**20, 2**10
+# The places of the digits of the smallest float64, and of sums of the largest float64.
 _LOWEST, _HIGHEST = -34, 34
 
 
@@ -24,12 +24,12 @@ _LOWEST, _HIGHEST = -34, 34
 class ExactSums:
     """Non-negative sums, one for each cell.
 
-    There is one way only to write them: no digits of nothing but 0 are kept at either
-    end, and 0 has none.
+    Equal sums have equal attributes: the first and the last row of digits are not all
+    0, and sums that are all 0 have no rows.
 
     Attributes:
       digits: uint32 [D, cells]; the sums are `sum_i digits[i] 2^(32 (lowest + i))`.
-      lowest: place of the first digit; 0 where there is none.
+      lowest: place of the first row of digits; 0 if there are no rows.
     """
 
     digits: np.ndarray
@@ -60,7 +60,7 @@ class ExactSums:
 
 
 class Total:
-    """Sums that grow, with room to spare in each digit."""
+    """Sums to which terms can be added, with spare bits in each digit."""
 
     def __init__(self, sums: ExactSums):
         self._num_cells = sums.digits.shape[1]
@@ -71,41 +71,41 @@ class Total:
     def plus(self, sums: ExactSums) -> Total:
         """Adds sums, cell by cell."""
         for place, digit in enumerate(sums.digits, sums.lowest):
-            self._at(place)[...] += digit
+            self._digits_at(place)[...] += digit
         return self
 
     def add(self, values: np.ndarray, cells: np.ndarray) -> None:
-        """Adds terms: finite float64 [n], and the cell of each.
+        """Adds finite float64 values [n] to the sums of their cells [n].
 
-        Negative ones must not outweigh the others, except by rounding.
+        The values in a cell must not have a negative sum, except by rounding.
         """
         for start in range(0, len(values), _BLOCK):
-            if self._blocks == _MOST_BLOCKS:
+            if self._blocks == _MAX_BLOCKS:
                 sums, self._digits, self._blocks = self.sums(), {}, 0
                 self.plus(sums)
             block = slice(start, start + _BLOCK)
             self._add(values[block], cells[block])
             self._blocks += 1
 
-    def _at(self, place: int) -> np.ndarray:
+    def _digits_at(self, place: int) -> np.ndarray:
         if place not in self._digits:
             self._digits[place] = np.zeros(self._num_cells, np.int64)
         return self._digits[place]
 
     def _add(self, values: np.ndarray, cells: np.ndarray) -> None:
-        while True:  # A digit of each value at a time.
-            some = np.flatnonzero(values)
-            if len(some) == 0:
+        while True:  # Each round adds one digit of each value.
+            nonzero = np.flatnonzero(values)
+            if len(nonzero) == 0:
                 return
-            values, cells = values[some], cells[some]
+            values, cells = values[nonzero], cells[nonzero]
             place = int(np.frexp(np.max(np.abs(values)))[1] - 1) // _BITS
             digit = np.trunc(np.ldexp(values, -_BITS * place))
             values = values - np.ldexp(digit, _BITS * place)
-            counted = np.bincount(cells, digit, self._num_cells)
-            self._at(place)[...] += counted.astype(np.int64)
+            digit_sums = np.bincount(cells, digit, self._num_cells)
+            self._digits_at(place)[...] += digit_sums.astype(np.int64)
 
     def sums(self) -> ExactSums:
-        """Returns the sums; 0 where rounding made one less than that."""
+        """Returns the sums; 0 for a sum that rounding made negative."""
         if not self._digits:
             return ExactSums.zeros(self._num_cells)
         lowest = place = min(self._digits)
@@ -117,15 +117,15 @@ class Total:
             place += 1
         stacked = np.stack(digits)
         stacked[:, carry < 0] = 0
-        held = np.flatnonzero(stacked.any(axis=1))
-        if len(held) == 0:
+        nonzero = np.flatnonzero(stacked.any(axis=1))
+        if len(nonzero) == 0:
             return ExactSums.zeros(self._num_cells)
-        kept = stacked[held[0] : held[-1] + 1]
-        return ExactSums(np.ascontiguousarray(kept), lowest + int(held[0]))
+        trimmed = stacked[nonzero[0] : nonzero[-1] + 1]
+        return ExactSums(np.ascontiguousarray(trimmed), lowest + int(nonzero[0]))
 
 
 def checked(name: str, digits: np.ndarray, lowest: Any, num_cells: int) -> ExactSums:
-    """Returns the sums that are written so; raises ValueError unless they may be."""
+    """Returns the sums with these attributes; raises ValueError if they are invalid."""
     if digits.dtype.newbyteorder("=") != np.uint32:
         raise _checks.error(name, "of type uint32", f"type {digits.dtype}")
     digits = np.ascontiguousarray(digits.astype(np.uint32, copy=False))
@@ -136,7 +136,7 @@ def checked(name: str, digits: np.ndarray, lowest: Any, num_cells: int) -> Exact
     least, most = (_LOWEST, _HIGHEST - len(digits)) if len(digits) else (0, 0)
     if not least <= place <= most:
         expected = f"from {least} to {most}"
-        raise _checks.error(f"lowest of {name}", expected, reprlib.repr(lowest))
+        raise _checks.error(f"lowest[{name!r}]", expected, reprlib.repr(lowest))
     if len(digits) and not (np.any(digits[0]) and np.any(digits[-1])):
         raise _checks.error(name, "without rows of zeros at either end", "such rows")
     return ExactSums(digits, lowest)

@@ -1,4 +1,4 @@
-"""From what a user passes to checked arrays: labels [N], probabilities [N, K]."""
+"""Makes checked arrays of what users pass: labels [N], probabilities [N, K]."""
 
 from __future__ import annotations
 
@@ -11,57 +11,61 @@ import numpy as np
 
 from uncertainty_metrics import _checks
 from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics.numpy._group_columns import group_column
 
 ROW_SUM_TOLERANCE = 1e-3
-# Of all examples together: their sums of sums stay finite.
+# The largest sum of all weights, so that the sums of a metric stay finite.
 MAX_WEIGHT = 1e300
-# So many rows show if logits are probabilities; more would take longer.
+# The number of rows of logits that are searched for probabilities, to save time.
 FIRST_ROWS = 64
-# Numbers of a block, of which a few stay in the cache.
+# The size of a block, so that a few blocks stay in the cache.
 _BLOCK = 2**14
 
 
 class Partition(NamedTuple):
-    """What each of N examples belongs to.
+    """A partition of N examples into parts.
 
     Attributes:
-      index: integers [N], in [0, number).
-      number: of what there are, whether any example belongs to it or not.
+      index: the part of each example, integers [N] in [0, number).
+      number: number of parts, empty ones included.
+      names: what each part is called; None for its number.
     """
 
     index: Any
     number: int
+    names: tuple[Any, ...] | None = None
 
     def rows(self) -> list[np.ndarray]:
-        """Returns which of the examples belong to each, in order."""
+        """Returns the indices of the examples of each part, ascending."""
         index = self.index
-        if self.number <= 2**16:  # Of which a stable sort takes a tenth of the time.
+        if self.number <= 2**16:  # Sorting 16-bit integers takes a tenth of the time.
             index = index.astype(np.uint16)
         order = np.argsort(index, kind="stable")
         ends = np.cumsum(np.bincount(index, minlength=self.number))[:-1]
         return np.split(order, ends)
 
     def sums(self, values: np.ndarray | None) -> np.ndarray:
-        """Returns the sums of values [N], or of ones, float64 [number]."""
+        """Returns the sums over parts of values [N], or of ones, float64 [number]."""
         return np.bincount(self.index, values, self.number).astype(np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
 class Examples:
-    """Checked examples; those of weight 0 and of the ignored label are left out.
+    """Checked examples. Examples of weight 0 or with the ignored label are left out.
 
     Attributes:
       labels: int64 [N], in [0, K).
-      predictions: floating [N, K] in the precision that was passed: logits where `name`
-        is "logits", else probabilities. The range of the latter is checked where they
-        are read (`decisions`, `check_probabilities`), in one pass.
-      weights: float64 [N], positive, or None where every weight is 1.
-      predicted: int64 [N], the decision labels that were passed, or None.
-      name: what the user called the predictions.
-      kept: boolean, shape of the labels that were passed: which of them are here.
+      predictions: floating [N, K] in the precision that was passed: logits if `name` is
+        "logits", else probabilities. The range of probabilities is not checked yet:
+        `decisions` and `check_probabilities` check it in the pass that reads them.
+      weights: float64 [N], positive, or None if every weight is 1.
+      predicted: int64 [N], the decided classes that were passed, or None.
+      name: the name of the predictions argument that was passed.
+      kept: boolean, shape of the labels that were passed: which of them are among these
+        examples.
       groups: the group of each example, or None.
-      places: of examples that are labels of several, each 0 or 1, which of these each
-        is; or None.
+      places: for `multilabel`, the place of each label on the last axis of the labels
+        that were passed (an example is one label); else None.
     """
 
     labels: np.ndarray
@@ -87,13 +91,13 @@ class Examples:
 
     @functools.cached_property
     def decided(self) -> tuple[np.ndarray, np.ndarray]:
-        """The decision of each example, by its probabilities, and its probability."""
+        """The most probable class of each example and its probability."""
         return decisions(self.probabilities, self.name)
 
     def at(self, rows: np.ndarray) -> Examples:
-        """Returns some of the examples, without groups."""
+        """Returns the examples with indices `rows`, without their groups."""
 
-        def of(array: Any) -> Any:
+        def taken(array: Any) -> Any:
             return None if array is None else array[rows]
 
         places = self.places
@@ -101,36 +105,37 @@ class Examples:
             self,
             labels=self.labels[rows],
             predictions=self.predictions[rows],
-            weights=of(self.weights),
-            predicted=of(self.predicted),
+            weights=taken(self.weights),
+            predicted=taken(self.predicted),
             groups=None,
             places=places and places._replace(index=places.index[rows]),
         )
 
     def weighted(self, weights: np.ndarray | None) -> Examples:
-        """Returns the same with other weights, and as if none had been left out."""
+        """Returns the examples with other weights, and `kept` True for all of them."""
         kept = np.ones(len(self.labels), bool)
-        made = dataclasses.replace(self, weights=weights, kept=kept)
-        found = {"probabilities", "decided"} & vars(self).keys()
-        vars(made).update({name: vars(self)[name] for name in found})
-        return made
+        reweighted = dataclasses.replace(self, weights=weights, kept=kept)
+        # Properties that were computed already hold for the new weights, too.
+        computed = {"probabilities", "decided"} & vars(self).keys()
+        vars(reweighted).update({name: vars(self)[name] for name in computed})
+        return reweighted
 
 
 def refuse_text(name: str) -> None:
-    """Raises the error for text: of labels one that says how to encode them."""
-    classes = ("labels", "labels_predicted", "labels_true", "y_true", "groups")
-    if name not in classes:
+    """Raises the error for text; for labels it says how to encode them as integers."""
+    labels = ("labels", "labels_predicted", "labels_true", "y_true", "groups")
+    if name not in labels:
         raise TypeError(f"`{name}` must hold numbers. Received: text")
     encoded = f"np.unique({name}, return_inverse=True)[1]"
     raise _checks.error(name, f"numbers; encode classes as `{encoded}` does", "text")
 
 
 def as_array(name: str, value: Any) -> np.ndarray:
-    """Converts to a numeric array.
+    """Returns a value as a numeric array.
 
     Raises:
-      ValueError: a list is ragged, or labels are text.
-      TypeError: the type is another, or does not convert.
+      ValueError: a list is ragged, entries are masked, or labels are text.
+      TypeError: the value does not convert to an array of numbers.
     """
     if np.ma.is_masked(value):  # NumPy would drop the mask.
         raise _checks.error(name, "an array without masked entries", "masked entries")
@@ -138,10 +143,10 @@ def as_array(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except ValueError as ragged:
         raise _checks.error(name, "a rectangular array", str(ragged)) from None
-    except (RuntimeError, TypeError) as wrong:  # As tensors of other frameworks say.
+    except (RuntimeError, TypeError) as failure:  # Raised by tensors of frameworks.
         raise TypeError(
             f"`{name}` must convert to a NumPy array. Received: "
-            f"{type(value).__name__}, which says: {wrong}"
+            f"{type(value).__name__}, which says: {failure}"
         ) from None
     if array.dtype.kind in "SUT" or (
         array.dtype == object and isinstance(next(array.flat, None), str)
@@ -155,21 +160,21 @@ def as_array(name: str, value: Any) -> np.ndarray:
 
 
 def is_floating(array: np.ndarray) -> bool:
-    """Says if the dtype is floating; bfloat16 (ml_dtypes) counts as well."""
+    """Says if the dtype is floating, bfloat16 of ml_dtypes included."""
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
 def first(bad: np.ndarray, array: np.ndarray) -> str:
-    """Describes the first bad entry."""
+    """Returns the value and the index of the first bad entry, for a message."""
     index = np.unravel_index(np.argmax(bad), bad.shape)
     place = ", ".join(str(int(i)) for i in index)
     return f"{array[index]} at [{place}]"
 
 
 def finite(name: str, value: Any, single: bool = False) -> np.ndarray:
-    """Returns a float64 array; raises ValueError unless all of it is finite.
+    """Returns a float64 array; raises ValueError unless all numbers are finite.
 
-    `single` lets float32 be.
+    With `single`, an array in float32 stays in float32.
     """
     array = as_array(name, value)
     if not (single and array.dtype == np.float32):
@@ -194,23 +199,24 @@ def like_labels(
 
 
 def in_double(function: Callable[..., np.ndarray], *arrays: np.ndarray) -> np.ndarray:
-    """Returns a function of numbers, in float64, of arrays [...] or [..., Q].
+    """Returns an elementwise function of arrays [...] or [..., Q], in float64.
 
-    It is called for blocks of rows [n, 1] or [n, Q] in float64, which it must not
-    change: what does not leave the cache takes a fraction of the time.
+    The function is called for blocks of rows [n, 1] or [n, Q], since work within the
+    cache takes a fraction of the time. It must not change its arguments.
 
     Args:
-      function: of the elements of blocks, with the shape of the last of them.
-      *arrays: floating; the first of them [...], with an axis of 1 or without.
+      function: takes a float64 block of each array, and returns an array of the shape
+        of the last block.
+      *arrays: floating; the first is [...], with or without a last axis of 1.
     """
     out = np.empty(arrays[-1].shape)
     n = arrays[0].size
     rows = [array.reshape(n, array.size // max(n, 1)) for array in (*arrays, out)]
     step = max(1, _BLOCK // max(rows[-1].shape[1], 1))
     for start in range(0, n, step):
-        block, *given = (array[start : start + step] for array in reversed(rows))
-        block[...] = function(
-            *(array.astype(np.float64, copy=False) for array in reversed(given))
+        *inputs, result = (array[start : start + step] for array in rows)
+        result[...] = function(
+            *(array.astype(np.float64, copy=False) for array in inputs)
         )
     return out[()]
 
@@ -220,9 +226,9 @@ def in_rows(
     labels: np.ndarray,
     samples: np.ndarray,
 ) -> np.ndarray:
-    """Returns a function of labels [...] and samples [..., m], in float64 [...].
+    """Returns a function of labels [...] and samples [..., m], float64 [...].
 
-    It is called for blocks [n] and [n, m], as in `in_double`.
+    As in `in_double`, the function is called for blocks of rows, here [n] and [n, m].
     """
     out = np.empty(labels.size)
     rows = samples.reshape(labels.size, -1) if labels.size else samples
@@ -234,7 +240,7 @@ def in_rows(
 
 
 def generator(seed: Any) -> np.random.Generator:
-    """Returns a generator; raises ValueError for what cannot seed one."""
+    """Returns a random generator; raises ValueError for an invalid seed."""
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError):
@@ -244,7 +250,7 @@ def generator(seed: Any) -> np.random.Generator:
 
 
 def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray:
-    """Returns int64 labels in [0, num_classes), perhaps the array itself."""
+    """Returns int64 labels; raises ValueError unless they are in [0, num_classes)."""
     integers = array.dtype.kind in "iu" and array.size > 0
     if integers and array.min() >= 0 and array.max() < num_classes:
         return array.astype(np.int64, copy=False)
@@ -258,13 +264,13 @@ def integer_labels(name: str, array: np.ndarray, num_classes: int) -> np.ndarray
 
 
 def is_ignored(labels: np.ndarray, ignore_index: int) -> np.ndarray:
-    """Returns which labels are the ignored one; raises ValueError if it is no label."""
+    """Says which labels are the ignored one; raises ValueError for a wrong index."""
     index = _checks.ignored_label("ignore_index", ignore_index)
-    return labels == np.int64(index)  # Not in the labels' type, which may not hold it.
+    return labels == np.int64(index)  # The type of the labels may be too narrow for it.
 
 
 def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
-    """Raises where only the other order of the two arguments makes sense."""
+    """Raises ValueError if the two arguments make sense only in the other order."""
     if not is_floating(labels) or predictions.size == 0:
         return
     with np.errstate(invalid="ignore"):
@@ -277,7 +283,7 @@ def _check_not_swapped(labels: np.ndarray, predictions: np.ndarray, name: str) -
 
 
 def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -> None:
-    """Raises where [N, K] labels and predictions are one-hot, not N*K binary pairs."""
+    """Raises ValueError if labels [N, K] are one-hot rows, not N*K binary labels."""
     if labels.ndim < 2 or labels.shape != predictions.shape or labels.shape[-1] < 2:
         return
     one_hot = np.all((labels == 0) | (labels == 1)) and np.all(labels.sum(-1) == 1)
@@ -295,47 +301,47 @@ def _check_not_one_hot(labels: np.ndarray, predictions: np.ndarray, name: str) -
         )
 
 
-def _like_each(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns an array [N], broadcast to labels of `shape`."""
+def _broadcast_to_labels(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Returns a value as an array [N], broadcast to labels of `shape`."""
     array = as_array(name, value)
     aligned = _checks.aligned_shape(name, array.shape, shape)
     return np.broadcast_to(array.reshape(aligned), shape).reshape(-1)
 
 
-def sample_weights(sample_weight: Any, shape: tuple[int, ...]) -> np.ndarray:
+def sample_weights(
+    sample_weight: Any, shape: tuple[int, ...], name: str = "sample_weight"
+) -> np.ndarray:
     """Returns finite, non-negative float64 weights [N] for labels of `shape`."""
-    weights = _like_each("sample_weight", sample_weight, shape).astype(np.float64)
+    weights = _broadcast_to_labels(name, sample_weight, shape).astype(np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if np.any(bad):
-        raise _checks.error("sample_weight", "finite and >= 0", first(bad, weights))
+        raise _checks.error(name, "finite and >= 0", first(bad, weights))
     with np.errstate(over="ignore"):
         total = np.sum(weights)
     if total > MAX_WEIGHT:
-        raise _checks.error(
-            "sample_weight", f"a sum up to {MAX_WEIGHT:g}", total, verb="have"
-        )
+        raise _checks.error(name, f"a sum up to {MAX_WEIGHT:g}", total, verb="have")
     return weights
 
 
 def native_floating(predictions: np.ndarray) -> np.ndarray:
-    """Returns predictions in float64, or in the narrower type that they have, with
-    bytes in the order of the machine.
+    """Returns predictions in their floating type if it has at most 64 bits, else in
+    float64, with the bytes in the order of the machine.
     """
     predictions = predictions.astype(predictions.dtype.newbyteorder("="), copy=False)
     if not is_floating(predictions) or predictions.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):  # Of a wider type, to infinity.
+        with np.errstate(over="ignore"):  # Numbers of a wider type may become infinite.
             return predictions.astype(np.float64)
     return predictions
 
 
 def check_logits(logits: np.ndarray, name: str = "logits") -> None:
-    """Raises ValueError unless logits [..., K], or those of class 1 [..., 1], are
-    finite, or -inf for some classes.
+    """Raises ValueError unless logits [..., K], or logits of class 1 [..., 1], are
+    finite, or -inf for some classes of a row.
     """
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         top = logits.max(axis=-1, initial=-np.inf)
         if logits.shape[-1] == 1:
-            top = np.maximum(top, 0)  # Class 0 has 0.
+            top = np.maximum(top, 0)  # The logit of class 0 is 0.
         bad = ~np.isfinite(top)  # NaN, +inf, or a row of nothing but -inf.
     if np.any(bad):
         raise _checks.error(
@@ -346,14 +352,16 @@ def check_logits(logits: np.ndarray, name: str = "logits") -> None:
 def are_probabilities(
     logits: np.ndarray, counted: np.ndarray | None = None, name: str | None = None
 ) -> bool:
-    """Says if the rows that begin logits [N, ..., K] are surely probabilities.
+    """Says if the first rows of logits [N, ..., K] are surely probabilities.
 
-    Real logits are not negative and sum to 1 by chance alone, so that a few rows tell.
+    Rows of real logits are non-negative and sum to 1 only by chance, so a few rows are
+    enough to be sure.
 
     Args:
       logits: floating, as they were passed.
       counted: boolean [N], which of the rows count; None for all.
-      name: of the logits, to raise ValueError with instead of returning True.
+      name: name of the logits; if given, ValueError is raised instead of returning
+        True.
     """
     rows = logits[:FIRST_ROWS]
     if counted is not None:
@@ -366,18 +374,19 @@ def are_probabilities(
     rows = rows.astype(np.float64)
     with np.errstate(over="ignore"):
         close = np.all(np.abs(rows.sum(axis=-1) - 1) <= tolerance)
-    found = bool(close and np.any((rows > 0) & (rows < 1)))  # Not one-hot.
-    if found and name is not None:
+    are = bool(close and np.any((rows > 0) & (rows < 1)))  # Logits may be one-hot.
+    if are and name is not None:
         raise _checks.error(
             name,
-            "logits" + _checks.other(name),
+            "logits" + _checks.hint(name),
             "rows of numbers in [0, 1] that sum to 1",
         )
-    return found
+    return are
 
 
 def probability_rows(itemsize: int, classes: int) -> tuple[int, float]:
-    """Returns how many rows that sum to 1 are no accident, and what they may be off.
+    """Returns the number of rows that must sum to 1 to rule out chance, and the
+    tolerance of each sum.
 
     In 16 bits a row of logits sums to exactly 1 now and then.
     """
@@ -385,9 +394,9 @@ def probability_rows(itemsize: int, classes: int) -> tuple[int, float]:
 
 
 def below_maximum(logits: np.ndarray) -> np.ndarray:
-    """Returns float64 logits [N, K] less the largest of each row."""
+    """Returns float64 logits [N, K] minus the largest of their row."""
     logits = logits.astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):  # To -inf.
+    with np.errstate(over="ignore"):  # A difference may be -inf.
         return logits - logits.max(axis=-1, keepdims=True, initial=-np.inf)
 
 
@@ -398,10 +407,10 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
-    """Returns the probabilities, those above 1 by rounding alone as 1.
+    """Returns the probabilities, with 1 for those that only rounding puts above 1.
 
     Raises:
-      ValueError: one is not in [0, 1].
+      ValueError: a probability is not in [0, 1].
     """
     if np.max(_ordered_bits(probabilities), initial=0) <= _one_bits(probabilities):
         return probabilities
@@ -409,7 +418,7 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
         bad = ~((probabilities >= 0) & (probabilities <= limit))
     if np.any(bad):
-        expected = "in [0, 1]" + _checks.other(name)
+        expected = "in [0, 1]" + _checks.hint(name)
         raise _checks.error(name, expected, first(bad, probabilities))
     zero, one = np.zeros((), probabilities.dtype), np.ones((), probabilities.dtype)
     return np.where(probabilities > 0, np.minimum(probabilities, one), zero)  # No -0.0.
@@ -433,13 +442,14 @@ def decisions(probabilities: np.ndarray, name: str) -> tuple[np.ndarray, np.ndar
 
 
 def upper_limit(dtype: Any) -> np.ndarray:
-    """Returns what rounding may make of 1, as in the mean of an ensemble: 4 units in
-    the last place above it.
+    """Returns the largest number that may be a rounded 1, as in the mean of an
+    ensemble: 4 units in the last place above 1.
     """
     return (_ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
 
 
 def _ordered_bits(probabilities: np.ndarray) -> np.ndarray:
+    """Returns the bits as integers, which sort like the floats if these are >= 0."""
     return probabilities.view(f"u{probabilities.dtype.itemsize}")
 
 
@@ -461,11 +471,11 @@ def examples(
     multilabel: Any = False,
     allow_none: bool = False,
 ) -> Examples:
-    """Checks, flattens and converts the arguments shared by all classifier metrics.
+    """Returns the checked examples of the arguments that classifier metrics share.
 
-    `allow_none` accepts a batch of which every example is ignored or of weight 0. Who
-    asks many functions about the same examples passes `Examples` as the labels, and no
-    more of them.
+    `allow_none` accepts a batch in which every example is ignored or has weight 0. To
+    call many functions on the same examples, pass `Examples` as `labels`, and no other
+    data.
     """
     if isinstance(labels, Examples):
         return labels
@@ -474,6 +484,11 @@ def examples(
     labels = as_array("labels", labels)
     num_classes = _checks.layout(labels.shape, predictions.shape, name)
     shape = labels.shape
+    names: tuple[Any, ...] | None = None
+    if groups is not None and num_groups is None:
+        column = group_column("groups", groups)
+        groups, names = column.codes.reshape(np.shape(groups)), tuple(column.values)
+        num_groups = len(names)
     num_groups = _checks.number_of_groups(groups, num_groups)
     places, num_labels = None, 0
     if multilabel:
@@ -482,9 +497,9 @@ def examples(
     elif num_classes is None:
         _check_not_one_hot(labels, predictions, name)
     if num_groups is not None:
-        groups = _like_each("groups", groups, shape)
+        groups = _broadcast_to_labels("groups", groups, shape)
 
-    # The order of the bits is read below, so the bytes are put in the machine's order.
+    # `_ordered_bits` needs the bytes in the order of the machine.
     predictions = np.ascontiguousarray(native_floating(predictions))
     predictions = predictions.reshape(-1, num_classes or 1)
     labels = labels.reshape(-1)
@@ -507,7 +522,7 @@ def examples(
         dropped = weights == 0
         ignored = dropped if ignored is None else ignored | dropped
     kept = np.ones(shape, bool) if ignored is None else ~ignored.reshape(shape)
-    passed = predictions
+    all_predictions = predictions
     if ignored is not None and np.any(ignored):
         if not (allow_none or np.any(kept)):
             raise _checks.error(
@@ -516,15 +531,15 @@ def examples(
                 "none",
                 verb="hold",
             )
-        left = kept.reshape(-1)
-        labels, predictions = labels[left], predictions[left]
-        weights = None if weights is None else weights[left]
+        rows = kept.reshape(-1)
+        labels, predictions = labels[rows], predictions[rows]
+        weights = None if weights is None else weights[rows]
         labels_predicted, groups, places = (
-            None if array is None else array[left]
+            None if array is None else array[rows]
             for array in (labels_predicted, groups, places)
         )
 
-    _check_not_swapped(labels, passed, name)
+    _check_not_swapped(labels, all_predictions, name)
     classes = num_classes or 2
     labels = integer_labels("labels", labels, classes)
     if labels_predicted is not None:
@@ -535,20 +550,30 @@ def examples(
         if num_classes is None:
             predictions = np.concatenate([np.zeros_like(predictions), predictions], -1)
         check_logits(predictions)
-        are_probabilities(passed, kept.reshape(-1), name)
+        are_probabilities(all_predictions, kept.reshape(-1), name)
     elif num_classes is None:
         predictions = check_probabilities(predictions, name)
         one = np.ones((), predictions.dtype)
         predictions = np.concatenate([one - predictions, predictions], axis=-1)
     return Examples(
         *(labels, predictions, weights, labels_predicted, name, kept),
-        None if num_groups is None else Partition(groups, num_groups),
+        None if num_groups is None else Partition(groups, num_groups, names),
         None if places is None else Partition(places, num_labels),
     )
 
 
 def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
-    """Returns the checked examples of what a public function was passed."""
+    """Returns the checked examples of the data of a public function."""
+    if data.has_confidences:
+        _check_confidences(data)
+        return examples(
+            data.correct,
+            data.confidences,
+            sample_weight=data.sample_weight,
+            groups=data.groups,
+            num_groups=data.num_groups,
+            allow_none=allow_none,
+        )
     return examples(
         data.labels,
         data.probabilities,
@@ -564,8 +589,29 @@ def examples_of(data: ClassifierData, allow_none: bool = False) -> Examples:
     )
 
 
+def _check_confidences(data: ClassifierData) -> None:
+    """Raises ValueError for wrong values among the examples that count."""
+    correct = as_array("correct", data.correct)
+    confidences = as_array("confidences", data.confidences)
+    _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+    if data.sample_weight is not None:
+        weights = sample_weights(data.sample_weight, correct.shape)
+        correct, confidences = correct.reshape(-1), confidences.reshape(-1)
+        correct, confidences = correct[weights > 0], confidences[weights > 0]
+    bad = (correct != 0) & (correct != 1)
+    if np.any(bad):
+        raise _checks.error("correct", "booleans, or 0 and 1", first(bad, correct))
+    confidences = confidences.reshape(correct.shape)
+    limit = upper_limit(native_floating(confidences).dtype)
+    bad = ~((confidences >= 0) & (confidences <= limit))
+    if np.any(bad):
+        percent = np.all((confidences >= 0) & (confidences <= 100))
+        expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
+        raise _checks.error("confidences", expected, first(bad, confidences))
+
+
 def concatenate(batches: list[Examples]) -> Examples:
-    """Joins batches of the same number of classes."""
+    """Returns the examples of all batches, which have the same number of classes."""
     if len(batches) == 1:
         return batches[0]
 

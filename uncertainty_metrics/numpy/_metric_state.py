@@ -1,6 +1,6 @@
-"""The state of a streaming metric, apart from Keras: to add, save and send.
+"""States of streaming metrics, which can be added, saved and sent without Keras.
 
-NumPy only: states of other processes merge without TensorFlow.
+The module needs NumPy only: states of other processes merge without TensorFlow.
 """
 
 from __future__ import annotations
@@ -36,38 +36,39 @@ DTYPES: dict[str, np.dtype] = {
     "hi": np.dtype(np.float32),
     "lo": np.dtype(np.float32),
 }
-# Two counts below it add within 64 bits.
+# The sum of two counts below this fits into 64 bits.
 _MAX_COUNT = 2**62
-# Cells that any metric may have, whatever its state: 16 MB.
+# The number of cells that any metric may have, whatever its state: 16 MB.
 _FEW_CELLS = 2**20
 
 
-# What `variance_transform` was, before `scale_transform` replaced it.
+# Values of the former option `variance_transform`, as `scale_transform` names them.
 _VARIANCE_TRANSFORMS = {
     "identity": "variance",
     "exp": "log_variance",
     "softplus": "softplus_variance",
 }
 
-# Options that earlier versions had not, and what these did. A configuration that says
-# the same does without, so that states of both add.
+# Options that earlier versions did not have, with the values that those versions worked
+# with. Configurations leave out an option of this value, so that states of earlier and
+# of later versions add.
 _NEWER = {"multilabel": False, "positive": "out"}
 
 
 def renewed_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a configuration of an earlier version as this one names it."""
+    """Returns a configuration of this or of an earlier version, in present names."""
     config = dict(config)
     if "variance_transform" in config:
         old = config.pop("variance_transform")
         config["scale_transform"] = _VARIANCE_TRANSFORMS.get(old, old)
     newer = dict(_NEWER)
     if config.get("estimator") in ("fair", "nrg", "roll"):
-        newer["alpha"] = 0.95  # Of another estimator.
+        newer["alpha"] = 0.95  # These estimators do not use it.
     return {k: v for k, v in config.items() if k not in newer or v != newer[k]}
 
 
 def _checked_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a copy as JSON has it, where tuples are lists."""
+    """Returns a copy with the types of JSON, in which tuples are lists."""
     if not isinstance(config, Mapping):
         raise _checks.error("config", "a dict", repr(config))
     try:
@@ -131,41 +132,46 @@ def _check_counts(
     hi: np.ndarray | None = None,
     lo: np.ndarray | None = None,
 ) -> None:
-    """Raises ValueError for counts that are negative, or whose sums would wrap."""
+    """Raises ValueError for counts that are negative or so large that sums overflow."""
     if not 0 <= invalid < _MAX_COUNT:
         raise _checks.error("invalid", "in [0, 2^62)", invalid)
     if units is None or hi is None or lo is None or not units.size:
         return
-    of_units, of_hi = _count_rows(units.shape, len(hi))
-    counts = units[of_units]
+    unit_rows, hi_rows = _count_rows(units.shape, len(hi))
+    counts = units[unit_rows]
     if np.any(counts < 0):
         raise _checks.error("units", ">= 0 where they count", counts.min())
     total = counts.astype(np.float64).reshape(len(counts), -1).sum(axis=1).max()
     if total >= _MAX_COUNT:
         raise _checks.error("units", "sums below 2^62", f"{total:.4g}", verb="have")
-    # Scores of so many examples, in multiples of 2^-9; of more the result is NaN.
+    # The sums of scores of up to 2^53 examples, in multiples of 2^-9, stay below 2^62.
+    # For more examples the result is NaN, so these sums do not matter.
     largest = np.abs(units.astype(np.float64)).max()
     if counts.max() <= 2**53 and largest > _MAX_COUNT:
         raise _checks.error("units", "within 2^62", f"{largest:.4g}")
-    # A weight of 0.6 counts as 1 and -0.4.
-    with np.errstate(invalid="ignore"):  # Infinities may meet.
-        weights = hi[of_hi].astype(np.float64) + lo[of_hi] + counts
-    if np.any(weights < -1e-6 * counts):  # Rounding.
+    # `hi + lo` may be negative: a weight of 0.6 is 1 unit and -0.4.
+    with np.errstate(invalid="ignore"):  # inf - inf.
+        weights = hi[hi_rows].astype(np.float64) + lo[hi_rows] + counts
+    if np.any(weights < -1e-6 * counts):  # Rounding may make them slightly negative.
         raise _checks.error(
             "hi", ">= 0 with `units` and `lo` where they are weights", weights.min()
         )
 
 
 def _count_rows(shape: tuple[int, ...], rows: int) -> tuple[Any, Any]:
-    """Returns which rows of `units`, of a shape, and which of the rows of `hi` count.
+    """Returns which rows of `units` and which rows of `hi` are counts or weights.
 
-    Others may have a sign.
+    Other rows may be negative.
+
+    Args:
+      shape: shape of `units`.
+      rows: number of rows of `hi`.
     """
     if len(shape) == 1:  # A mean: the weight and the sum.
         return slice(1), slice(1)
     if shape[0] > rows:  # Weight, scores and outcomes; scores have two rows of units.
         return [0, -1], [0, -1]
-    if shape[0] == 2 * shape[1] + 2:  # Parts of the Brier score, of K classes.
+    if shape[0] == 2 * shape[1] + 2:  # Parts of the Brier score for K classes.
         return slice(shape[1]), slice(shape[1])
     return slice(None), slice(None)
 
@@ -173,19 +179,20 @@ def _count_rows(shape: tuple[int, ...], rows: int) -> tuple[Any, Any]:
 def _add_pairs(
     a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Returns the sum of two pairs of float32, within 2^-48 of its terms."""
+    """Returns the sum of two pairs of float32; the error is 2^-48 of the terms."""
     with np.errstate(over="ignore", invalid="ignore"):
         total, other = (pair["hi"].astype(np.float64) + pair["lo"] for pair in (a, b))
         total += other
         hi = total.astype(np.float32)
-        # A sum that is infinite has lost nothing.
+        # An infinite sum has no rounding error to store in `lo`.
         lo = np.where(np.isfinite(hi), total - hi, 0.0).astype(np.float32)
     return {"hi": hi, "lo": lo}
 
 
-# The cells of the state for which a metric is made: its options and classes may come
-# from a file that claims any number. The call that makes it holds what this refers to,
-# so that an interrupt, which may come before any `finally`, leaves no bound behind.
+# While a metric is made for a state: a weak reference to the number of cells of this
+# state, as a set of one. The options and classes may come from a file that claims any
+# number of cells. `bounded_by` owns the set, so that the bound ends with it even if an
+# interrupt comes before `finally`.
 _bound: contextvars.ContextVar[Callable[[], set[int] | None]] = contextvars.ContextVar(
     "bound", default=lambda: None
 )
@@ -204,58 +211,59 @@ def check_cells(shape: tuple[int, ...]) -> None:
 
 @contextlib.contextmanager
 def bounded_by(state: MetricState) -> Iterator[None]:
-    """Refuses metrics that have far more cells than the state."""
-    held = {state.arrays["hi"].size if "hi" in state.arrays else 0}
-    token = _bound.set(weakref.ref(held))
+    """A context in which `check_cells` refuses far more cells than the state has."""
+    num_cells = {state.arrays["hi"].size if "hi" in state.arrays else 0}
+    token = _bound.set(weakref.ref(num_cells))
     try:
         yield
     finally:
         _bound.reset(token)
 
 
+# Pickles name this function.
 def _loads(data: bytes) -> MetricState:
     return MetricState.load(io.BytesIO(data))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MetricState:
-    """What a streaming metric has added up, as NumPy arrays: `metric.get_state()`.
+    """The state of a streaming metric as NumPy arrays, from `metric.get_state()`.
 
-    States of the same metric and options add: the sum is the state of a metric that saw
-    the examples of both, in whatever order. Counts add exactly; sums add as pairs of
-    float32 that hold 48 bits, with an error of 2^-48 for each addition. `sum(states)`
-    adds many. States are immutable, equal by content, and pickle as compactly as they
-    are saved. None of this needs TensorFlow, but `to_metric` does.
+    States of the same metric and options can be added: the sum is the state of a metric
+    that saw the examples of both, in any order. Counts add exactly; other sums add as
+    pairs of float32 that hold 48 bits, with an error of 2^-48 for each addition.
+    `sum(states)` adds many. States are immutable, equal by content, and pickle as
+    compactly as they are saved. All this needs no TensorFlow; `to_metric` needs it.
 
     A file of `save` is an .npz archive without pickles, and stays readable. It holds
 
     * `header`: a JSON text with `format` = "uncertainty_metrics.MetricState", `version`
       = 1, `metric`, `config` and `classes`, and the names of the `arrays`.
     * `invalid`: int64 [], the number of batches that a compiled update refused.
-    * `units`: int64 [rows, cells], or [rows] for means: what adds as integers.
-    * `hi`, `lo`: float32 of the same axes: what does not, as `hi + lo`.
+    * `units`: int64 [rows, cells], or [rows] for means: the integer parts of sums.
+    * `hi`, `lo`: float32 of the same axes: the remaining parts, as `hi + lo`.
 
-    What a cell holds is `units + hi + lo`. The rows of calibration errors are the
-    weight, the sum of the scores and that of the outcomes; as integers the scores have
-    two rows, multiples of 2^-9 and of 2^-31, so that `units` has four. Those of metrics
-    of ranks are the weight and that of the hits, with the number of examples in a last
-    cell; means have their weight and their sum, of groups those of all one after the
-    other. Other metrics have rows of their own.
+    The value of a cell is `units + hi + lo`. The rows of calibration errors are the
+    weight, the sum of the scores and the sum of the outcomes; in `units` the scores
+    have two rows, multiples of 2^-9 and of 2^-31, so `units` has four rows. The rows of
+    metrics of ranks are the weight and the weight of the hits; a last cell has the
+    number of examples. Means have a weight and a sum; with groups, all weights and then
+    all sums. Other metrics have rows of their own.
 
-    The last three are not there before a metric knows the number of classes on which
-    their shape depends. Equal states make equal files with the same version of NumPy.
+    `units`, `hi` and `lo` are missing until a metric knows the number of classes, if
+    their shape depends on it. Equal states make equal files with one version of NumPy.
 
     Args:
       metric: public name of the class: "ExpectedCalibrationError" for
         `um.ExpectedCalibrationError`, "regression.Sharpness" for
         `um.regression.Sharpness`.
-      config: arguments of its constructor but for `name` and `dtype`, as JSON has them.
+      config: arguments of its constructor except `name` and `dtype`, as JSON types.
       arrays: the arrays above, by name.
-      classes: the number of classes that the metric has settled on, or None.
+      classes: the number of classes, once the metric knows it; else None.
 
     Raises:
-      ValueError: an argument is not as described; a count is negative, or so large,
-        2^62 in all, that sums could wrap. So it is where states add.
+      ValueError: an argument is not as described; a count is negative; or counts add up
+        to 2^62 or more, so that later sums could overflow. Addition raises it, too.
 
     Example:
       >>> import uncertainty_metrics as um
@@ -284,7 +292,7 @@ class MetricState:
             object.__setattr__(self, "classes", classes)
 
     def __repr__(self) -> str:
-        known = "" if self.classes is None else f" of {self.classes} classes"
+        of_classes = "" if self.classes is None else f" of {self.classes} classes"
         options = ", ".join(f"{k}={reprlib.repr(v)}" for k, v in self.config.items())
         arrays = [
             [name, array.dtype, list(array.shape), np.count_nonzero(array)]
@@ -293,7 +301,7 @@ class MetricState:
         header = ("array", "type", "shape", "not zero")
         table = _text_tables.table(header, len(arrays), arrays.__getitem__)
         options = textwrap.fill(f"{self.metric}({options})", 88, subsequent_indent="  ")
-        return f"MetricState{known}\n{options}\n{table}"
+        return f"MetricState{of_classes}\n{options}\n{table}"
 
     def __add__(self, other: MetricState) -> MetricState:
         if not isinstance(other, MetricState):
@@ -315,15 +323,15 @@ class MetricState:
         return dataclasses.replace(self, arrays=total, classes=classes)
 
     def __radd__(self, other: object) -> MetricState:
-        start = isinstance(other, int) and other == 0  # Of `sum`.
-        return self if start else NotImplemented
+        is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
+        return self if is_start else NotImplemented
 
     def _differences(self, other: MetricState) -> str:
-        """Returns in what two states differ that must not, for a message."""
+        """Returns the differences that prevent the sum of two states, for a message."""
         pairs: dict[str, tuple[Any, ...]] = {"metric": (self.metric, other.metric)}
         for key in {**self.config, **other.config}:
-            known = _NEWER.get(key)
-            pairs[key] = (self.config.get(key, known), other.config.get(key, known))
+            default = _NEWER.get(key)
+            pairs[key] = self.config.get(key, default), other.config.get(key, default)
         if self.classes and other.classes:
             pairs["classes"] = (self.classes, other.classes)
         for name in filter(other.arrays.__contains__, self.arrays):
@@ -348,15 +356,15 @@ class MetricState:
 
     def __reduce__(self):
         file = io.BytesIO()
-        self.save(file)  # Mostly zeros: a sketch of 3 MB becomes some kilobytes.
+        self.save(file)  # Compressed: a sketch of 3 MB, mostly zeros, has kilobytes.
         return _loads, (file.getvalue(),)
 
     def save(self, path: str | os.PathLike[str] | IO[bytes]) -> None:
         """Writes the state as the .npz archive that the class describes.
 
         Args:
-          path: where to, as it is: no ending is added. Or a file opened for writing
-            bytes.
+          path: the path of the file, to which no ending is added; or a file opened for
+            writing bytes.
         """
         header = {
             "metric": self.metric,
@@ -370,12 +378,12 @@ class MetricState:
         """Reads a state that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
-          ValueError: the file is not such an archive, or of a later version, or it is
-            damaged. Names and sizes are looked at before anything is unpacked: a file
-            does not become more than 128 MiB or 128 times its size.
+          ValueError: the file is not such an archive, has a later version, or is
+            damaged. Names and sizes are checked before unpacking: a compressed file may
+            unpack to 128 MiB or to 128 times its size, whichever is larger.
         """
         header, arrays = FORMAT.read(path, _check_names)
         return cls(header["metric"], header["config"], arrays, header["classes"])
@@ -383,16 +391,16 @@ class MetricState:
     def to_metric(
         self, name: str | None = None, dtype: Any = None
     ) -> keras.metrics.Metric:
-        """Returns a Keras metric with this state, of the Keras that is loaded.
+        """Returns a metric with this state, of the Keras that is loaded.
 
         Args:
-          name: of the metric; by default that of its class.
+          name: name of the metric; by default that of its class.
           dtype: "float64" for float64 results.
 
         Raises:
           ValueError: there is no such metric, or it has no such options or state.
-            Options and classes that ask for far more memory than the arrays are refused
-            before it is taken.
+            Options and classes that need far more memory than the arrays are refused
+            before the memory is allocated.
           TypeError: the metric has no option of such a name.
         """
         options = {"dtype": dtype} if name is None else {"name": name, "dtype": dtype}
@@ -408,7 +416,7 @@ class MetricState:
         room, _, class_name = self.metric.rpartition(".")
         if room in ("", "conformal", "regression"):
             module = importlib.import_module(f"uncertainty_metrics.{room}".rstrip("."))
-            found = getattr(module, class_name, None)
-            if isinstance(found, type) and hasattr(found, "set_state"):
-                return found
+            metric_class = getattr(module, class_name, None)
+            if isinstance(metric_class, type) and hasattr(metric_class, "set_state"):
+                return metric_class
         raise _checks.error("metric", "the name of a Keras metric", repr(self.metric))

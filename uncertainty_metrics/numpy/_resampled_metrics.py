@@ -1,9 +1,8 @@
-"""Metrics of resampled data: of given examples, as functions of how often each of them
-is drawn.
+"""Metrics of resampled data, as functions of how often each example is drawn.
 
-Means over examples and calibration errors of even bins need no more than a few sums for
-that. All other metrics are called with resampled arrays; those that ask only for the
-decisions of a classifier and their scores, with arrays of these.
+Means over examples and calibration errors of even bins are computed from a few sums.
+All other metrics are called with resampled arrays; metrics of a classifier that need
+only its decisions and their scores are called with arrays of these.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, CalibrationSpec
 from uncertainty_metrics._results import PITInterval
 from uncertainty_metrics.numpy import _inputs, regression
+from uncertainty_metrics.numpy._group_columns import group_column
 from uncertainty_metrics.numpy.calibration import (
     _binning,
     binned_errors,
@@ -40,7 +40,7 @@ from uncertainty_metrics.numpy.scoring import (
 )
 from uncertainty_metrics.numpy.selective import risk_coverage
 
-# They return a value for each example, some of them only for `aggregate=False`.
+# Metrics that return a value for each example, some of them only for `aggregate=False`.
 _BY_EXAMPLE = (
     *(
         getattr(family, name)
@@ -55,11 +55,12 @@ _BY_EXAMPLE = (
 )
 _GENERAL = binned_errors.general_calibration_error
 _DEBIASED = debiased_calibration.debiased_calibration_error
-# They compare scores and outcomes in bins.
+# Metrics that compare scores and outcomes in bins, with the options that they have no
+# argument for; None for the metric that takes all of them.
 _BINNED: dict[Callable[..., Any], CalibrationSpec | None]
 _BINNED = {getattr(binned_errors, name): spec for name, spec in PRESETS.items()}
 _BINNED |= {_GENERAL: None, _DEBIASED: CalibrationSpec("adaptive", True, False, "l2")}
-# They depend on the order of the confidences and on which decisions are right.
+# Metrics of the order of the confidences and of which decisions are right.
 _RANKED = (
     risk_coverage.area_under_generalized_risk_coverage_curve,
     risk_coverage.area_under_risk_coverage_curve,
@@ -68,10 +69,10 @@ _RANKED = (
     risk_coverage.oracle_collaborative_accuracy,
     risk_coverage.risk_at_coverage,
 )
-# A metric need not be hashable, so this is no set.
+# A tuple and no set, because a metric that a user passes need not be hashable.
 _OF_CLASSIFIERS = (*_BINNED, *_RANKED, risk_coverage.accuracy)
 _MEMBERS_FIRST = (diversity.average_pairwise_diversity, cross_entropy.variance_bound)
-# Arguments of the package's metrics that are arrays of options, not of examples.
+# Arguments of the package's metrics that are arrays, but no data of examples.
 _OPTION_ARRAYS = (
     "at",
     "default_hyperparam_range",
@@ -81,23 +82,24 @@ _OPTION_ARRAYS = (
     "thresholds",
     "weights",
 )
-# Those that are, where they have one axis.
+# Arguments that are no data of examples if they have one axis.
 _OPTION_ROWS = ("alphas", "member_weights")
-_Value = Callable[[np.ndarray], np.ndarray]
+# From how often each example is drawn, int64 [n], to all numbers of the result, [S].
+_Replicate = Callable[[np.ndarray], np.ndarray]
 
 
 class Metric(NamedTuple):
     """A metric of given data.
 
     Attributes:
-      estimate: its result for the data as they are.
-      value: all numbers of its result, [S], for examples drawn so many times, int64
-        [n]; raises ValueError where there is none.
+      estimate: the result of the metric for the data themselves.
+      replicate: function of how often each example is drawn, int64 [n]. It returns all
+        numbers of the result, [S]; it raises ValueError if the result is undefined.
       n: number of examples.
     """
 
     estimate: Any
-    value: _Value
+    replicate: _Replicate
     n: int
 
 
@@ -128,7 +130,7 @@ def flat(result: Any) -> np.ndarray:
 
 
 def _each(function: Callable[[np.ndarray], Any], result: Any) -> Any:
-    """Returns `function` of an array, or of each in a named tuple."""
+    """Returns `function` of an array, or of each array in a named tuple."""
     if isinstance(result, tuple):
         return type(result)(*map(function, result))
     return function(result)
@@ -137,10 +139,10 @@ def _each(function: Callable[[np.ndarray], Any], result: Any) -> Any:
 def by_name(
     metric: Callable[..., Any], arguments: tuple[Any, ...], data: dict[str, Any]
 ) -> dict[str, Any]:
-    """Returns the arguments of a metric, also those given by position, by name.
+    """Returns all arguments of a metric by name, positional ones included.
 
     Raises:
-      TypeError: the metric cannot be called so, or its arguments have no names.
+      TypeError: the metric does not take these arguments, or they have no names.
     """
     if not arguments or not callable(metric):
         return data
@@ -166,9 +168,9 @@ def _is_ours(metric: Callable[..., Any]) -> bool:
 def _function(
     metric: Callable[..., Any], data: dict[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Returns the function to call, of those for tensors the NumPy twin, and its data.
+    """Returns the function to call (for tensors, the NumPy twin) and its arguments.
 
-    What `functools.partial` binds to a metric of the package is data like the other.
+    Arguments that `functools.partial` binds to a metric of the package join the data.
     """
     if not callable(metric):
         raise TypeError(f"`metric` must be a function. Received: {metric!r}")
@@ -177,19 +179,19 @@ def _function(
         bound = signature.bind_partial(*metric.args, **metric.keywords)
         metric, data = metric.func, {**bound.arguments, **data}
     if "pit" in data and len(ends := _results.pit_ends(data["pit"])) > 1:
-        rest = {name: value for name, value in data.items() if name != "pit"}
-        return _of_interval(metric), {**rest, **ends}
-    # A function on tensors has the NumPy function that declares it.
+        others = {name: value for name, value in data.items() if name != "pit"}
+        return _with_pit_ends(metric), {**others, **ends}
+    # A function on tensors has its NumPy twin as this attribute.
     return getattr(metric, "__declaration__", metric), data
 
 
-def _of_interval(metric: Callable[..., Any]) -> Callable[..., Any]:
+def _with_pit_ends(metric: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the metric with the ends of the interval `pit` as two arguments."""
 
-    def joined(lower, upper, **rest):
-        return metric(pit=PITInterval(lower, upper), **rest)
+    def metric_of_ends(lower, upper, **others):
+        return metric(pit=PITInterval(lower, upper), **others)
 
-    return joined
+    return metric_of_ends
 
 
 def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | None:
@@ -209,8 +211,8 @@ def _axis(metric: Callable[..., Any], data: dict[str, Any], name: str) -> int | 
 def _checked(
     metric: Callable[..., Any], data: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, int], int]:
-    """Returns the data, with arrays for what is not an option; the axis of the examples
-    in each array that is resampled; and the number of examples.
+    """Returns the arguments, data as arrays; the axis of the examples in each array to
+    resample; and the number of examples.
     """
     data = dict(data)
     for name, value in data.items():
@@ -219,10 +221,10 @@ def _checked(
             data[name] = array if array.ndim > 0 else value
     labels = data.get("labels")
     if _is_ours(metric) and labels is not None and np.ndim(labels) == 0:
-        # An axis of other arguments would be that of the classes.
+        # The first axis of the predictions would be that of the classes.
         raise _checks.error("labels", "at least two examples", labels, verb="hold")
-    found = {name: _axis(metric, data, name) for name in data}
-    axes = {name: axis for name, axis in found.items() if axis is not None}
+    axis_or_none = {name: _axis(metric, data, name) for name in data}
+    axes = {name: axis for name, axis in axis_or_none.items() if axis is not None}
     if not axes:
         raise _checks.plain_error(
             "Pass the data of the metric, at least one array, by the names of its "
@@ -244,74 +246,83 @@ def _checked(
     return data, axes, n
 
 
-def _calls(
+def _by_calls(
     metric: Callable[..., Any],
     data: dict[str, Any],
     axes: dict[str, int],
     units: np.ndarray,
-) -> _Value:
-    """Returns calls with resampled arrays; `units` [N] are the examples that their
-    entries belong to.
+) -> _Replicate:
+    """Returns the replicates of a metric that is called with resampled arrays.
+
+    Args:
+      metric: the metric.
+      data: all its arguments.
+      axes: the axis to resample of each array, of N entries.
+      units: integers [N], the drawn unit that each entry belongs to.
     """
     entries = np.arange(len(units))
 
-    def value(times):
+    def replicate(times):
         drawn = np.repeat(entries, times[units])
         arrays = {name: data[name].take(drawn, axis) for name, axis in axes.items()}
         return flat(metric(**{**data, **arrays}))
 
-    return value
+    return replicate
 
 
-def _smaller_calls(
+def _by_calls_with_scores(
     metric: Callable[..., Any],
     options: dict[str, Any],
     units: np.ndarray,
     **arrays: np.ndarray | None,
-) -> _Value:
-    """Returns calls with arrays [N] in place of those of all classes."""
-    given = {name: array for name, array in arrays.items() if array is not None}
-    return _calls(metric, {**options, **given}, dict.fromkeys(given, 0), units)
+) -> _Replicate:
+    """Returns the replicates of calls with arrays [N], instead of [n, K]."""
+    data = {name: array for name, array in arrays.items() if array is not None}
+    return _by_calls(metric, {**options, **data}, dict.fromkeys(data, 0), units)
 
 
-def _ratio(sums: np.ndarray, weights: np.ndarray) -> _Value:
-    """Returns weighted means, of the sums [n, S] and weights [n] of the examples."""
+def _weighted_means(sums: np.ndarray, weights: np.ndarray) -> _Replicate:
+    """Returns the replicates of weighted means, for the weighted sums [n, S] and the
+    weights [n] of the examples.
+    """
 
-    def value(times):
+    def replicate(times):
         times = times.astype(np.float64)
-        # Not `@`, for which BLAS starts threads: that takes longer than the sums.
+        # `@` starts threads of BLAS, which takes longer than the sums.
         total = np.einsum("n,n", times, weights)
         if total == 0:
             raise ValueError
         return np.einsum("n,ns->s", times, sums) / total
 
-    return value
+    return replicate
 
 
 def _mean(metric: Callable[..., Any], data: dict[str, Any], n: int) -> Metric:
-    """Returns the mean of a value for each example."""
+    """Returns the mean over examples of a metric that has a value for each example."""
     values = estimate = metric(**data)
     if isinstance(estimate, tuple) or np.ndim(estimate) > 0:
         estimate = _each(lambda array: array.mean(axis=0), values)
         columns = [array.reshape(n, -1) for array in _leaves(values)]
-        return Metric(estimate, _ratio(np.concatenate(columns, 1), np.ones(n)), n)
+        replicate = _weighted_means(np.concatenate(columns, 1), np.ones(n))
+        return Metric(estimate, replicate, n)
     values = metric(**{**data, "aggregate": False})
     weights = np.ones(values.shape)
     if data.get("sample_weight") is not None:
-        given = _inputs.sample_weights(data["sample_weight"], values.shape)
-        weights = given.reshape(values.shape)
+        weights = _inputs.sample_weights(data["sample_weight"], values.shape)
+        weights = weights.reshape(values.shape)
     if data.get("ignore_index") is not None:
         weights = np.where(data["labels"] == data["ignore_index"], 0.0, weights)
     values, weights = (array.reshape(n, -1).sum(axis=1) for array in (values, weights))
-    return Metric(estimate, _ratio(values[:, None], weights), n)
+    return Metric(estimate, _weighted_means(values[:, None], weights), n)
 
 
 def _units(examples: _inputs.Examples) -> np.ndarray:
-    """Returns the entry of the first axis of the labels that each example is from."""
+    """Returns the drawn unit of each example: its index on the labels' first axis."""
     return np.nonzero(examples.kept)[0]
 
 
-def _accuracy(data: ClassifierData, n: int) -> _Value:
+def _accuracy(data: ClassifierData, n: int) -> _Replicate:
+    """Returns the replicates of the accuracy."""
     examples = _inputs.examples_of(data)
     if examples.predicted is None:
         _, correct, _ = risk_coverage.of_examples(examples)
@@ -322,20 +333,20 @@ def _accuracy(data: ClassifierData, n: int) -> _Value:
     hits, weights = (
         np.bincount(units, values, n) for values in (weights * correct, weights)
     )
-    return _ratio(hits[:, None], weights)
+    return _weighted_means(hits[:, None], weights)
 
 
 def _ranked(
     metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
-) -> _Value:
-    """Returns a metric of selective prediction."""
+) -> _Replicate:
+    """Returns the replicates of a metric of selective prediction."""
     examples = _inputs.examples_of(data)
     scores, correct, weights = risk_coverage.of_examples(examples)
-    return _smaller_calls(
+    return _by_calls_with_scores(
         metric,
         options,
         _units(examples),
-        # The margins of logits may be infinite, confidences not.
+        # Only the order matters. Margins of logits may be infinite, ranks are not.
         confidences=np.unique(scores, return_inverse=True)[1],
         correct=correct,
         sample_weight=weights,
@@ -344,14 +355,16 @@ def _ranked(
 
 def _binned(
     metric: Callable[..., Any], data: ClassifierData, options: dict[str, Any]
-) -> _Value | None:
-    """Returns a calibration error of the scores of decisions; None for others."""
-    chosen = {name: options[name] for name in options if name != "squared"}
+) -> _Replicate | None:
+    """Returns the replicates of a calibration error with one score for each example;
+    None for other errors.
+    """
+    spec_options = {name: options[name] for name in options if name != "squared"}
     preset = _BINNED[metric]
     spec = (
-        CalibrationSpec(**chosen)
+        CalibrationSpec(**spec_options)
         if preset is None
-        else dataclasses.replace(preset, **chosen)
+        else dataclasses.replace(preset, **spec_options)
     )
     if not (spec.max_prob or spec.positive_class):
         return None
@@ -361,9 +374,9 @@ def _binned(
     scores, outcomes, groups = (array[:, 0] for array in rows)
     shape = spec.num_groups(examples.num_classes), spec.num_bins
     if spec.binning_scheme == "adaptive" or metric is _DEBIASED:
-        if shape[0] > 1:  # What is in a group depends on the decision.
+        if shape[0] > 1:  # The calls below have no groups.
             return None
-        return _smaller_calls(
+        return _by_calls_with_scores(
             metric,
             {**options, "positive_class": True},
             units,
@@ -377,34 +390,48 @@ def _binned(
     gaps = masses * (scores.astype(np.float64) - outcomes)
     cells = groups * spec.num_bins + _binning.even_index(scores, spec.num_bins)
 
-    def value(times):
-        drawn = times[units]
-        if not np.any(drawn):
+    def replicate(times):
+        times_of_scores = times[units]
+        if not np.any(times_of_scores):
             raise ValueError
         counts, sums = (
-            np.bincount(cells, drawn * values, math.prod(shape)).reshape(shape)
+            np.bincount(cells, times_of_scores * values, math.prod(shape))
             for values in (masses, gaps)
         )
-        # Of the sums of scores and of outcomes only the difference matters.
+        counts, sums = counts.reshape(shape), sums.reshape(shape)
+        # Only the difference of the sums of scores and of outcomes matters.
         statistics = _binning.BinStatistics(None, counts, sums, np.zeros(shape))
         return flat(_binning.calibration_error(statistics, spec.norm))
 
-    return value
+    return replicate
 
 
 def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
-    """Checks the data of a metric, and finds the fastest way to its replicates.
+    """Returns a metric of checked data, with the fastest function for its replicates.
 
     Raises:
       ValueError: lengths differ, there is nothing to resample, or the metric raises it.
       TypeError: the metric is not callable, or it raises it.
     """
     metric, data = _function(metric, data)
+    group_names = None
+    if (
+        data.get("groups") is not None
+        and data.get("num_groups") is None
+        and "num_groups" in inspect.signature(metric).parameters
+    ):
+        # A resample may miss a group, so the groups of all examples are counted.
+        column = group_column("groups", data["groups"])
+        codes = column.codes.reshape(np.shape(data["groups"]))
+        data = {**data, "groups": codes, "num_groups": len(column.values)}
+        group_names = tuple(column.values)
     data, axes, n = _checked(metric, data)
-    whole = data.get("groups") is None and not data.get("multilabel")
-    if whole and metric in _BY_EXAMPLE:
+    is_plain = data.get("groups") is None and not data.get("multilabel")
+    if is_plain and metric in _BY_EXAMPLE:
         return _mean(metric, data, n)
     estimate = metric(**data)
+    if group_names is not None:
+        estimate.names = group_names
     for array in _leaves(estimate):
         if array.ndim > 0 and len(array) == n:
             raise _checks.error(
@@ -412,18 +439,19 @@ def prepared(metric: Callable[..., Any], data: dict[str, Any]) -> Metric:
                 "a function of all the examples: pass one that returns a mean",
                 f"one that returns a value for each of the {n} examples",
             )
-    of_classifier = {field.name for field in dataclasses.fields(ClassifierData)}
-    options = {name: data[name] for name in data if name not in of_classifier}
-    value = None
-    if whole and data.get("labels") is not None and metric in _OF_CLASSIFIERS:
-        given = {name: data[name] for name in data if name in of_classifier}
-        examples = ClassifierData(**given)
+    data_names = {field.name for field in dataclasses.fields(ClassifierData)}
+    options = {name: data[name] for name in data if name not in data_names}
+    replicate = None
+    if is_plain and data.get("labels") is not None and metric in _OF_CLASSIFIERS:
+        classifier_data = ClassifierData(
+            **{name: data[name] for name in data if name in data_names}
+        )
         if metric is risk_coverage.accuracy:
-            value = _accuracy(examples, n)
+            replicate = _accuracy(classifier_data, n)
         elif metric in _RANKED:
-            value = _ranked(metric, examples, options)
+            replicate = _ranked(metric, classifier_data, options)
         else:
-            value = _binned(metric, examples, options)
-    if value is None:
-        value = _calls(metric, data, axes, np.arange(n))
-    return Metric(estimate, value, n)
+            replicate = _binned(metric, classifier_data, options)
+    if replicate is None:
+        replicate = _by_calls(metric, data, axes, np.arange(n))
+    return Metric(estimate, replicate, n)

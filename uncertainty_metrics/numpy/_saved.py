@@ -1,4 +1,4 @@
-"""Files of states: .npz archives of arrays and of a header, a JSON text."""
+"""Files of states: .npz archives of arrays and a header, which is a JSON text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _archive
 
-# Bytes of the header: many megabytes of JSON may become gigabytes of lists.
+# Bytes of the header, limited because megabytes of JSON may become gigabytes of lists.
 _MAX_HEADER = 2**22
 
 Path = str | os.PathLike[str] | IO[bytes]
 
 
 def opened(path: Path, mode: str) -> Any:
-    """Returns a context of an open file, which it closes if it opened it.
+    """Returns a context with an open file; a file that the caller opened stays open.
 
     Raises:
-      TypeError: `path` is neither. A number would be one of the open files.
+      TypeError: `path` is neither a path nor a file. `open` would take an integer for a
+        file descriptor.
     """
     if hasattr(path, "read") or hasattr(path, "write"):
         return contextlib.nullcontext(path)
@@ -34,13 +35,13 @@ def opened(path: Path, mode: str) -> Any:
 
 
 class Format(NamedTuple):
-    """What the files of a class hold.
+    """The format of the files that a class saves.
 
     Attributes:
-      name: of the class, which has the method `save`.
-      version: of the format.
-      entries: names of what the header has, beside format, version and the names of the
-        arrays.
+      name: name of the class, which has the method `save`.
+      version: version of the format.
+      entries: names of the entries of the header, besides the format, the version and
+        the names of the arrays.
     """
 
     name: str
@@ -68,9 +69,9 @@ class Format(NamedTuple):
             },
             sort_keys=True,
         )
-        # What is large and packs too well would not be loaded.
+        # Large arrays are not compressed: `read` might refuse them as suspicious.
         sizes = (_archive.bytes_of(a.shape, a.dtype) for a in arrays.values())
-        pack = np.savez if sum(sizes) > _archive.MOST_BYTES else np.savez_compressed
+        pack = np.savez if sum(sizes) > _archive.MAX_BYTES else np.savez_compressed
         members: dict[str, Any] = {"header": np.array(text), **arrays}
         with opened(path, "wb") as file:
             pack(file, **members)
@@ -81,7 +82,7 @@ class Format(NamedTuple):
         """Returns the header and the arrays of a file; nothing in it is executed.
 
         Raises:
-          ValueError: it is not such a file, or of a later version, or damaged.
+          ValueError: the file has another format or a later version, or is damaged.
         """
         with opened(path, "rb") as file:
             archive, header = self._header(file)
@@ -98,16 +99,18 @@ class Format(NamedTuple):
     def _header(self, file: IO[bytes]) -> tuple[_archive.Archive, dict[str, Any]]:
         try:
             archive = _archive.Archive(file)
-            if archive.declared("header") > _MAX_HEADER:
+            if archive.declared_bytes("header") > _MAX_HEADER:
                 raise ValueError("the header is too long")
             header = json.loads(archive.read(["header"])["header"].item())
-            given, version = header["format"], header["version"]
+            format_name, version = header["format"], header["version"]
         except ValueError as broken:
             raise self.broken(broken) from None
-        except Exception as broken:  # Of what is no header.
+        except Exception as broken:  # A header of another kind may raise any type.
             raise self.broken(ValueError(f"no header: {broken!r}")) from None
-        if given != self._full_name:
-            raise _checks.error("format", repr(self._full_name), reprlib.repr(given))
+        if format_name != self._full_name:
+            raise _checks.error(
+                "format", repr(self._full_name), reprlib.repr(format_name)
+            )
         if version != self.version:
             raise _checks.error(
                 "version",

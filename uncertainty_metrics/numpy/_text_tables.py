@@ -1,10 +1,10 @@
-"""Tables for a screen: what `repr` shows of states."""
+"""Tables of text, which the `repr` of states shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-# Of a longer table the middle is left out.
+# A longer table is shown without its middle.
 _MAX_ROWS = 20
 
 
@@ -13,8 +13,8 @@ def _cell(value: object) -> str:
 
 
 def table(header: Sequence[str], size: int, row: Callable[[int], list[object]]) -> str:
-    """Returns lines of a header and of `row(i)` for i < size, columns aligned on the
-    right and floats with six digits.
+    """Returns a table with a header and the rows `row(i)` for i < size: its columns are
+    aligned on the right, and floats have six digits.
     """
     half = _MAX_ROWS // 2
     ends = (range(half), range(size - half, size))

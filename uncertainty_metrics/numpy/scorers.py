@@ -1,4 +1,7 @@
-"""Functions of labels and probabilities as scorers of scikit-learn, without it."""
+"""Scorers for scikit-learn, made of functions of labels and probabilities.
+
+The module does not import scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,14 @@ class Scorer:
     """A scorer of classifiers: larger is better.
 
     Attributes:
-      metric: name of a function of labels and probabilities.
+      metric: name of a public function of labels and probabilities.
     """
 
     metric: str
 
     @property
     def key(self) -> str:
-        """The name of the score, which tells that of an error the sign is changed."""
+        """The name of the score; "neg_" tells that the sign of an error is changed."""
         return f"{'' if self.metric in _LARGER_IS_BETTER else 'neg_'}{self.metric}"
 
     def __call__(
@@ -60,16 +63,17 @@ class Scorer:
 def _aligned(
     classes: ArrayLike, labels: ArrayLike, probabilities: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns labels as numbers, and probabilities of all classes, also of those that
-    the classifier was not fitted with: 0.
+    """Returns labels as numbers, and the probabilities of all classes; a class that the
+    classifier was not fitted with has 0.
     """
-    every, where = np.unique(
+    all_classes, index = np.unique(
         np.concatenate([np.asarray(classes), np.ravel(labels)]), return_inverse=True
     )
-    own, labels = np.split(where, [np.size(classes)])
+    fitted, labels = np.split(index, [np.size(classes)])
     probabilities = np.asarray(probabilities)
-    columns = np.zeros((len(probabilities), max(len(every), 2)), probabilities.dtype)
-    columns[:, own] = probabilities
+    shape = len(probabilities), max(len(all_classes), 2)
+    columns = np.zeros(shape, probabilities.dtype)
+    columns[:, fitted] = probabilities
     return labels, columns
 
 
@@ -95,18 +99,18 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
     classifier has not seen has the probability 0.
 
     Args:
-      *metrics: names of functions of labels and probabilities with one value, such as
-        "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier score, ECE
-        and smooth calibration error. For other options make a scorer of the function by
-        `sklearn.metrics.make_scorer`.
+      *metrics: names of functions of labels and probabilities that return one number,
+        such as "ece" or "aurc"; by default accuracy, negative log-likelihood, Brier
+        score, ECE and smooth calibration error. Scorers use the default options; for
+        others, pass the function to `sklearn.metrics.make_scorer`.
 
     Returns:
       A dict of scorers by the names "accuracy", "neg_ece" and so on, which take
-      (estimator, X, y, sample_weight=None) and can be pickled. Larger is better: those
-      named "neg_" return minus the value.
+      (estimator, X, y, sample_weight=None) and can be pickled. Larger is better:
+      scorers named "neg_" return minus the value.
 
     Raises:
-      ValueError: there is no such function.
+      ValueError: a name is not that of such a function.
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -114,8 +118,8 @@ def make_scorers(*metrics: str) -> dict[str, Scorer]:
       >>> sorted(scorers)
       ['accuracy', 'neg_ece']
     """
-    known = [name for name in dir(um_np) if _is_metric(name)]
+    metric_names = [name for name in dir(um_np) if _is_metric(name)]
     for name in metrics:
-        _checks.one_of("metrics", name, known)
+        _checks.one_of("metrics", name, metric_names)
     scorers = map(Scorer, metrics or _DEFAULT)
     return {scorer.key: scorer for scorer in scorers}

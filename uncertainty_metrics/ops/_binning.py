@@ -27,6 +27,9 @@ def read(
     data: ClassifierData, spec: CalibrationSpec
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
     """Returns the checked examples, and the options that fit them."""
+    data.check_confidences()
+    if data.has_confidences:
+        spec = spec.for_confidences()
     return _inputs.examples_of(data), spec
 
 

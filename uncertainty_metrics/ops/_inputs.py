@@ -380,6 +380,17 @@ def examples(
 
 def examples_of(data: ClassifierData) -> Examples:
     """Returns the checked examples of what a public function was passed."""
+    if data.has_confidences:
+        correct = as_tensor("correct", data.correct)
+        confidences = as_tensor("confidences", data.confidences)
+        _checks.paired("confidences", confidences.shape, "correct", correct.shape)
+        return examples(
+            correct,
+            confidences,
+            sample_weight=data.sample_weight,
+            groups=data.groups,
+            num_groups=data.num_groups,
+        )
     return examples(
         data.labels,
         data.probabilities,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics.numpy.calibration import bayesian_calibration as declared
 from uncertainty_metrics.ops import (
     _binning,
@@ -43,6 +44,8 @@ def bayesian_expected_calibration_error(
     sample_weight,
     ignore_index,
     probs,
+    correct,
+    confidences,
 ):
     _needs_tensorflow.check()
     spec = declared.spec_of(num_bins)
@@ -50,15 +53,19 @@ def bayesian_expected_calibration_error(
     prior = declared.checked_prior(prior_alpha, spec.num_bins)
     seed = _posterior.stateless_seed(seed)
     with declared.argument_names():
-        declared.check_labels(labels_true)
-        examples = _inputs.examples(
-            labels_true,
-            probabilities,
-            logits,
-            probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
+        examples, spec = _binning.read(
+            ClassifierData(
+                labels=labels_true,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
+            ),
+            spec,
         )
         statistics, valid = _binning.bin_statistics(examples, spec)
     samples = _posterior.draw(statistics, valid, prior, num_samples, seed)

@@ -6,12 +6,11 @@ import tensorflow as tf
 
 from uncertainty_metrics.ops._typing import TensorLike
 
-@overload
 def bayesian_expected_calibration_error(
     num_bins: int,
-    logits: TensorLike | None,
-    probabilities: TensorLike | None,
-    labels_true: TensorLike,
+    logits: TensorLike | None = None,
+    probabilities: TensorLike | None = None,
+    labels_true: TensorLike | None = None,
     labels_predicted: TensorLike | None = None,
     num_ece_samples: int = 500,
     *,
@@ -20,48 +19,53 @@ def bayesian_expected_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     probs: TensorLike | None = None,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
-    One number hides how far the ECE of a finite data set may be off; its posterior
-    shows it. Bins and scores are those of `ece`. With M bins, n_0b wrong and n_1b right
-    decisions in bin b and mean score conf_b, the posterior is
+    The ECE of a finite data set does not tell how far it may be from the truth; its
+    posterior does. Bins and scores are those of `ece`. With M bins, n_0b wrong and n_1b
+    right decisions in bin b and mean score conf_b, the posterior is
 
       q ~ Dirichlet(prior_alpha + n)                     over the 2M cells (z, b)
       m_b ~ Normal((c_b + n_b conf_b) / (1 + n_b), v / (1 + n_b)), inside bin b
 
-    where n_b = n_0b + n_1b, c_b is the centre of the bin and v = (1/M)^2 / 12 the
-    variance of a uniform on it: prior and observations of the mean have that variance.
-    Each draw is
+    where n_b = n_0b + n_1b, c_b is the centre of the bin and v = (1/M)^2 / 12 is the
+    variance of a uniform distribution on the bin, which the prior and each observation
+    of the mean have. Each draw is
 
       ECE = sum_b P(b) |P(right | b) - m_b|
       P(b) = q_0b + q_1b,  P(right | b) = q_1b / P(b)
 
-    As the examples become many, the draws converge to the ECE. Where the decisions are
-    calibrated to within the sampling noise they lie above the true error, as the ECE
-    itself does.
+    With many examples the draws converge to the ECE. If the decisions are calibrated to
+    within the sampling noise, the draws are above the true error, as the ECE is.
 
     Args:
       num_bins: number M of even bins.
-      logits: instead of `probabilities`, their logarithms up to a constant, floating of
-        the same shape.
+      logits: logits of the same shape, instead of `probabilities`.
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      labels_true: integers in [0, K), shape [...]. Required.
+      labels_true: integer class labels in [0, K), shape [...].
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
       num_ece_samples: number of draws.
       prior_alpha: concentration of each of the 2M cells of the prior, positive; by
-        default 1 / (2M), together the weight of one example.
-      seed: of the draws. In NumPy all that `np.random.default_rng` takes; None draws
-        anew in every call. With tensors an integer or a pair of them, also as a tensor:
-        the same draws in eager execution and in `tf.function`, others, the same from
-        run to run, where TFP samples by another algorithm (XLA, accelerators, tf.data);
-        None draws anew in every run of a graph.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the
-        example twice, so larger weights make the posterior narrower.
+        default 1 / (2M), so that the prior has the weight of one example.
+      seed: seed of the draws. In NumPy all that `np.random.default_rng` takes; None
+        gives new draws in each call. With tensors an integer or a pair of them, also as
+        a tensor. It gives the same draws in eager execution and in `tf.function`; where
+        TFP samples by another algorithm (XLA, accelerators, tf.data) the draws are
+        others, but the same in every run. None gives new draws in every run of a graph.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples: larger weights make the
+        posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
@@ -91,41 +95,26 @@ def bayesian_expected_calibration_error(
     """
     ...
 
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: TensorLike | None = None,
-    probabilities: TensorLike | None = None,
-    *,
-    labels_true: TensorLike,
-    labels_predicted: TensorLike | None = None,
-    num_ece_samples: int = 500,
-    prior_alpha: float | None = None,
-    seed: int | TensorLike | np.random.Generator | None = None,
-    sample_weight: TensorLike | None = None,
-    ignore_index: int | None = None,
-    probs: TensorLike | None = None,
-) -> tf.Tensor: ...
-
 def probability_of_lower_calibration_error(
     samples_a: TensorLike,
     samples_b: TensorLike,
 ) -> tf.Tensor:
     """Probability that model a has a lower calibration error than model b.
 
-    Over all pairs of a draw of each posterior, which are independent:
+    Over all pairs of a draw a_i and a draw b_j of the two posteriors, taken as
+    independent,
 
       P(a < b) = 1 / (S_a S_b) sum_ij (1[a_i < b_j] + 1[a_i = b_j] / 2)
 
-    It does not depend on how many draws there are, but for their sampling noise. A test
-    on the draws, such as the signed-rank test, does: its p-value goes to 0 as they grow
-    in number. For two models on the same examples it is an approximation, since their
-    errors are not independent then.
+    Except for sampling noise, the number of draws does not change this probability. The
+    p-value of a test on the draws, such as the signed-rank test, goes to 0 with more
+    draws. For two models on the same examples the result is an approximation, because
+    their errors are then not independent.
 
     Args:
-      samples_a: finite, shape [S_a], such as `bayesian_expected_calibration_error`
-        returns them.
-      samples_b: finite, shape [S_b].
+      samples_a: draws of the error of model a, finite, shape [S_a], such as the result
+        of `bayesian_expected_calibration_error`.
+      samples_b: draws of the error of model b, finite, shape [S_b].
 
     Returns:
       The probability in [0, 1]; 1 if a is better for sure, 0.5 if neither is. The cost

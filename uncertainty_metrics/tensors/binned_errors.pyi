@@ -27,7 +27,8 @@ def adaptive_calibration_error(
 ) -> tf.Tensor:
     """Adaptive calibration error (ACE). Alias `ace`.
 
-    Adaptive bins of the probability of every class, l1 norm, mean over the K classes:
+    Adaptive bins of the probability of every class, l1 norm, mean over the K classes,
+    in the symbols of `static_calibration_error`:
 
       ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
@@ -47,14 +48,16 @@ def adaptive_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -95,7 +98,7 @@ def adaptive_calibration_error(
 ) -> GroupValues: ...
 
 def bin_statistics(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"] = 'even',
@@ -110,6 +113,8 @@ def bin_statistics(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -133,12 +138,16 @@ def bin_statistics(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
-      `accuracies` [groups, bins], 0 in empty bins. Those of even bins add. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      `accuracies` [groups, bins], 0 in empty bins. Statistics of even bins add up.
+      float32, or float64 where the predictions are. NaN in compiled code, where eager
+      code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -197,7 +206,7 @@ def compute_all_metrics(
 
 @overload
 def expected_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -209,21 +218,26 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Expected calibration error (ECE). Alias `ece`.
 
-    Even bins of the decision's probability, l1 norm:
+    Even bins of the probability of the decided class, l1 norm:
 
       ECE = sum_b (n_b / n) |acc_b - conf_b|
 
-    Rows need not sum to 1 and are never normalised: the score is the largest entry as
-    it is, so that K sigmoids have an ECE of their own, and so have probabilities that
-    somebody forgot to normalise. Of two classes the score is that of the decision too;
-    netcal takes P(class 1), also from rows [1 - p, p]: `positive_class=True`.
+    where n_b of the n examples are in bin b, with the mean score conf_b and the share
+    acc_b of right decisions.
 
-    The noise of n examples adds up to about 0.4 sqrt(num_bins / n) where it is near 0:
-    the ECE of a calibrated model is never 0, and the intervals of `bootstrap` do not
-    hold a true error that is small against that. `debiased_calibration_error` and
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is. So K sigmoids have an ECE, and so have probabilities that somebody forgot to
+    normalise. For two classes the score is the probability of the decided class, too;
+    netcal takes P(class 1), even from rows [1 - p, p], which is `positive_class=True`.
+
+    The noise of n examples alone makes an ECE of about 0.4 sqrt(num_bins / n). So the
+    ECE of a calibrated model is not 0, and the intervals of `bootstrap` do not hold a
+    true error that is small against this noise. `debiased_calibration_error` and
     `calibration_test` take the noise into account.
 
     Args:
@@ -241,14 +255,20 @@ def expected_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -272,7 +292,7 @@ def expected_calibration_error(
 
 @overload
 def expected_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -284,13 +304,15 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None,
     probabilities: TensorLike | None,
     binning_scheme: Literal["even", "adaptive"],
     max_prob: bool,
@@ -307,8 +329,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """General calibration error: every choice is an argument. Alias `gce`.
+
+    With `max_prob` the score of an example is the probability of its decided class, and
+    the outcome is whether the decision is right. Without it an example has the score
+    p_k and the outcome `label == k` for every class k. A group has all scores, or with
+    `class_conditional` the scores of one (decided) class.
 
     Over the non-empty bins b of a group, with weight n_b, mean score conf_b and mean
     outcome acc_b, and w_b = n_b / sum(n):
@@ -317,19 +346,18 @@ def general_calibration_error(
       l2 = sqrt(sum_b w_b (acc_b - conf_b)^2)
       max = max_b |acc_b - conf_b|
 
-    Over the groups of `class_conditional=True`, l1 is the mean, l2 the root of the mean
-    square and max the maximum; a class without scores counts 0.
+    Over the groups, l1 is the mean, l2 the root of the mean square and max the maximum;
+    a class without scores counts 0.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
-      max_prob: whether a score is the probability of the decision label, with outcome
-        "the decision is right" (True), or of every class k, with outcome `label == k`
-        (False). Required.
-      class_conditional: whether every class (for `max_prob`, every decision) is a group
-        of its own. Required.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+        Required.
+      max_prob: True to score the probability of the decided class, False to score the
+        probability of every class. Required.
+      class_conditional: whether every class is a group with bins of its own. Required.
       norm: "l1", "l2" or "max". Required.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
@@ -343,14 +371,20 @@ def general_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
@@ -375,7 +409,7 @@ def general_calibration_error(
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None,
     probabilities: TensorLike | None,
     binning_scheme: Literal["even", "adaptive"],
     max_prob: bool,
@@ -392,13 +426,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"],
@@ -415,11 +451,13 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor: ...
 
 @overload
 def general_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"],
@@ -436,13 +474,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def maximum_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -454,10 +494,13 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Maximum calibration error (MCE). Alias `mce`.
 
-    Even bins of the decision's probability, the largest gap of a non-empty bin:
+    Even bins of the probability of the decided class, largest gap of a non-empty bin,
+    in the symbols of `expected_calibration_error`:
 
       MCE = max_b |acc_b - conf_b|
 
@@ -476,14 +519,20 @@ def maximum_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -507,7 +556,7 @@ def maximum_calibration_error(
 
 @overload
 def maximum_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -519,13 +568,15 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -538,10 +589,13 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
-    Adaptive bins of the decision's probability, l2 norm:
+    Adaptive bins of the probability of the decided class, l2 norm, in the symbols of
+    `expected_calibration_error`:
 
       RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
 
@@ -561,14 +615,20 @@ def root_mean_squared_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -591,7 +651,7 @@ def root_mean_squared_calibration_error(
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     num_bins: int = 15,
@@ -604,6 +664,8 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
     groups: TensorLike,
     num_groups: int,
 ) -> GroupValues: ...
@@ -629,6 +691,9 @@ def static_calibration_error(
 
       SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
+    where n_kb of the n probabilities of class k are in bin b, with the mean conf_kb and
+    the share acc_kb of labels k.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -644,14 +709,16 @@ def static_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where
@@ -708,8 +775,8 @@ def thresholded_adaptive_calibration_error(
 ) -> tf.Tensor:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
-    ACE of the scores above `threshold`, which keeps the many tiny probabilities of
-    many classes from filling the bins; n is the weight of the scores that are left.
+    ACE of the scores above `threshold`; n is the weight of these scores. Without the
+    threshold the many tiny probabilities of many classes would fill most bins.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -727,14 +794,16 @@ def thresholded_adaptive_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where

@@ -19,32 +19,34 @@ def calibrated_negative_log_likelihood(
 ) -> tf.Tensor:
     """Negative log-likelihood after temperature scaling, cross-validated.
 
-    The examples are split into folds; each is scored at the temperature that
-    `TemperatureScaling` finds on the others. The result is the mean over all examples,
-    and over repeated splits. Unlike the likelihood itself it does not depend on the
-    scale of the logits, so that it ranks models by what a recalibration cannot mend.
+    The examples are split into folds; each fold is scored at the temperature that
+    `TemperatureScaling` finds on the other folds. The result is the mean over all
+    examples, and over repeated splits. Unlike the likelihood itself it does not depend
+    on the scale of the logits, so that it ranks models by errors that a recalibration
+    cannot correct.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
-        `log p`.
-      logits: instead of `probabilities`.
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. They are read as the logits `log p`.
+      logits: logits of the same shape, instead of `probabilities`.
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
-      seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
-      sample_weight: finite and >= 0, broadcastable to the labels. An example of any
-        weight is in one fold.
+      seed: seed of the splits, an integer in [0, 2^32), which gives the same splits in
+        NumPy and TensorFlow.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. An example is in one fold, whatever its weight.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      The mean in nats, >= 0; inf where a label is impossible. Smaller is better. Where
-      the temperature of a fold is infinite its forecasts are uniform. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
+      The mean in nats, >= 0; inf if a label is impossible. Smaller is better. If the
+      temperature of a fold is infinite, its forecasts are uniform. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
       ValueError for values.
 
     Raises:
       ValueError: an argument is not as described, or outside a fold every label has the
-        largest logit of its row: the temperature would be 0.
+        largest logit of its row, so that the temperature would be 0.
 
     Example:
       >>> import uncertainty_metrics as um

@@ -8,7 +8,7 @@ from uncertainty_metrics.ops._typing import TensorLike
 from uncertainty_metrics._results import ConfidenceInterval
 
 def calibration_error_interval(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     level: float = 0.95,
@@ -20,37 +20,42 @@ def calibration_error_interval(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> ConfidenceInterval:
-    """Interval of the l2 calibration error, which holds small errors and 0 as well.
+    """Interval of the l2 calibration error that is valid for small errors and 0, too.
 
-    The truth is the l2 error of all examples that there could be, in these bins. Of the
-    scores p and outcomes y of bin b, n_b of n, with U = y - p, whose variance in the
-    bin is s_b^2 (divisor n_b - 1), m_b = mean(U)^2 - s_b^2 / n_b is an unbiased
-    estimate of the squared gap, and T = sum_b n_b m_b / n that of the squared error.
-    Where that is truly theta, and the variances are r_b^2, the variance of T is about
+    The truth is the l2 error, in these bins, of the distribution of the examples. Bin b
+    has n_b of n examples with scores p and outcomes y; U = y - p has the variance s_b^2
+    (divisor n_b - 1) in it. Then m_b = mean(U)^2 - s_b^2 / n_b is an unbiased estimate
+    of the squared gap, and T = sum_b n_b m_b / n of the squared error. If the true
+    squared error is theta and the true variances are r_b^2, T has about the variance
 
       V(theta, r) = (2 / n^2) sum_b r_b^4 n_b / (n_b - 1) + k theta + g T^2
       k = (4 / n) sum_b n_b m_b r_b^2 / sum_b n_b m_b,  g = Var_b(m_b) / (n mean(m_b)^2)
 
-    with m_b clipped at 0, and mean and Var_b over bins by n_b / n. T below 0 counts 0.
+    with m_b clipped at 0, and mean and Var_b over bins weighted by n_b / n. T below 0
+    counts as 0.
 
-    The upper end is the root of the theta >= T with (theta - T)^2 = z^2 V(theta, r),
-    where r_b^2 is s_b^2 with z^2 more examples, of variance v_b = mean(p (1 - p)) as
-    the forecasts have it, and with one more that came out the other way, n_b / n of it
-    in each bin: a bin without a surprise does not prove that there is none. The lower
-    end is t sqrt(T) of the least t in [0, 1] with
+    The upper end is the root of the theta >= T with (theta - T)^2 = z^2 V(theta, r).
+    Here r_b^2 is s_b^2 after adding z^2 examples with the variance of the forecasts,
+    v_b = mean(p (1 - p)), and n_b / n of an example whose outcome contradicts the
+    forecast: a bin without such an outcome does not prove that there is none. The lower
+    end is t sqrt(T) for the least t in [0, 1] with
 
       (1 - t^2) T <= z_t sqrt(V(t^2 T))
 
-    V is linear in t, from that of r_b^2 = v_b to that of r_b^2 = s_b^2, and z_t is z
-    with the skewness of sums of squares (Wilson and Hilferty's cube root). So it is 0
-    unless T is more than chance gives a calibrated model.
+    V is interpolated linearly in t, from V for r_b^2 = v_b at t = 0 to V for
+    r_b^2 = s_b^2 at t = 1. z_t is z corrected for the skewness of sums of squares (the
+    cube root of Wilson and Hilferty). So the lower end is 0 unless T is larger than
+    chance makes it for a calibrated model.
 
-    No bootstrap does this: resamples have more noise than the data, and the data more
-    than the truth. In simulations (`studies/calibration_interval_coverage.py`) 95%
-    intervals held errors from 0 to 0.2 in at least 93% of data sets from 500 examples
-    on, and in 90% of 200, and where outcomes are rare. Fewer than about five surprises
-    in the bins that are off are too few for it.
+    No bootstrap has this property: resamples have more noise than the data, and the
+    data more than the truth. In simulations
+    (`studies/calibration_interval_coverage.py`) 95% intervals held true errors from 0
+    to 0.2 in at least 93% of data sets from 500 examples on, and in 90% for 200
+    examples or rare outcomes. The bins with errors need at least about five outcomes
+    that contradict the forecasts.
 
     The cost is O(n log n).
 
@@ -58,26 +63,31 @@ def calibration_error_interval(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      level: in (0, 1), how often the interval holds the truth.
+      level: share of data sets for which the interval holds the truth, in (0, 1).
       binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
       num_bins: number of bins.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples, as in `debiased_calibration_error`. Bins of fewer than 1.5 count 0
-        in the estimate, and like the others in the upper end.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples, as in
+        `debiased_calibration_error`. Bins with at most 1.5 examples count 0 in the
+        estimate, but in the upper end like the others.
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <= estimate
-      <= upper <= 1; lower errors are better. (0, 0, 1) where no bin has two examples.
-      The estimate is `debiased_calibration_error` but for the variance of U in place of
-      that of y. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      <= upper <= 1; lower errors are better. (0, 0, 1) if no bin has two examples. The
+      estimate is `debiased_calibration_error` with the variance of U instead of the
+      variance of y. float32, or float64 where the predictions are. NaN in compiled
+      code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -100,7 +110,7 @@ def calibration_error_interval(
     ...
 
 def debiased_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     binning_scheme: Literal["even", "adaptive"] = 'adaptive',
@@ -116,29 +126,31 @@ def debiased_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     squared: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
-    """Calibration error, in the l2 norm, less its bias.
+    """Calibration error in the l2 norm, minus its bias.
 
-    The mean outcome of a bin of n_b examples is off by noise, which adds its variance
-    to the squared gap. Here an unbiased estimate of that variance is subtracted. Over
-    the bins b of a group, with weight n_b, mean score conf_b and mean outcome acc_b,
+    The noise of the mean outcome of a bin adds its variance to the squared gap. Here an
+    unbiased estimate of that variance is subtracted. Over the bins b of a group, with
+    weight n_b, mean score conf_b and mean outcome acc_b,
 
       squared = sum_b w_b [(acc_b - conf_b)^2 - acc_b (1 - acc_b) / (n_b - 1)]
       w_b = n_b / sum(n)
 
-    A bin of one example tells nothing of its variance, and counts 0. Over the groups of
-    `class_conditional=True` the squared errors are averaged; a class without scores
-    counts 0. The error is the root of the squared one, and 0 where that is negative.
+    A bin of one example has no estimate of its variance, and counts 0. Over the groups
+    of `class_conditional=True` the squared errors are averaged; a class without scores
+    counts 0. The error is the root of the squared error, or 0 if that is negative.
 
-    Given the scores, the estimate of a bin is low by v / n_b, with v the variance
-    (divisor n_b - 1) of the probabilities that its outcomes truly have. Where these are
-    equal, as those of histogram binning are, it is unbiased. Where they vary as the
-    scores do, which they do for a calibrated model, and the bins are M even ones, it is
-    low by 1 / (12 n_b M^2) on average for scores drawn evenly within a bin, and by at
-    most 1 / (4 (n_b - 1) M^2), which equally many scores at both ends of a bin reach.
-    Where they vary otherwise, it may be low by up to 1 / (4 (n_b - 1)): what no
-    estimate from bins can see are errors that cancel within one. The root of an
-    unbiased estimate is not unbiased, though far less biased than `rmsce`.
+    Given the scores, the estimate of a bin is too low by v / n_b, where v is the
+    variance (divisor n_b - 1) of the true probabilities of its outcomes. If these
+    probabilities are equal, as after histogram binning, the estimate is unbiased. If
+    they vary as the scores do (a calibrated model) and there are M even bins, it is too
+    low by 1 / (12 n_b M^2) on average for scores drawn evenly within a bin. It is then
+    too low by at most 1 / (4 (n_b - 1) M^2), for equally many scores at both ends of
+    the bin. If they vary otherwise, it may be too low by up to 1 / (4 (n_b - 1)): no
+    estimate from bins sees errors that cancel within a bin. The root of an unbiased
+    estimate is not unbiased, but far less biased than `rmsce`.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -155,13 +167,18 @@ def debiased_calibration_error(
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1. A bin of less than 1.5 examples counts as one of one.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples; if the positive weights are
+        less than 1 on average, they are scaled to an average of 1. A bin with at most
+        1.5 examples counts as a bin of one example.
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
       squared: whether to return the squared error, which may be negative.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1], or the squared error in [-0.5, 1]; lower is better, 0 is

@@ -21,21 +21,21 @@ def aupr(
 
       AUPR = sum_i (R_i - R_{i-1}) P_i
 
-    Which class is positive changes the value: OpenOOD and many papers report both, as
-    AUPR-Out and AUPR-In.
+    The value depends on which class is positive: OpenOOD and many papers report both,
+    as AUPR-Out and AUPR-In.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones): as with `1 - labels` and `-scores`.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in (0, 1]; the share of positive examples where scores tell nothing.
+      A number in (0, 1]; the share of positive examples for uninformative scores.
       Larger is better. float32, or float64 where the predictions are. NaN in compiled
       code, where eager code raises ValueError for values.
 
@@ -72,19 +72,17 @@ def auroc(
               + 1/2 P(score of a positive = score of a negative)
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
-      positive: "out": of examples out of distribution (label 1) and in distribution
-        (label 0) with uncertainties as scores, those out of distribution are positive.
-        "in": the others are, as with `1 - labels` and `-scores`. The AUROC does not
-        change.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`. The AUROC is equal for both.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in [0, 1]; 1/2 where scores tell nothing. Larger is better. float32, or
+      A number in [0, 1]; 1/2 for uninformative scores. Larger is better. float32, or
       float64 where the predictions are. NaN in compiled code, where eager code raises
       ValueError for values.
 
@@ -113,21 +111,21 @@ def fpr_at_tpr(
 ) -> tf.Tensor:
     """False positive rate at a true positive rate.
 
-    The least share of the negative examples with score >= t, over the thresholds t that
-    at least a share `tpr` of the positive examples reach.
+    The smallest share of the negative examples with score >= t, over the thresholds t
+    that a share of at least `tpr` of the positive examples reaches.
 
-    Which class is positive changes the value. With uncertainties as scores and labels 1
-    for examples out of distribution these are positive, as in torch-uncertainty and
-    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
-    (2018) and OpenOOD 1.0 call the others positive: `positive="in"`.
+    The value depends on which class is positive. By default, as in torch-uncertainty
+    and OpenOOD 1.5, it is the class out of distribution: FPR95 is then the share of
+    examples in distribution that are taken for examples out of it. In Liang et al.
+    (2018) and OpenOOD 1.0 it is the class in distribution: `positive="in"`.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
       tpr: true positive rate, in (0, 1].
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones): as with `1 - labels` and `-scores`.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.

@@ -21,8 +21,8 @@ def crps_normal_score(
     Args:
       labels: real, shape [...].
       means: real, shape of the labels, or a scalar.
-      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
-        the absolute error.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is the limit, the
+        absolute error.
 
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels. Smaller is
@@ -61,16 +61,16 @@ def crps_score(
       fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
       nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
         spread is too small by the factor (m-1)/m.
-      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
-        are at the label, "fair" is 0 wherever the last one is.
-      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
-        independent samples, but noisier, and dependent on their order.
+      almost_fair: alpha fair + (1 - alpha) nrg. It is for training: if all samples but
+        one equal the label, the score with "fair" is 0 wherever that one sample is.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the given order; unbiased for
+        independent samples, but noisier, and it depends on their order.
 
-    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+    Weights w_i of the samples, normalised to sum to 1, replace 1/m:
 
       CRPS = sum_i w_i |x_i - y| - spread / 2
       nrg: spread = sum_ij w_i w_j |x_i - x_j|
-      fair: that of nrg, over 1 - sum_i w_i^2
+      fair: spread of nrg, divided by 1 - sum_i w_i^2
 
     Args:
       labels: real, shape [...].
@@ -78,8 +78,8 @@ def crps_score(
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
-      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
-        for "roll". Gradients take them for constants.
+      member_weights: weights of the samples, >= 0, of shape [m] or of the shape of the
+        samples; equal by default. Not for "roll". Gradients treat them as constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg" is >= 0;
@@ -121,8 +121,8 @@ def energy_score(
       fair: over all pairs i != j, m(m-1); unbiased.
       nrg: over all m^2 pairs: the exact score of the empirical distribution.
       almost_fair: alpha fair + (1 - alpha) nrg.
-      roll: over neighbours j = i - 1 in the order given; unbiased for independent
-        samples, but noisier, and dependent on their order. O(m d).
+      roll: over neighbours j = i - 1 in the given order; unbiased for independent
+        samples, but noisier, and it depends on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
@@ -163,8 +163,8 @@ def interval_score(
 
       score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
 
-    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
-    1 - alpha/2, also where the two cross.
+    This is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, even if l > u.
 
     Args:
       labels: real, shape [...].
@@ -208,9 +208,10 @@ def pinball_loss(
 
     Args:
       labels: real, shape [...].
-      quantile_predictions: real, shape [..., Q]; the shape of the labels where
-        `quantiles` is a number.
-      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+      quantile_predictions: predicted quantiles, real, shape [..., Q]; or the shape of
+        the labels if `quantiles` is a number.
+      quantiles: levels of the predicted quantiles in (0, 1), a sequence of Q, or a
+        number.
 
     Returns:
       Losses of the shape of the predictions, >= 0, in the unit of the labels. Smaller
@@ -240,19 +241,19 @@ def threshold_weighted_crps(
     estimator: Literal["fair", "nrg", "almost_fair", "roll"] = 'fair',
     alpha: float = 0.95,
 ) -> tf.Tensor:
-    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+    """CRPS of samples, restricted to thresholds from `lower` to `upper`.
 
       twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
 
-    It is the `crps_score` of labels and samples that are clipped to the two: a proper
-    score of tails, while a mean over nothing but the labels beyond a threshold rewards
-    whoever always forecasts an extreme.
+    This is the `crps_score` of labels and samples clipped to [`lower`, `upper`], and a
+    proper score of tails. A mean over only the labels beyond a threshold is not proper:
+    it rewards a forecaster who always predicts an extreme.
 
     Args:
       labels: real, shape [...].
       predictive_samples: m samples of each forecast, shape [..., m].
-      lower: real or -inf, a number, or the shape of the labels.
-      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+      lower: real or -inf, shape of the labels, or a scalar.
+      upper: real or inf, at least `lower`, shape of the labels, or a scalar.
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
@@ -290,9 +291,9 @@ def weighted_interval_score(
 
       WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
 
-    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
-    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
-    evenly spaced levels.
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. The WIS is twice
+    the mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for
+    many evenly spaced levels.
 
     Args:
       labels: real, shape [...].

@@ -14,9 +14,9 @@ def importance_sampling_cross_validation(
 
       ISCV = -mean_i log mean_j exp(-logp_ij)
 
-    The log-likelihood of each instance under the draws as if it had been left out:
+    It is the log-likelihood of each instance as if the instance had been left out:
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
-    decide the value; `psis_loo` smooths them, and tells where that does not help.
+    decide the value; `psis_loo` smooths them, and shows where that does not help.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -25,10 +25,10 @@ def importance_sampling_cross_validation(
     Returns:
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, a float for [n,
-      m]. Higher is better. Warns where the variance of logp over the draws of an
-      instance exceeds 0.4. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      instance. Each has the shape [...] of the axes after the second, a float for [n,
+      m]. Higher is better. Warns if the variance of logp over the draws of an instance
+      exceeds 0.4. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -59,8 +59,8 @@ def negative_waic(
 
     The estimate is the mean over the instances. Watanabe recommends waic1. Gelman et
     al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
-    variance, and waic2 their p_WAIC1, twice what it is above the mean. ArviZ's `waic`
-    is the sum of waic1 over the instances, with a variance of divisor m.
+    variance, and waic2 their p_WAIC1, twice the log-mean-exp less the mean. ArviZ's
+    `waic` is the sum of waic1 over the instances, with a variance of divisor m.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -70,10 +70,10 @@ def negative_waic(
     Returns:
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, a float for [n,
-      m]. Higher is better. Warns where the variance of logp over the draws of an
-      instance exceeds 0.4. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      instance. Each has the shape [...] of the axes after the second, a float for [n,
+      m]. Higher is better. Warns if the variance of logp over the draws of an instance
+      exceeds 0.4. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -98,34 +98,34 @@ def psis_loo(
 ) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
-    With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
-    Pareto distribution fitted to them, and are at most the largest ratio:
+    The importance ratios of instance i are r_ij = exp(-logp_ij). The largest
+    min(m / 5, 3 sqrt(m / reff)) of them are replaced by order statistics of a
+    generalized Pareto distribution fitted to them, capped at the largest ratio:
 
       psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
 
-    The shape k of the distribution tells how far to trust the value. With fewer than 21
-    draws nothing is smoothed: the estimate is that of
+    The shape k of the distribution shows how far to trust the value. With fewer than 21
+    draws nothing is smoothed: the estimate is the one of
     `importance_sampling_cross_validation`, and k is inf.
 
-    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
-    the estimate. ArviZ computes `reff` of its chains where it is not given.
+    `arviz.loo(..., reff=reff)` is the same, but as the sum over the instances, n times
+    the estimate. Without `reff` ArviZ computes it from its chains.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
-      reff: relative efficiency of the draws, > 0: what share of m independent draws
-        would estimate as well; 1 for independent ones.
+      reff: relative efficiency of the draws, > 0: the share of m independent draws that
+        would estimate as well; 1 for independent draws.
 
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
       instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
-      one instance; both of the shape [...] of the axes behind the second, floats for
-      [n, m]; and the shape k of each instance [n, ...], inf where fewer than 5 ratios
-      are above the others, as where all are equal. The estimate: higher is better; k:
-      smaller. Warns where k exceeds `min(1 - 1 / log10(m), 0.7)`. O(n m) time, and
-      bounded memory beside a copy of logp. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      one instance; both of the shape [...] of the axes after the second, floats for [n,
+      m]; and the shape k of each instance [n, ...], inf if fewer than 5 ratios are
+      above the others, for example if all are equal. Higher estimates and smaller k are
+      better. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m), and bounded
+      memory beside a copy of logp. float32, or float64 where the predictions are. NaN
+      in compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.

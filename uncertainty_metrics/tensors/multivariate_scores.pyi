@@ -10,22 +10,22 @@ def dawid_sebastiani_score(
     labels: TensorLike,
     predictive_samples: TensorLike,
 ) -> tf.Tensor:
-    """Dawid-Sebastiani score: of mean and covariance of a multivariate forecast.
+    """Dawid-Sebastiani score of the mean and covariance of a multivariate forecast.
 
       DSS = log det S + (y - mean)^T S^-1 (y - mean)
 
-    mean and S are those of the m samples, S with the divisor m - 1. But for a constant
-    and the factor 2 it is the negative log-likelihood of a Normal distribution.
+    with the mean and the covariance S (divisor m - 1) of the m samples. Up to a
+    constant, DSS is twice the negative log-likelihood of a Normal distribution.
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m > d samples of each forecast, shape [..., m, d]. Their
-        covariance must have an inverse: no coordinate may be constant, or follow from
-        others by a linear equation.
+        covariance must have an inverse: no coordinate may be constant, or a linear
+        function of others.
 
     Returns:
-      Scores, shape [...], real. Smaller is better. It is not unbiased: for few samples
-      per coordinate it prefers smooth forecasts. Computed in float64. O(m d^2 + d^3).
+      Scores, shape [...], real. Smaller is better. They are biased: with few samples
+      per coordinate they prefer smooth forecasts. Computed in float64. O(m d^2 + d^3).
       float32, or float64 where the predictions are. NaN in compiled code, where eager
       code raises ValueError for values.
 
@@ -56,16 +56,16 @@ def variogram_score(
 
       VS = sum_ij w_ij (abs(y_i - y_j)^p - mean_k abs(x_ki - x_kj)^p)^2
 
-    It tells wrong correlations from right ones better than the energy score, and is
-    blind to what all coordinates have in common, as a bias: use it beside scores of
-    each coordinate. Proper, where moments of order 2p are finite, but not strictly.
+    It detects wrong correlations better than the energy score does, but not an error
+    that all coordinates share, such as a bias: use it together with scores of each
+    coordinate. It is proper if moments of order 2p are finite, but not strictly proper.
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
       p: the order, > 0; 0.5, 1 and 2 are usual.
-      weights: w, finite and >= 0, shape [d, d], as the inverse distance of stations;
-        all 1 by default.
+      weights: w, finite and >= 0, shape [d, d], for example inverse distances of
+        stations; all 1 by default.
 
     Returns:
       Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is

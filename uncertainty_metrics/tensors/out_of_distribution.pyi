@@ -15,9 +15,9 @@ def energy(
 
       E = -T log sum_k exp(z_k / T)
 
-    The larger, the more out of distribution: for `auroc` and its like it is the score
-    as it is. Liu et al. call its negative the energy score; as T goes to 0 that is the
-    maximum logit.
+    It is larger out of distribution, as `auroc`, `aupr` and `fpr_at_tpr` expect. Liu et
+    al. call its negative the energy score, which becomes the maximum logit as T goes to
+    0.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
@@ -49,8 +49,9 @@ def max_logit(
 
       max_k z_k
 
-    The larger, the more in distribution: for `auroc` and its like pass its negative, an
-    uncertainty. Unlike probabilities it changes where a number is added to all logits.
+    It is larger in distribution: pass its negative, an uncertainty, to `auroc`, `aupr`
+    and `fpr_at_tpr`. Unlike a probability, it changes if a number is added to all
+    logits.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
@@ -81,9 +82,9 @@ def max_softmax(
 
       max_k exp(z_k) / sum_j exp(z_j)
 
-    The larger, the more in distribution: for `auroc` and its like pass its negative, an
-    uncertainty. Above a margin of 37 between the logits it is 1.0 in float64, of 17 in
-    float32; `energy` and `max_logit` still tell such examples apart.
+    It is larger in distribution: pass its negative, an uncertainty, to `auroc`, `aupr`
+    and `fpr_at_tpr`. If the largest logit exceeds the others by 37 in float64, or by 17
+    in float32, it is 1.0; `energy` and `max_logit` still distinguish such examples.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.

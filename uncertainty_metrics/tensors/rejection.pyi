@@ -19,8 +19,7 @@ def area_under_accuracy_rejection_curve(
 ) -> tf.Tensor:
     """Area under the accuracy-rejection curve (AUARC).
 
-    The mean accuracy over all shares of the examples, the least confident, that are
-    rejected:
+    The mean accuracy over all shares of rejected examples, the least confident first:
 
       AUARC = 1 - AURC
 
@@ -34,16 +33,16 @@ def area_under_accuracy_rejection_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A number in [0, 1], less than 0 for an AURC of losses above 1. Larger is better;
-      the accuracy where confidence tells nothing. float32, or float64 where the
+      the accuracy for uninformative confidences. float32, or float64 where the
       predictions are. NaN in compiled code, where eager code raises ValueError for
       values.
 
@@ -75,13 +74,13 @@ def area_under_sparsification_error_curve(
 ) -> tf.Tensor:
     """Area under the sparsification error curve (AUSE).
 
-    The area under the risk-coverage curve less that of an oracle, whose confidence is
-    less the loss itself:
+    The area under the risk-coverage curve less the area of an oracle, whose confidence
+    is the negative loss:
 
       AUSE = AURC - AURC of the oracle
 
-    of the same `losses`; of decisions that are right or wrong it is `excess_aurc`. Ilg
-    et al. divide the losses by their mean; for their number divide before.
+    For decisions that are right or wrong it is `excess_aurc`. Ilg et al. divide the
+    losses by their mean: for their value, pass losses divided by their mean.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -91,16 +90,16 @@ def area_under_sparsification_error_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number >= 0, in the unit of the losses. Smaller is better; 0 where every smaller
-      loss has the larger confidence. float32, or float64 where the predictions are. NaN
+      A number >= 0, in the unit of the losses. Smaller is better; 0 if smaller losses
+      always have larger confidences. float32, or float64 where the predictions are. NaN
       in compiled code, where eager code raises ValueError for values.
 
     Raises:
@@ -133,12 +132,12 @@ def prediction_rejection_ratio(
 ) -> tf.Tensor:
     """Prediction rejection ratio (PRR): how near a confidence comes to an oracle.
 
-    With A the area under the risk-coverage curve (`aurc`), A_oracle that of the order
-    of the losses themselves, and A_random, that of a random order, the mean loss:
+    With A the area under the risk-coverage curve (`aurc`), A_oracle the area in the
+    order of the losses, and A_random the area in random order, which is the mean loss:
 
       PRR = (A_random - A) / (A_random - A_oracle)
 
-    It does not change with the unit of the losses, nor by adding a number to all.
+    It does not change with the unit of the losses, or if a number is added to all.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -148,17 +147,18 @@ def prediction_rejection_ratio(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number, at most 1. Larger is better: 1 is the order of the oracle, 0 no better
-      than chance, less is worse than that. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      A number, at most 1. Larger is better: 1 for the order of the oracle, 0 for an
+      order no better than chance, below 0 for a worse one. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
 
     Raises:
       ValueError: an argument is not as described, or all losses are equal: then no

@@ -29,11 +29,13 @@ def accuracy(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       A share in [0, 1]. Larger is better. float32, or float64 where the predictions
@@ -81,7 +83,7 @@ def area_under_generalized_risk_coverage_curve(
       AUGRC = 1/n^2 sum_g c_g (E_g + e_g / 2)
             = (1 - AUROC) acc (1 - acc) + (1 - acc)^2 / 2
 
-    where AUROC is that of the confidence for right against wrong decisions.
+    where AUROC is the AUROC of the confidence, with right decisions as positive.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -136,8 +138,8 @@ def area_under_risk_coverage_curve(
       AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
-    Of any losses, such as squared errors with less of a predicted variance as the
-    confidence, sums of losses stand in place of numbers of errors.
+    For losses, such as squared errors with negative predicted variances as confidences,
+    sums of losses replace numbers of errors.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -147,16 +149,16 @@ def area_under_risk_coverage_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A number in [0, 1], or in the range of the losses. Smaller is better; the error
-      rate, or the mean loss, where confidence tells nothing. float32, or float64 where
+      rate, or the mean loss, for uninformative confidences. float32, or float64 where
       the predictions are. NaN in compiled code, where eager code raises ValueError for
       values.
 
@@ -190,8 +192,9 @@ def coverage_at_risk(
 ) -> tf.Tensor:
     """Largest coverage whose risk is at most `risk`.
 
-    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
-    The risk need not grow with the coverage: the largest coverage counts.
+    The coverages are those of `risk_coverage_curve`, which decides examples of equal
+    confidence together. The risk may fall again as the coverage grows: the largest
+    coverage counts.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -207,7 +210,7 @@ def coverage_at_risk(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
+      A share in (0, 1]; 0.0 if no threshold has so small a risk. Larger is better.
       float32, or float64 where the predictions are. NaN in compiled code, where eager
       code raises ValueError for values.
 
@@ -235,15 +238,15 @@ def excess_aurc(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
-    """Excess AURC: the AURC less that of the best order of the same examples.
+    """Excess AURC: the AURC less the AURC of the best order of the same examples.
 
     The best order has all right decisions first. With e errors among n examples:
 
       E-AURC = AURC - 1/n [e - (n - e) (digamma(n + 1) - digamma(n - e + 1))]
 
     Geifman et al. subtract r + (1 - r) log(1 - r) instead, for the error rate r: the
-    limit of the best AURC for many examples. It is about r / (2 n) less than that of n
-    examples, and their value so much larger, also in the best order.
+    limit of the best AURC for many examples. This limit is about r / (2 n) less than
+    the best AURC of n examples, so their value is larger by as much, in any order.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -253,15 +256,15 @@ def excess_aurc(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in [0, 1]. Smaller is better; 0 where every right decision is more
-      confident than every wrong one. float32, or float64 where the predictions are. NaN
-      in compiled code, where eager code raises ValueError for values.
+      A number in [0, 1]. Smaller is better; 0 if every right decision is more confident
+      than every wrong one. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -291,10 +294,10 @@ def oracle_collaborative_accuracy(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
-    """Accuracy where an oracle decides the least confident `fraction` of the examples.
+    """Accuracy if an oracle decides the least confident `fraction` of the examples.
 
-    The oracle is always right, and its share is exact: of a group of equal confidence
-    it may take a part, which has the errors of that part on average.
+    The oracle is always right and decides exactly this share. It may decide a part of a
+    group of equal confidence; the errors in this part are then the expected ones.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -342,7 +345,8 @@ def risk_at_coverage(
 ) -> tf.Tensor:
     """Risk at the smallest coverage that is at least `coverage`.
 
-    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+    The coverages are those of `risk_coverage_curve`, which decides examples of equal
+    confidence together.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -352,7 +356,7 @@ def risk_at_coverage(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      coverage: least share of the examples that is decided, in (0, 1].
+      coverage: smallest share of the examples that are decided, in (0, 1].
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
@@ -396,20 +400,20 @@ def risk_coverage_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
-      confidence, the highest first: the share of the examples with this confidence or
-      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
-      and the confidence, a probability unless `confidences` were passed. TensorFlow's
-      compiled code, whose sizes are static, has an entry for each example and repeats
-      the last one. float32, or float64 where the predictions are. NaN in compiled code,
-      where eager code raises ValueError for values.
+      confidence, the highest first: the share of the examples with at least this
+      confidence, in (0, 1]; the share of errors among them, in [0, 1], or their mean
+      loss; and the confidence, a probability unless `confidences` were passed. In
+      compiled code of TensorFlow, whose shapes are static, there is an entry for each
+      example, and the last entries are equal. float32, or float64 where the predictions
+      are. NaN in compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.

@@ -15,11 +15,11 @@ def brier_decomposition(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> BrierParts:
-    """Uncertainty, resolution and reliability of a classifier.
+    """Uncertainty, resolution and reliability: three parts of the Brier score.
 
     Examples are partitioned by their decision k, the argmax. With w_k the share of the
-    examples decided as k, dbar_kj the frequency of label j among them and pbar_j that
-    among all:
+    examples decided as k, dbar_kj the frequency of label j among them and pbar_j its
+    frequency among all examples:
 
       uncertainty = -sum_j pbar_j^2
       resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
@@ -32,16 +32,16 @@ def brier_decomposition(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A named tuple `(uncertainty, resolution, reliability)`: in [-1, -1/K]; in [0, 1],
-      larger is better; in [0, 2], smaller is better and 0 is calibrated. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
+      resolution in [0, 1], larger is better; reliability in [0, 2], smaller is better
+      and 0 is calibrated. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -69,8 +69,8 @@ def brier_decomposition_exact(
 ) -> ExactBrierParts:
     """Five parts that sum to the Brier score, for any data.
 
-    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j
-    and dbar_kj that of the outcome d_j = (j == y) over the examples decided as k:
+    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j,
+    and dbar_kj the mean of the outcome d_j = (j == y), over the examples decided as k:
 
       reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
       within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
@@ -82,17 +82,17 @@ def brier_decomposition_exact(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
-      within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
-      that of `brier_decomposition`; smaller is better. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
-      values.
+      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most the
+      `reliability` of `brier_decomposition`; smaller is better. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -124,7 +124,7 @@ def brier_score(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
 ) -> tf.Tensor:
-    """Brier score: the squared distance of the forecast from what happened.
+    """Brier score: the squared distance of the forecast from the outcome.
 
       Brier = sum_k p_k^2 - 2 p_y
 
@@ -132,7 +132,7 @@ def brier_score(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
@@ -140,11 +140,13 @@ def brier_score(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2] for
@@ -197,18 +199,20 @@ def negative_log_likelihood(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`; the value keeps its precision where the
-        probability of the label underflows.
+      logits: logits of the same shape, instead of `probabilities`; the value keeps its
+        precision where the probability of the label underflows.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label had
@@ -258,24 +262,27 @@ def ranked_probability_score(
 
       RPS = sum_k (F_k - (y <= k))^2
 
-    Probability that is off by two classes costs more than if it were off by one. For
-    two classes it is half of the zero-based Brier score.
+    Probability that is two classes away from the label costs more than probability that
+    is one class away. For two classes the RPS is half of the zero-based Brier score.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`; small scores keep their precision.
+      logits: logits of the same shape, instead of `probabilities`; small scores keep
+        their precision.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.

@@ -7,7 +7,7 @@ import tensorflow as tf
 from uncertainty_metrics.ops._typing import TensorLike
 
 def smooth_calibration_error(
-    labels: TensorLike,
+    labels: TensorLike | None = None,
     probabilities: TensorLike | None = None,
     *,
     bandwidth: float | None = None,
@@ -17,36 +17,37 @@ def smooth_calibration_error(
     sample_weight: TensorLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: TensorLike | None = None,
+    confidences: TensorLike | None = None,
 ) -> tf.Tensor:
     """Smooth calibration error (smECE). Alias `smece`.
 
-    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, and the Gaussian
-    kernel K_s of standard deviation s that 0 and 1 reflect,
+    For n scores p_i in [0, 1] with outcomes y_i in {0, 1}, and the Gaussian kernel K_s
+    of standard deviation s that is reflected at 0 and 1,
 
       smECE_s = integral over t in [0, 1] of abs(sum_i (y_i - p_i) K_s(t, p_i)) / n
 
-    It falls as s grows, and the error is the s with smECE_s = s. No bins are chosen; a
-    small change of the forecasts changes it little; and it goes to 0 with the distance
-    d of the forecasts to the nearest calibrated ones, mean abs(p - q), which the ECE of
-    bins need not:
+    falls as s grows. The error is the s with smECE_s = s. It needs no bins, and a small
+    change of the forecasts changes it little. It goes to 0 with the distance d of the
+    forecasts p from the nearest calibrated forecasts q, mean abs(p - q), while the ECE
+    in bins need not. The theorems of the papers below are
 
       D / 2 <= smECE <= 2 sqrt(D),  d^2 / 16 <= D <= d
 
-    are theorems of the papers below, D the lower distance to calibration. The root
-    is needed: forecasts .5 - e where y = 1 and .5 + e where y = 0, in equal parts,
-    are e from the calibrated .5, and their smECE is about .63 sqrt(e) (second example).
-    A calibrated model has an error above 0, by the noise of the labels, of
-    the order of n^(-1/3): `calibration_test(statistic="smece")` tells whether it is
-    more.
+    where D is the lower distance to calibration. The root is needed: if half of the
+    forecasts are .5 - e with y = 1 and half are .5 + e with y = 0, the distance from
+    the calibrated forecast .5 is e, and smECE is about .63 sqrt(e) (second example).
+    The noise of the labels gives a calibrated model an error of the order of n^(-1/3);
+    `calibration_test(statistic="smece")` tells whether the error is larger than that.
 
-    The error is right to 1e-6: residuals are smoothed on a mesh that is as fine as the
-    bandwidth asks for, O(n) and a few cosine transforms.
+    The value is exact to 1e-6: residuals are smoothed on a mesh that is as fine as the
+    bandwidth needs, in O(n) time and a few cosine transforms.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for it.
+      bandwidth: a fixed s, at least 1e-5, to get smECE_s. None solves smECE_s = s.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
@@ -56,6 +57,10 @@ def smooth_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. float32, or float64 where

@@ -1,1 +1,1 @@
-"""Plots. Every module imports matplotlib only when it draws."""
+"""Plots. Every module imports matplotlib only when it draws a plot."""

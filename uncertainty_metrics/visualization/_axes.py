@@ -1,4 +1,4 @@
-"""The Axes that every plot draws in."""
+"""Axes for all plots: new figures, and the strip above a diagram."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ _STRIP_PAD = 0.06
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Returns a new pyplot figure, in inches."""
+    """Returns a new pyplot figure of this size in inches."""
     plt = _optional.require("matplotlib.pyplot")
     return plt.figure(figsize=(width, height), layout="constrained")
 
 
 def check(ax: Any) -> None:
-    """Raises ValueError unless it can be drawn in."""
+    """Raises ValueError unless `ax` is matplotlib Axes."""
     if not hasattr(ax, "inset_axes"):
         raise _checks.error("ax", "matplotlib Axes", type(ax).__name__)
 
 
 class _LowerPart:
-    """Places Axes in the lower part of where they would be, below their strip.
+    """Shrinks Axes to the lower part of their place, to leave room for their strip.
 
-    An Axes locator instead of a second subplot works in Axes of any figure, with any
-    layout engine, and titles that are set later go above the strip.
+    This is an Axes locator and not a second subplot, because a locator works for Axes
+    of any figure, with any layout engine, and titles that are set later go above the
+    strip.
     """
 
     def __init__(self, ax: Any):
@@ -44,14 +45,18 @@ class _LowerPart:
 
 
 def strip(ax: Any, largest: float, name: str = "Share") -> Any:
-    """Returns Axes above `ax`, for a histogram of shares, or of what `name` says, up to
-    `largest`.
+    """Returns new Axes above `ax` for a histogram.
+
+    Args:
+      ax: the Axes of the diagram.
+      largest: the largest height of the histogram.
+      name: "Share" for shares in [0, 1], or another name of the heights.
     """
     ax.set_axes_locator(_LowerPart(ax))
     histogram = ax.inset_axes([0, 1 + _STRIP_PAD, 1, _STRIP_SIZE], sharex=ax)
     histogram.tick_params(labelbottom=False)
     histogram.spines[["top", "right"]].set_visible(False)
-    if largest > 0:  # The one tick says how high the highest bar is.
+    if largest > 0:  # The only tick is the height of the highest bar.
         label = f"{largest:.2g}" if name != "Share" else _percent(100 * largest)
         histogram.set_yticks([largest], [label], fontsize="small")
         histogram.set_ylim(0, largest)

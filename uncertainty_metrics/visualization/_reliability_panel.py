@@ -1,4 +1,4 @@
-"""Draws reliability diagrams in Axes: bars of one model, or lines of any number."""
+"""Draws reliability diagrams in Axes: bars of one model, or lines of some models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from uncertainty_metrics.visualization.score_curves import ScoreBand, ScoreCurve
 
 Curve: TypeAlias = ReliabilityCurve | ScoreCurve
 
-# Means of fewer examples are faded.
+# Means over fewer examples than this are faded.
 FEW = 5
 _FADED = 0.35
 
@@ -29,22 +29,22 @@ _AXIS_LABELS = {
     "frequency": ("Predicted probability", "Observed relative frequency"),
 }
 
-# y_axis -> what a gap below the diagonal, and one above it, say.
+# y_axis -> the names of a gap below the diagonal and of a gap above it.
 _GAP_LABELS = {
     "accuracy": ("Overconfident", "Underconfident"),
     "frequency": ("Overestimated", "Underestimated"),
 }
 
-# A bar is as high as its blue part. What is hatched of it is above its confidence; what
-# is red, and no part of it, is what its accuracy lacks.
+# The blue bar shows the accuracy. Its top is hatched if the accuracy is above the
+# confidence. If it is below, the gap is red and on top of the bar.
 _BAR = {"color": "#4477aa", "edgecolor": "#2a4d73"}
 _OVER = {"color": "#fbe3df", "edgecolor": "#cc3311", "hatch": "////"}
 _UNDER = {"color": "#4477aa", "edgecolor": "#c3d8ec", "hatch": r"\\\\"}
 _STRIP = {"color": "0.7", "edgecolor": "0.4"}
 _BAND = {"edgecolor": _series.BAND_EDGE, "linewidth": 1.5}
-# So many inches below the Axes are ticks and label.
+# Height of the ticks and the label below the Axes, in inches.
 _BELOW = 0.42
-# Of lines: light, for any colour of theirs.
+# The band behind lines is light grey, so that lines of any color stand out.
 _LINE_BAND = {"facecolor": "0.9", "edgecolor": "0.75", "linewidth": 1, "zorder": 0.5}
 _THIN = {"linewidth": 1, "alpha": 0.7}
 _DIAGONAL = {"color": "0.3", "linestyle": "--", "label": "Perfect calibration"}
@@ -58,7 +58,7 @@ def label_axes(ax: Any, curve: Curve) -> None:
 
 
 def annotation(curve: Curve, group: int = 0) -> str:
-    """Returns what the diagram says of a group in words."""
+    """Returns the error of a group as text."""
     if isinstance(curve, ScoreCurve):
         if len(curve.scores) == 0:
             return "no examples"
@@ -71,7 +71,7 @@ def annotation(curve: Curve, group: int = 0) -> str:
 
 
 def draw_corner(ax: Any, curve: Curve, text: str) -> None:
-    """Adds a box of text in the corner where nothing happens."""
+    """Adds a box of text in the corner that the curve leaves free."""
     # Not `ax.legend`, so that a legend added later does not replace it.
     legend = _optional.require("matplotlib.legend")
     lines = _optional.require("matplotlib.lines")
@@ -79,32 +79,32 @@ def draw_corner(ax: Any, curve: Curve, text: str) -> None:
         ax,
         [lines.Line2D([], [], linestyle="none")],
         [text],
-        loc="lower right" if _in_the_way(curve) else "upper left",
+        loc="lower right" if _fills_upper_left(curve) else "upper left",
         framealpha=0.9,
-        handlelength=0,  # Only text.
+        handlelength=0,  # The box has text only.
         handletextpad=0,
     )
     ax.add_artist(corner)
 
 
-def _in_the_way(curve: Curve) -> bool:
-    """Says if more of a curve of one group is in the upper left than in the lower
-    right.
-    """
+def _fills_upper_left(curve: Curve) -> bool:
+    """Says if more of a curve is in the upper left than in the lower right."""
     if isinstance(curve, ScoreCurve):
         x, tops, bottoms = curve.scores, curve.frequencies, curve.frequencies
     else:
         x, tops, bottoms = curve.confidences, curve.accuracies, curve.accuracies
         if curve.error_bars is not None:
             bottoms, tops = curve.error_bars[1:]
-    # Comparisons with NaN, of what is not drawn, are false.
+    # Points that are not drawn are NaN, and comparisons with NaN are false.
     left, right = (x < 0.6) & (tops > 0.85), (x > 0.4) & (bottoms < 0.15)
     return bool(np.sum(left) > np.sum(right))
 
 
 def _clips(points: np.ndarray) -> bool:
-    """Says if a line is to be clipped: layouts make room for one that is not, and one
-    without points would be in the corner of the figure.
+    """Says if a line must be clipped: only if it has no points.
+
+    Layouts make room for a line that is not clipped, and a line without points would
+    count as a point in the corner of the figure.
     """
     return len(points) == 0
 
@@ -117,9 +117,9 @@ def _set_limits(ax: Any) -> None:
 def _bounds(
     intervals: BinIntervals,
     group: int,
-    held: np.ndarray,
+    bins: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    return intervals.lower[group][held], intervals.upper[group][held]
+    return intervals.lower[group][bins], intervals.upper[group][bins]
 
 
 def _bar_label(intervals: BinIntervals) -> str:
@@ -130,32 +130,36 @@ def _bar_label(intervals: BinIntervals) -> str:
 
 
 def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
-    """Draws the bars of a group and its histogram; returns the Axes of the latter."""
-    held = np.flatnonzero(curve.counts[group] > 0)
-    # Faded bars last, as legends show the first.
-    held = held[np.argsort(curve.sizes[group][held] < FEW, kind="stable")]
-    left = curve.edges[group, :-1][held]
-    width = np.diff(curve.edges[group])[held]
-    confidence = curve.confidences[group][held]
-    accuracy = curve.accuracies[group][held]
-    few = curve.sizes[group][held] < FEW
-    told = np.array(_tips(curve, group), object)[held]
+    """Draws the bars of a group, and above them the histogram of its scores.
+
+    Returns:
+      The Axes of the histogram.
+    """
+    bins = np.flatnonzero(curve.counts[group] > 0)
+    # Faded bars come last, because a legend shows the first bar.
+    bins = bins[np.argsort(curve.sizes[group][bins] < FEW, kind="stable")]
+    left = curve.edges[group, :-1][bins]
+    width = np.diff(curve.edges[group])[bins]
+    confidence = curve.confidences[group][bins]
+    accuracy = curve.accuracies[group][bins]
+    few = curve.sizes[group][bins] < FEW
+    tips = np.array(_tips(curve, group), object)[bins]
 
     def bar(
-        held: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
+        drawn: np.ndarray, bottom: Any, top: Any, label: str, style: Mapping[str, Any]
     ) -> None:
-        # Outlines keep adaptive bins in sight that are narrower than a pixel.
-        drawn = ax.bar(
-            left[held],
-            (top - bottom)[held],
-            width[held],
-            bottom=bottom[held],
+        # The outlines make adaptive bins visible that are narrower than a pixel.
+        patches = ax.bar(
+            left[drawn],
+            (top - bottom)[drawn],
+            width[drawn],
+            bottom=bottom[drawn],
             align="edge",
             linewidth=0.6,
-            label=label if np.any(held) else None,
+            label=label if np.any(drawn) else None,
             **style,
         )
-        for patch, faded, tip in zip(drawn, few[held], told[held], strict=True):
+        for patch, faded, tip in zip(patches, few[drawn], tips[drawn], strict=True):
             _series.tell(patch, tip)
             if faded:
                 patch.set_facecolor(_lighter(patch.get_facecolor()))
@@ -167,7 +171,7 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
     bar(accuracy > confidence, confidence, accuracy, under_label, _UNDER)
     bars, band = curve.error_bars, curve.consistency_band
     if band is not None:
-        lower, upper = _bounds(band, group, held)
+        lower, upper = _bounds(band, group, bins)
         place = {"bottom": lower, "align": "edge", **_BAND}
         place |= {"height": upper - lower, "width": width}
         label = _series.band_label(band.level)
@@ -175,26 +179,27 @@ def draw_bars(ax: Any, curve: ReliabilityCurve, group: int) -> Any:
         ax.bar(left, **place, fill=False)
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
     if bars is not None:
-        lower, upper = _bounds(bars, group, held)
+        lower, upper = _bounds(bars, group, bins)
         ax.vlines(confidence, lower, upper, color="black", label=_bar_label(bars))
     means = (confidence, accuracy)
     style = {"color": "black", "marker": "o"}
-    _draw_means(ax, means, few, told, style, "Mean of a bin")
+    _draw_means(ax, means, few, tips, style, "Mean of a bin")
     if np.any(few):
         _name_few(ax, {"markersize": 3, **_HOLLOW})
     _set_limits(ax)
 
     shares = curve.proportions[group]
     strip = _axes.strip(ax, np.max(shares))
-    drawn = strip.bar(left, shares[held], width, align="edge", linewidth=0.6, **_STRIP)
-    for patch, tip in zip(drawn, told, strict=True):
+    outline = {"align": "edge", "linewidth": 0.6, **_STRIP}
+    patches = strip.bar(left, shares[bins], width, **outline)
+    for patch, tip in zip(patches, tips, strict=True):
         _series.tell(patch, tip)
     strip.set_ylabel("Share", fontsize="small")
     return strip
 
 
 def _tips(curve: ReliabilityCurve, group: int) -> list[str]:
-    """Returns what each bin tells."""
+    """Returns the tooltip of each bin."""
     x_name, y_name = _AXIS_LABELS[curve.y_axis]
     tips = []
     for b, count in enumerate(curve.counts[group]):
@@ -210,7 +215,7 @@ def _tips(curve: ReliabilityCurve, group: int) -> list[str]:
 
 
 def _lighter(color: Sequence[float]) -> list[float]:
-    """Fades a colour without letting through what is below it."""
+    """Returns a faded color that is not transparent."""
     return [1 - _FADED * (1 - part) for part in color[:3]]
 
 
@@ -218,36 +223,40 @@ def _draw_means(
     ax: Any,
     means: tuple[np.ndarray, np.ndarray],
     few: np.ndarray,
-    told: np.ndarray,
+    tips: np.ndarray,
     style: Mapping[str, Any],
     label: str,
     size: float = 3,
 ) -> None:
-    """Draws the points of bins; those of few examples hollow, off the line."""
+    """Draws the means of bins; hollow and off the line for bins of few examples."""
     x, y = means
     style = {"linestyle": "none", "markersize": size, **style}
     clips = _clips(x[~few])
     drawn = ax.plot(x[~few], y[~few], label=label, clip_on=clips, **style)
-    _series.tell(*drawn, *told[~few])
+    _series.tell(*drawn, *tips[~few])
     if np.any(few):
         drawn = ax.plot(x[few], y[few], clip_on=False, **style | _HOLLOW)
-        _series.tell(*drawn, *told[few])
+        _series.tell(*drawn, *tips[few])
 
 
 def _name_few(ax: Any, style: Mapping[str, Any]) -> None:
-    """Adds an entry to the legend."""
+    """Adds the legend entry for bins with few examples."""
     label = f"Fewer than {FEW} examples"
     ax.plot([], [], label=label, **{"color": "0.3", "marker": "o", **style})
 
 
-# Lines, of any number of models.
+# Lines of some models.
 
 
 def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
-    """Draws a line for each model, by its name; returns the Axes of their densities."""
+    """Draws a line for each model, and above them the distributions of their scores.
+
+    Returns:
+      The Axes of the distributions.
+    """
     ax.plot([0, 1], [0, 1], **_DIAGONAL)
     _draw_band(ax, curves)
-    few = {}  # How it looks, of what is drawn.
+    few = {}  # The style of points with few examples, if any are drawn.
     bars = None
     for i, (name, curve) in enumerate(curves.items()):
         if isinstance(curve, ScoreCurve):
@@ -267,16 +276,16 @@ def draw_lines(ax: Any, curves: Mapping[str, Curve]) -> Any:
 
 
 def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, name: str) -> bool:
-    """Draws the means of bins; returns whether some are of few examples."""
-    held = curve.counts[0] > 0
-    x, y = curve.confidences[0][held], curve.accuracies[0][held]
-    few = curve.sizes[0][held] < FEW
+    """Draws the means of bins; returns whether some bins have few examples."""
+    bins = curve.counts[0] > 0
+    x, y = curve.confidences[0][bins], curve.accuracies[0][bins]
+    few = curve.sizes[0][bins] < FEW
     style = _series.line(i) | {"marker": _series.marker(i)}
-    told = [_series.label(name, tip) for tip in _tips(curve, 0)]
+    tips = [_series.label(name, tip) for tip in _tips(curve, 0)]
     label = _series.label(name, annotation(curve))
-    _draw_means(ax, (x, y), few, np.array(told, object)[held], style, label, size=4)
+    _draw_means(ax, (x, y), few, np.array(tips, object)[bins], style, label, size=4)
     if curve.error_bars is not None:
-        bounds = _bounds(curve.error_bars, 0, held)
+        bounds = _bounds(curve.error_bars, 0, bins)
         ax.vlines(x, *bounds, color=_series.color(i), **_THIN)
     return bool(np.any(few))
 
@@ -284,17 +293,17 @@ def _draw_bin_line(ax: Any, i: int, curve: ReliabilityCurve, name: str) -> bool:
 def _draw_score_line(
     ax: Any, i: int, curve: ScoreCurve, label: str, marked: bool
 ) -> bool:
-    """Draws a curve without bins; returns whether some of it is of few examples."""
+    """Draws a curve without bins; returns whether parts of it are faded."""
     x, y = curve.scores, curve.frequencies
     few = curve.sizes < FEW
     style = _series.line(i) | {"clip_on": _clips(x)}
     marks = {}
-    if marked:  # Which tells lines apart in grey, too.
+    if marked:  # Markers distinguish the lines also in grey.
         marks = {"marker": _series.marker(i), "markersize": 4}
         marks |= {"markevery": (0.03 + 0.02 * i, 0.12)}
     drawn = ax.plot(x, np.where(few, np.nan, y), label=label, **style, **marks)
     _series.tell(*drawn, label)
-    # Smoothed noise of several models would hide what they say.
+    # Smoothed noise of several models would hide their lines, so it is left out.
     faded = bool(np.any(few)) and not (marked and curve.method == "smooth")
     if faded:
         ax.plot(x, y, **style, alpha=_FADED)
@@ -302,7 +311,7 @@ def _draw_score_line(
 
 
 def _bands(curves: Mapping[str, Curve]) -> list[ScoreBand]:
-    """Returns the bands of the models that have one, score by score."""
+    """Returns the consistency bands of the models that have one."""
     bands = []
     for curve in curves.values():
         if isinstance(curve, ScoreCurve):
@@ -311,27 +320,32 @@ def _bands(curves: Mapping[str, Curve]) -> list[ScoreBand]:
             level, lower, upper = curve.consistency_band
             band = ScoreBand(
                 level, curve.confidences[0], lower[0], upper[0], curve.sizes[0]
-            ).of(curve.counts[0] > 0)
+            ).at(curve.counts[0] > 0)
         else:
             band = None
         if band is not None and len(band.scores):
             bands.append(band)
     if len(bands) < 2:
         return bands
-    # Where a model has next to no examples it says nothing of the others.
-    enough = [band.of(band.sizes >= FEW) for band in bands]
+    # The band of a model is very wide at scores where the model has few examples, and
+    # would hide the bands of the other models there.
+    enough = [band.at(band.sizes >= FEW) for band in bands]
     return [band for band in enough if len(band.scores)] or bands
 
 
 def widest(bands: Sequence[ScoreBand]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns scores, and the least and largest end of all bands at each: beyond it is
-    what chance would rarely give any of the models.
+    """Returns the band that contains all bands.
+
+    Chance would rarely move any of the calibrated models out of it.
+
+    Returns:
+      Scores, the smallest lower end and the largest upper end at each, all [P].
     """
     scores = np.unique(np.concatenate([band.scores for band in bands]))
     ends = np.full((2, len(bands), len(scores)), np.nan)
     for k, band in enumerate(bands):
         for end, values in zip(ends, (band.lower, band.upper), strict=True):
-            # Straight from point to point, and nothing beyond them.
+            # Linear between the points of the band, and undefined outside them.
             end[k] = np.interp(scores, band.scores, values, left=np.nan, right=np.nan)
     return scores, np.nanmin(ends[0], axis=0), np.nanmax(ends[1], axis=0)
 
@@ -344,12 +358,12 @@ def _draw_band(ax: Any, curves: Mapping[str, Curve]) -> None:
     label = _series.band_label(max(levels))
     if len(curves) > 1:
         label += " (widest)"
-    # The outline keeps a single bin in sight.
+    # The outline makes a band of a single bin visible.
     ax.fill_between(*widest(bands), label=label, **_LINE_BAND)
 
 
 def _draw_strip(ax: Any, curves: Mapping[str, Curve]) -> Any:
-    """Draws how the scores are distributed: shares in bins, or densities."""
+    """Draws the distribution of the scores: shares in bins, or densities."""
     binned = all(isinstance(curve, ReliabilityCurve) for curve in curves.values())
     drawn = []
     for curve in curves.values():
@@ -374,20 +388,20 @@ def _draw_strip(ax: Any, curves: Mapping[str, Curve]) -> Any:
     return strip
 
 
-# Several calls, one diagram.
+# One diagram from several calls.
 
-# The attribute of Axes with what was drawn there.
+# Name of the attribute of Axes that holds the diagram drawn there.
 _DRAWN = "_uncertainty_metrics_reliability"
 
 
 @dataclasses.dataclass
 class Drawn:
-    """A reliability diagram in Axes.
+    """A reliability diagram that was drawn in Axes.
 
     Attributes:
-      curves: the models by name.
-      own: whether the figure is ours.
-      artists: what was drawn.
+      curves: the curve of each model, by its name.
+      own: whether the figure is our own.
+      artists: the artists of the diagram.
     """
 
     curves: dict[str, Curve]
@@ -396,14 +410,14 @@ class Drawn:
 
 
 def earlier(ax: Any) -> Drawn | None:
-    """Returns what an earlier call drew in Axes that still show it."""
+    """Returns the diagram that an earlier call drew in Axes, if they still show it."""
     drawn = getattr(ax, _DRAWN, None)
     shown = drawn is not None and any(a in ax.child_axes for a in drawn.artists)
     return drawn if shown else None
 
 
 def erase(ax: Any, drawn: Drawn) -> None:
-    """Removes what an earlier call drew."""
+    """Removes the diagram of an earlier call."""
     for artist in drawn.artists:
         artist.remove()
     delattr(ax, _DRAWN)
@@ -411,7 +425,7 @@ def erase(ax: Any, drawn: Drawn) -> None:
 
 @contextlib.contextmanager
 def remembered(ax: Any, curves: dict[str, Curve], own: bool) -> Iterator[None]:
-    """Remembers what is drawn in Axes, so that a later call can add a model."""
+    """Remembers the artists of a diagram, so that a later call can add a model."""
 
     def artists() -> list[Any]:
         containers = [bar for container in ax.containers for bar in container]
@@ -427,7 +441,7 @@ def remembered(ax: Any, curves: dict[str, Curve], own: bool) -> Iterator[None]:
 
 
 def joined(old: Mapping[str, Curve], new: Mapping[str, Curve]) -> dict[str, Curve]:
-    """Returns models of two calls, each with a name of its own."""
+    """Returns the models of two calls, and gives each a different name."""
     curves: dict[str, Curve] = {}
     for name, curve in [*old.items(), *new.items()]:
         unique = name = name or f"Model {len(curves) + 1}"
@@ -439,8 +453,10 @@ def joined(old: Mapping[str, Curve], new: Mapping[str, Curve]) -> dict[str, Curv
 
 
 def add_legend(ax: Any, own: bool, columns: int = 1, panels: Any = None) -> None:
-    """Adds a legend, of each entry once: below Axes of a new figure, or where a layout
-    makes room for a long one; else inside.
+    """Adds a legend that has each entry once.
+
+    It is below Axes of our own. In other Axes it is inside, unless it is long and a
+    layout engine makes room for it below.
     """
     handles: dict[str, Any] = {}
     for panel in [ax] if panels is None else panels:

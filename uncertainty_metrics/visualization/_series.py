@@ -1,4 +1,4 @@
-"""What plots of several models or sets of data share."""
+"""Helpers for plots of several models or data sets: styles, legends, arguments."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="DataclassInstance")
 R = TypeVar("R")
 
-# Dark and light in turn, so that neighbours differ in grey and to every eye.
+# Dark and light colors alternate, so that neighbours differ also in grey and for color
+# blind readers.
 _COLORS = ("#004488", "#cc5566", "#c9a227", "#117733", "#66aadd", "#882255")
 _MARKERS = "os^Dv"
-# Inches.
+# Width of the column of a paper, in inches.
 _COLUMN = 3.6
-# More entries of a legend would cover what the lines say, or be long below them; those
-# with at most so many letters fit beside each other.
+# A legend with more than MANY entries would cover the lines, or be long below them.
+# Entries of at most _SHORT letters fit beside each other in two columns.
 MANY, _SHORT = 4, 33
-# Of a picture, as many as it may have dots.
+# A line is thinned to so many columns of a picture: a picture has hardly more dots.
 _COLUMNS = 500
 _DASHES: tuple[Any, ...] = (
     "-",
@@ -36,11 +37,11 @@ _DASHES: tuple[Any, ...] = (
     (0, (1, 0.8)),
     (0, (5, 1, 2, 1)),
 )
-# Of where chance leaves calibrated models: behind bars, and as an outline before them.
+# Colors of a consistency band: its area behind bars, and its outline in front of them.
 BAND_FILL, BAND_EDGE = "#f7ead0", "#ddaa33"
-# The attribute of an artist with what it tells.
+# Name of the attribute of an artist that holds its tooltips.
 TIPS = "_uncertainty_metrics_tips"
-# That of Axes of a figure made for one diagram.
+# Name of the attribute that marks the Axes of a figure made for one diagram.
 _OWN = "_uncertainty_metrics_own"
 
 
@@ -50,12 +51,15 @@ def color(i: int) -> str:
 
 
 def marker(i: int) -> str:
-    """Returns the marker of the i-th model; it still differs where colors repeat."""
+    """Returns the marker of the i-th model.
+
+    There are fewer markers than colors, so models of the same color differ in it.
+    """
     return _MARKERS[i % len(_MARKERS)]
 
 
 def line(i: int) -> dict[str, Any]:
-    """Returns the style of the line of the i-th model, which has many points."""
+    """Returns the style of the line of the i-th model: its color and its dashes."""
     return {"color": color(i), "linestyle": _DASHES[i % len(_DASHES)]}
 
 
@@ -65,31 +69,33 @@ def level(name: str, value: Any) -> float | None:
 
 
 def band_label(level: float) -> str:
-    """Returns the legend's entry of a consistency band."""
+    """Returns the legend entry of a consistency band."""
     return f"{100 * level:.4g}% band if calibrated"
 
 
 def plain(name: str) -> str:
-    """Keeps matplotlib from reading mathematics between two dollars."""
+    """Escapes dollars, between which matplotlib would read mathematics."""
     return name.replace("$", r"\$")
 
 
 def label(name: str, text: str) -> str:
-    """Returns the legend's entry of a model; a single model has no name."""
+    """Returns the legend entry of a model; a single model has the name ""."""
     return ": ".join(part for part in (plain(name), text) if part)
 
 
 def tell(artist: Any, *texts: str) -> None:
-    """Says what an artist tells who points at it in a page, or each of its points."""
+    """Gives an artist, or each of its points, the tooltip that a page shows."""
     setattr(artist, TIPS, tuple(text.replace(r"\$", "$") for text in texts))
 
 
 def thinned(x: np.ndarray, *curves: np.ndarray) -> np.ndarray:
-    """Returns the points that show curves as all of them would: in each column of a
-    picture the first and last one, the lowest and the highest.
+    """Returns the indices of enough points to draw curves that look the same.
+
+    These are the first, the last, the lowest and the highest point in each column of
+    the picture.
 
     Args:
-      x: where the points are, sorted, in [0, 1], shape [n].
+      x: positions of the points, sorted, in [0, 1], shape [n].
       *curves: heights, shape [n].
     """
     if len(x) <= 4 * _COLUMNS:
@@ -103,16 +109,17 @@ def thinned(x: np.ndarray, *curves: np.ndarray) -> np.ndarray:
 
 
 def each_model(function: Callable[[D], R], data: D) -> dict[str, R]:
-    """Returns the value of a function for each model by its name; "" if there is one.
+    """Returns the value of a function for each model, by the name of the model.
 
     Args:
       function: takes the data of one model.
-      data: an object of arguments. Each is the value for one model, or a mapping from
-        the names of some models to their values; other values are common to all models.
+      data: an object of arguments. If an argument is a mapping from the names of
+        models, each model gets its own value; other arguments are the same for all
+        models. Without mappings there is one model, of the name "".
 
     Raises:
-      ValueError: a mapping is empty, or two of them have different names; or the
-        function raises it. Its errors start with the name of the model.
+      ValueError: a mapping is empty, or two mappings have different names.
+      TypeError, ValueError: from the function, with the name of the model in front.
     """
     arguments = {f.name: getattr(data, f.name) for f in dataclasses.fields(data)}
     mappings = {k: v for k, v in arguments.items() if isinstance(v, Mapping)}
@@ -140,7 +147,7 @@ def each_model(function: Callable[[D], R], data: D) -> dict[str, R]:
 
 
 def axes(ax: Any, width: float, height: float) -> tuple[Any, bool]:
-    """Returns Axes to draw in, and whether they are those of a new figure."""
+    """Returns Axes to draw in, and whether they belong to a figure of our own."""
     if ax is None:
         return _axes.new_figure(width, height).add_subplot(), True
     _axes.check(ax)
@@ -148,7 +155,7 @@ def axes(ax: Any, width: float, height: float) -> tuple[Any, bool]:
 
 
 def own(ax: Any) -> Any:
-    """Returns Axes, to be drawn in like those of a new figure."""
+    """Marks Axes, so that plots treat them like Axes of a new figure of our own."""
     setattr(ax, _OWN, True)
     return ax
 
@@ -161,7 +168,7 @@ def finish(
     legend_title: str | None = None,
     columns: int = 1,
 ) -> None:
-    """Adds the title, and a legend: below Axes of a new figure, else inside them."""
+    """Adds the title and a legend, below Axes of our own, or inside other Axes."""
     if title is not None:
         ax.set_title(title)
     handles, labels = ax.get_legend_handles_labels()
@@ -172,7 +179,7 @@ def finish(
 
 
 def columns_of(labels: Sequence[str], columns: int) -> int:
-    """Returns the columns of a legend: two at least if it is long and has room."""
+    """Returns the number of columns: at least 2 for many entries that are short."""
     many = len(labels) > MANY and max(map(len, labels)) <= _SHORT
     return max(columns, 2) if many else columns
 
@@ -184,7 +191,7 @@ def legend_below(
     columns: int,
     title: str | None = None,
 ) -> None:
-    """Adds a legend below all Axes, of fewer columns where they do not fit."""
+    """Adds a legend below all Axes, with as many of the columns as fit."""
     style: dict[str, Any] = {"fontsize": "small", "title_fontsize": "small"}
     style |= {"loc": "outside lower center", "title": title}
     for number in range(columns_of(labels, columns), 0, -1):
@@ -195,8 +202,9 @@ def legend_below(
 
 
 def inner_legend(ax: Any) -> dict[str, Any]:
-    """Returns the style of a legend inside Axes: as small as print allows in those of
-    a column of a paper.
+    """Returns the style of a legend inside Axes.
+
+    If the Axes are as narrow as a column of a paper, it is as small as print allows.
     """
     width = ax.get_window_extent().width / ax.get_figure().dpi
     if width > _COLUMN:

@@ -1,7 +1,7 @@
-"""Plots of what probabilities are worth to whoever decides by a threshold on them.
+"""Plots of the value of probabilities for decisions by a threshold.
 
-Of two classes, by P(class 1). `probabilities`, `logits` and the other arrays may each
-be a mapping from the names of some models to theirs.
+They are for two classes, and the threshold is on P(class 1). `probabilities`, `logits`
+and the other arrays may each be a mapping from the names of models to their arrays.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ def decision_curve_diagram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Decision curves: the net benefit of treating where P(class 1) is large enough.
+    """Decision curves: the net benefit of treating if P(class 1) is large enough.
 
-    The lines are those of `net_benefit`, TP / n - FP / n * t / (1 - t) at threshold t.
-    The dotted line is that of treating everyone, the thin one that of treating no one.
-    What a model is worth at a threshold is its height above the better of these.
+    The lines show `net_benefit`, TP / n - FP / n * t / (1 - t) at threshold t. The
+    dotted line is the net benefit of treating everyone, and the thin line that of
+    treating no one. The value of a model at a threshold is its height above the higher
+    of these two lines.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -96,7 +97,7 @@ def decision_curve_diagram(
     points = decision_curves.checked_thresholds(points, one=False)
     ax, own = _series.axes(ax, 6, 4.5)
     highest = 0.0
-    # By the share of class 1, mostly common to the models.
+    # By the share of class 1, which is usually the same for all models.
     everyone: dict[float, np.ndarray] = {}
     for i, (name, (cells, dtype)) in enumerate(models.items()):
         benefit, all_treated, _ = _pooled_errors.net_benefit(cells, points, dtype)
@@ -108,7 +109,7 @@ def decision_curve_diagram(
     _draw_common(ax, points, everyone.values(), "Treat all")
     ax.axhline(0, **_NOBODY)
     ax.set(xlabel="Threshold probability", ylabel="Net benefit", xlim=(0, 1))
-    # Further below is who treats everyone where few should be.
+    # Treating everyone has a very negative benefit at high thresholds: not shown.
     ax.set_ylim(-_BELOW * (highest or 1.0), (1 + _MARGIN) * (highest or 1.0))
     _series.finish(ax, own, title)
     return ax
@@ -127,11 +128,12 @@ def murphy_diagram(
 ) -> Any:
     """Murphy diagram: the loss of deciding by P(class 1), for every price of an error.
 
-    The lines are those of `murphy_curve`: where a needless treatment costs theta and a
-    case that is missed 1 - theta, treating where p > theta loses on average the height
-    at theta. A model whose curve is nowhere above another's is as good by every proper
-    score. The area below a curve is half the mean of (y - p)^2. The dotted line is a
-    forecast of the share of class 1 for all.
+    The lines show `murphy_curve`. The height at theta is the mean loss of treating if
+    p > theta, where a needless treatment costs theta and a missed case costs 1 - theta.
+    If the curve of a model is nowhere above the curve of another model, the first model
+    is at least as good by every proper score. The area below a curve is half the mean
+    of (y - p)^2. The dotted line belongs to the constant forecast of the share of class
+    1.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -198,7 +200,7 @@ def murphy_diagram(
 
 
 def _models(data: ClassifierData) -> dict[str, tuple[Cells, np.dtype]]:
-    """Returns the pooled scores of each model, of the arguments of a diagram."""
+    """Returns the pooled scores of each model for the arguments of a diagram."""
     from uncertainty_metrics.numpy.scoring import decision_curves  # It imports SciPy.
 
     return _series.each_model(decision_curves.cells_of, data)
@@ -210,13 +212,13 @@ def _share(cells: Cells) -> float:
 
 
 def _marker(points: np.ndarray) -> str:
-    """Returns the marker of a line: none, unless it is a point."""
+    """Returns the marker of a line: none, unless the line is a single point."""
     return "o" if len(points) == 1 else ""
 
 
 def _draw_common(
     ax: Any, points: np.ndarray, curves: Iterable[np.ndarray], label: str
 ) -> None:
-    """Draws what needs no model."""
+    """Draws the curves that need no model, with one legend entry."""
     for i, curve in enumerate(curves):
         ax.plot(points, curve, label="_" if i else label, **_NO_MODEL)

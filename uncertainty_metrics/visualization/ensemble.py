@@ -1,4 +1,4 @@
-"""Plots of ensembles: what averaging does to calibration, and uncertainties."""
+"""Plots of ensembles: calibration before and after averaging, and uncertainties."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DEFAULT_HISTOGRAM_BINS = 30
 _MEMBER = {"color": "0.65", "linewidth": 0.8, "marker": ".", "markersize": 3}
 _MEAN = {"color": "#4477aa", "linewidth": 1.5, "linestyle": "--"}
 _ENSEMBLE = {"color": "#cc3311", "linewidth": 2.5}
-# The area of a point that stands for all examples, in points^2.
+# The area of a dot that stands for all examples, in squares of a typographic point.
 _POINT = 150
-# The least height of a half of the diagram: smaller gaps are small to the eye, too.
+# The smallest height of each half of the diagram, so that small gaps look small.
 _MIN_GAP = 0.05
 
 
@@ -42,17 +42,18 @@ def ensemble_calibration_diagram(
 ) -> Any:
     """Diagram of the calibration of an ensemble and of its members, bin by bin.
 
-    For each non-empty bin of the confidence, accuracy less mean confidence against
-    mean confidence: thin lines for the members, a dashed line for all of them together
-    and a thick line for the ensemble, whose points have areas as the shares of its
-    examples. Above 0 is underconfident, below it overconfident. Where the ensemble is
-    above its members, and they above 0, averaging made calibration worse.
+    The diagram shows accuracy minus mean confidence against mean confidence, for each
+    non-empty bin of the confidence. Thin lines are the members, a dashed line is the
+    mean of the members, and a thick line is the ensemble; the area of its dots shows
+    the share of the examples in the bin. Values above 0 are underconfident, values
+    below 0 overconfident. Averaging made calibration worse where the members are above
+    0, and the ensemble is above the members.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
-      logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
-        [..., M, 1] for the logit of class 1 against class 0.
-      probabilities: instead of `logits`, in [0, 1], of the same shape.
+      logits: logits of the members, shape [..., M, K] with the M members on
+        `ensemble_axis`; [..., M, 1] for the logit of class 1 against class 0.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: the axis of the members, any but the last.
       num_bins: number of bins.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
@@ -102,7 +103,7 @@ def ensemble_calibration_diagram(
 def _draw_calibration(
     ax: Any, calibration: member_calibration.EnsembleCalibration
 ) -> None:
-    """Draws the lines and names the halves."""
+    """Draws the lines, and names the two halves of the diagram."""
     counts, eces = calibration.member_counts, calibration.member_eces
     label: str | None = f"Members: ECE = {eces.min():.3f} to {eces.max():.3f}"
     if len(eces) == 1:
@@ -111,39 +112,39 @@ def _draw_calibration(
         calibration.member_confidences, calibration.member_gaps, eces, strict=True
     )
     for m, (confidences, gaps, ece) in enumerate(members):
-        held = ~np.isnan(gaps)
-        drawn = ax.plot(confidences[held], gaps[held], label=label, **_MEMBER)
+        bins = ~np.isnan(gaps)
+        drawn = ax.plot(confidences[bins], gaps[bins], label=label, **_MEMBER)
         _series.tell(*drawn, f"Member {m}: ECE = {ece:.3f}")
-        label = None  # One entry for all of them.
+        label = None  # All members share one legend entry.
 
-    held = counts.sum(axis=0) > 0
-    together = counts[:, held].sum(axis=0)
+    bins = counts.sum(axis=0) > 0
+    totals = counts[:, bins].sum(axis=0)
     ax.plot(
-        np.nansum(counts * calibration.member_confidences, axis=0)[held] / together,
-        np.nansum(counts * calibration.member_gaps, axis=0)[held] / together,
+        np.nansum(counts * calibration.member_confidences, axis=0)[bins] / totals,
+        np.nansum(counts * calibration.member_gaps, axis=0)[bins] / totals,
         label=f"Members together: mean ECE = {eces.mean():.3f}",
         **_MEAN,
     )
 
     counts = calibration.ensemble_counts
-    held = counts > 0
-    line = calibration.ensemble_confidences[held], calibration.ensemble_gaps[held]
+    bins = counts > 0
+    line = calibration.ensemble_confidences[bins], calibration.ensemble_gaps[bins]
     label = f"Ensemble: ECE = {calibration.ensemble_ece:.3f}"
     ax.plot(*line, label=label, **_ENSEMBLE)
-    points = _POINT * counts[held] / counts.sum()
+    areas = _POINT * counts[bins] / counts.sum()
     style = {"color": _ENSEMBLE["color"], "zorder": 3, "clip_on": False}
     tips = (
         f"Ensemble: mean confidence {x:.3f}, accuracy {x + y:.3f}, n = {n:.6g}"
-        for x, y, n in zip(*line, counts[held], strict=True)
+        for x, y, n in zip(*line, counts[bins], strict=True)
     )
-    _series.tell(ax.scatter(*line, s=points, **style), *tips)
+    _series.tell(ax.scatter(*line, s=areas, **style), *tips)
 
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Confidence", ylabel="Accuracy - confidence", xlim=(0, 1))
     gaps = np.append(calibration.member_gaps, calibration.ensemble_gaps)
     height = max(1.1 * np.nanmax(np.abs(gaps)), _MIN_GAP)
     ax.set_ylim(-height, height)
-    # Beside the halves, where no line is.
+    # To the right of the Axes, because lines fill the halves themselves.
     for middle, name in ((0.25, "Overconfident"), (0.75, "Underconfident")):
         ax.text(
             1.03,
@@ -165,18 +166,19 @@ def uncertainty_histogram(
     ax: Any = None,
     xlabel: str = "Uncertainty",
 ) -> Any:
-    """Histograms of the uncertainties of some sets of data, on the same bins.
+    """Histograms of the uncertainties of one or some data sets, on the same bins.
 
-    For two sets, the title of the legend says how well uncertainty tells them apart:
+    For two sets, the title of the legend says how well uncertainty separates them:
 
       AUROC = P(uncertainty in the second > in the first) + 1/2 P(they are equal)
 
     Args:
-      uncertainties: from the name of each set, such as "in distribution" and "out of
-        distribution", to its uncertainties, finite, of any shape; or those of one set.
-      num_bins: number of bins, of equal width between the least and the largest
+      uncertainties: a mapping from the name of each set, such as "in distribution" and
+        "out of distribution", to its uncertainties, finite, of any shape; or the
+        uncertainties of one set.
+      num_bins: number of bins, of equal width between the smallest and the largest
         uncertainty of all sets.
-      density: whether each histogram has area 1, or counts examples.
+      density: whether each histogram has area 1; else it counts examples.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.
@@ -245,14 +247,14 @@ def _checked(
 def _common_edges(values: np.ndarray, num_bins: int) -> np.ndarray:
     low, high = np.min(values), np.max(values)
     size = max(abs(low), abs(high))
-    if high - low <= 1e-9 * size:  # One value but for rounding.
+    if high - low <= 1e-9 * size:  # All values are equal up to rounding.
         margin = 0.05 * size or 0.05
         low, high = low - margin, high + margin
     return np.linspace(low, high, num_bins + 1)
 
 
 def _separation(sets: dict[str, np.ndarray]) -> str | None:
-    """Returns the AUROC of the second of two sets, in words."""
+    """Returns the AUROC of the second of two sets as text; None for other numbers."""
     if len(sets) != 2:
         return None
     first, second = sets.values()

@@ -1,4 +1,4 @@
-"""Posterior densities of calibration errors, to compare models by eye."""
+"""Plots of posterior densities of calibration errors, to compare models by eye."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from uncertainty_metrics.visualization import _series
 __all__ = ["posterior_diagram"]
 
 _OVERLAP = {"facecolor": "none", "edgecolor": "0.3", "hatch": "////", "linewidth": 0}
-# Fewer bins than the first show no shape, and more than the last are not told apart.
+# Fewer than _MIN_BINS bins show no shape; more than _MAX_BINS are too narrow to see.
 _MIN_BINS, _MAX_BINS = 10, 400
-# The height of a line of the legend in inches, and the largest share for all of them;
-# and what is above the densities without it.
+# A line of a legend inside the Axes is _LINE inches high, and the legend gets at most
+# _MOST_ROOM of their height. Without a legend, _MARGIN is free above the densities.
 _LINE, _MOST_ROOM, _MARGIN = 0.17, 0.5, 0.05
 
 
@@ -39,7 +39,7 @@ def _common_edges(samples: list[np.ndarray]) -> np.ndarray:
     # Scott's rule, by the standard deviation.
     widths = [3.5 * np.std(draws) / np.cbrt(len(draws)) for draws in samples]
     width = min((w for w in widths if w > 0), default=0.0)
-    if not high - low > 1e-6 * max(abs(low), abs(high), 1e-6):  # One value.
+    if not high - low > 1e-6 * max(abs(low), abs(high), 1e-6):  # All draws are equal.
         margin = 0.01 * max(abs(low), abs(high), 0.1)
         low, high = low - margin, high + margin
     number = np.ceil((high - low) / width) if width > 0 else _MIN_BINS
@@ -54,19 +54,19 @@ def posterior_diagram(
 ) -> Any:
     """Posterior densities of the calibration errors of one or some models.
 
-    Each model is a filled histogram, all on the same bins, with its mean (line) and its
-    central 95% interval (bar below the axis). For two models the overlap is hatched and
-    told in the title of the legend:
+    Each model has a filled histogram, with its mean (line) and its central 95% interval
+    (bar below the axis). All histograms have the same bins. For two models the overlap
+    is hatched, and the title of the legend has two numbers:
 
       P(a < b)  as `probability_of_lower_calibration_error` defines it
       overlap = integral of min(density of a, density of b)
 
-    The overlap is the hatched area, so it is that of the histograms; few draws make it
-    smaller than it is.
+    The overlap is the hatched area of the two histograms. With few draws it is smaller
+    than the overlap of the densities.
 
     Args:
-      samples: draws, finite, shape [S], such as `bayesian_expected_calibration_error`
-        returns them; or a mapping from the names of some models to theirs, whose
+      samples: draws, finite, shape [S], as `bayesian_expected_calibration_error`
+        returns them; or a mapping from the names of models to their draws, whose
         numbers may differ.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
@@ -104,7 +104,7 @@ def posterior_diagram(
     ax.axhline(0, color="0.3", linewidth=0.8)
     ax.set(xlabel="Calibration error", ylabel="Posterior density")
     room = _MARGIN
-    if not own:  # For the legend: a line for each, and two more.
+    if not own:  # For the legend inside: a line for each model, and two for its title.
         height = ax.get_window_extent().height / ax.get_figure().dpi
         room = min(_LINE * (len(checked) + 2) / height, _MOST_ROOM)
     ax.set_ylim(-0.04 * top * (len(checked) + 1), top / (1 - room))
@@ -149,7 +149,7 @@ def _draw_overlap(
     densities: dict[str, np.ndarray],
     edges: np.ndarray,
 ) -> str:
-    """Hatches what two densities share; returns the comparison in words."""
+    """Hatches the overlap of two densities; returns the comparison as text."""
     (first, a), (second, b) = samples.items()
     shared = np.minimum(densities[first], densities[second])
     overlap = float(np.sum(shared * np.diff(edges)))

@@ -1,6 +1,6 @@
 """Plots of the calibration of predicted means and variances.
 
-The names, the arguments and their order are those of `um.regression`: predictions,
+The functions take the arguments of `um.regression` in the same order: predictions,
 uncertainties, which are variances, and targets.
 """
 
@@ -33,11 +33,11 @@ PitPlot = Literal["histogram", "ecdf"]
 _TICKS = np.linspace(0, 1, 6)
 _REFERENCE = {"color": "0.3", "linestyle": "--"}
 _OVER, _UNDER = "#cc3311", "#4477aa"
-# Points of a scatter plot that fill it; more of them are drawn the fainter.
+# So many points fill a scatter plot; if there are more, they are drawn fainter.
 _FULL = 400
-# Height of Axes with a legend inside, by that of what is drawn.
+# Height of Axes with a legend inside, relative to the height of the drawing.
 _LEGEND_ROOM = 1.35
-# z-scores beyond are drawn as if they were here.
+# Larger z-scores are drawn in the outermost bin.
 _MAX_Z = 6.0
 _NUM_Z_BINS = 40
 
@@ -57,10 +57,10 @@ def plot_reliability_diagram(
 ) -> Any:
     """Reliability diagram: how often targets lie in the predicted intervals.
 
-    The observed coverage of the central intervals of `compute_calibration_curve`
-    against the one expected: on the diagonal if the variances are calibrated, above it
-    if they are too large (underconfident), below it if they are too small
-    (overconfident).
+    It shows the observed coverage of central intervals against the expected coverage,
+    from `compute_calibration_curve`. The curve is on the diagonal if the variances are
+    calibrated, above it if they are too large (underconfident), and below it if they
+    are too small (overconfident).
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
@@ -72,7 +72,7 @@ def plot_reliability_diagram(
         is not shown.
       title: title of the diagram.
       color: color of the curve.
-      show_ece: whether the legend has the expected calibration error.
+      show_ece: whether the legend shows the expected calibration error.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -137,18 +137,18 @@ def _curve_and_error(
 
 
 def draw_curve(ax: Any, curve: dict[str, np.ndarray], **style: Any) -> None:
-    """Draws what `compute_calibration_curve` returns."""
+    """Draws the curve that `compute_calibration_curve` returns."""
     points = curve["expected_coverage"], curve["observed_coverage"]
     drawn = ax.plot(*points, markersize=4, clip_on=False, zorder=3, **style)
     tips = (
-        f"{style['label']}; of the intervals of {x:.3g}, {y:.3f} hold the target"
+        f"{style['label']}; {y:.3f} of the intervals of level {x:.3g} hold the target"
         for x, y in zip(*points, strict=True)
     )
     _series.tell(*drawn, *tips)
 
 
 def label_coverages(ax: Any) -> None:
-    """Draws the curve of a calibrated model, and says what is on the axes."""
+    """Draws the curve of a calibrated model, and labels the axes."""
     ax.plot([0, 1], [0, 1], label="Perfect calibration", **_REFERENCE)
     ax.set(xlabel="Expected coverage", ylabel="Observed coverage")
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=_TICKS, yticks=_TICKS)
@@ -161,7 +161,7 @@ def _check_color(name: str, color: Any) -> None:
 
 
 def _figure(figsize: Any) -> Any:
-    """Returns a new pyplot figure of (width, height), in inches."""
+    """Returns a new pyplot figure of (width, height) in inches."""
     try:
         width, height = (float(size) for size in figsize)
     except (TypeError, ValueError):
@@ -182,15 +182,15 @@ def plot_calibration_comparison(
     """Compares the calibration of some models: their curves, and bars of their ECE.
 
     Args:
-      results: from the name of each model to its (predictions, uncertainties, targets),
-        as `plot_reliability_diagram` takes them.
+      results: a dict from the name of each model to (predictions, uncertainties,
+        targets), as `plot_reliability_diagram` takes them.
       n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       figsize: width and height of the figure in inches.
-      colors: from the name of each model to its color; by default colors that are told
-        apart with any color vision.
+      colors: a dict from the name of each model to its color; by default colors that
+        readers with any color vision can distinguish.
 
     Returns:
-      The matplotlib Figure, one of pyplot, which is not shown.
+      The matplotlib Figure, a pyplot figure, which is not shown.
 
     Raises:
       ImportError: matplotlib is not installed.
@@ -234,7 +234,7 @@ def plot_calibration_comparison(
     bars = right.barh(range(len(models)), errors, color=chosen)
     right.bar_label(bars, fmt="{:.3f}", padding=3)
     right.set_yticks(range(len(models)), names)
-    right.invert_yaxis()  # The first is on top, as in the legend.
+    right.invert_yaxis()  # The first model is at the top, as in the legend.
     right.set(xlabel="Expected calibration error", xlim=(0, 1.15 * max(errors) or 1))
     right.spines[["top", "right"]].set_visible(False)
     right.set_title("Calibration Error")
@@ -243,7 +243,7 @@ def plot_calibration_comparison(
 
 @dataclasses.dataclass(frozen=True)
 class _Results:
-    """What each model has: (predictions, uncertainties, targets)."""
+    """(predictions, uncertainties, targets) of each model, by its name."""
 
     results: Any
 
@@ -255,7 +255,7 @@ def _result(results: Any, n_bins: int) -> tuple[dict[str, np.ndarray], float]:
         raise _checks.error(
             "results",
             "a tuple (predictions, uncertainties, targets) for each model",
-            type(results).__name__ if length is None else f"{length} of them",
+            type(results).__name__ if length is None else f"{length} elements",
             verb="hold",
         )
     return _curve_and_error(results, n_bins)
@@ -272,7 +272,7 @@ def _colors(colors: Mapping[str, str] | None, names: list[str]) -> list[Any]:
         raise _checks.error(
             "colors",
             "None, or a dict with a color for every model",
-            f"none for {missing}",
+            f"no color for {missing}",
         )
     for name in names:
         _check_color(f"colors[{name!r}]", given[name])
@@ -293,8 +293,8 @@ def plot_uncertainty_vs_error(
 ) -> Any:
     """Scatter plot of absolute errors against predicted standard deviations.
 
-    Calibrated errors grow with the standard deviation: two in three are below the
-    diagonal where they are normal.
+    The errors of a calibrated model grow with the predicted standard deviation. If the
+    errors are normal, about two of three points are below the diagonal.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
@@ -305,8 +305,8 @@ def plot_uncertainty_vs_error(
         is not shown.
       title: title of the diagram.
       color: color of the points.
-      show_correlation: whether the legend has Pearson's correlation of the two, which
-        is not defined where one of them is constant.
+      show_correlation: whether the legend shows Pearson's correlation of errors and
+        deviations, which is not defined if one of them is constant.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -339,9 +339,9 @@ def plot_uncertainty_vs_error(
         color=color,
         alpha=float(np.clip(_FULL / len(errors), 0.05, 0.7)),
         linewidths=0,
-        rasterized=len(errors) > 10 * _FULL,  # Or a PDF holds every point.
+        rasterized=len(errors) > 10 * _FULL,  # Otherwise a PDF stores every point.
     )
-    if len(errors) <= _FULL:  # Else points cover each other.
+    if len(errors) <= _FULL:  # With more points, the points cover each other.
         tips = (
             f"Predicted standard deviation {x:.4g}, absolute error {y:.4g}"
             for x, y in zip(deviations, errors, strict=True)
@@ -363,8 +363,8 @@ def plot_uncertainty_vs_error(
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> str:
-    """Returns Pearson's correlation in words."""
-    # One value but for rounding has no correlation.
+    """Returns Pearson's correlation as text."""
+    # The correlation with values that are equal up to rounding is not defined.
     if any(np.ptp(values) <= 1e-12 * np.max(np.abs(values)) for values in (x, y)):
         return "Correlation undefined"
     return f"Correlation = {np.corrcoef(x, y)[0, 1]:.3f}"
@@ -382,10 +382,10 @@ def create_calibration_report(
 ) -> Any:
     """Four plots of the calibration of a model, and its numbers.
 
-    The reliability diagram, uncertainty against error, and histograms of the predicted
-    standard deviations and of the z-scores `(target - mean) / deviation`, which are
-    standard normal if the predictions are calibrated normal distributions. The numbers
-    are those of `evaluate_calibration`.
+    The plots are the reliability diagram, uncertainty against error, and histograms of
+    the predicted standard deviations and of the z-scores `(target - mean) / deviation`.
+    The z-scores are standard normal if the predictions are calibrated normal
+    distributions. The numbers come from `evaluate_calibration`.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
@@ -397,7 +397,7 @@ def create_calibration_report(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      The matplotlib Figure, one of pyplot, which is not shown.
+      The matplotlib Figure, a pyplot figure, which is not shown.
 
     Raises:
       ImportError: matplotlib is not installed.
@@ -443,7 +443,7 @@ def create_calibration_report(
 
 
 def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
-    """Draws the density of z-scores, and that of the standard normal distribution."""
+    """Draws the density of z-scores and the standard normal density."""
     largest = np.clip(np.max(np.abs(z)), 3.0, _MAX_Z)
     edges = np.linspace(-largest, largest, _NUM_Z_BINS + 1)
     heights, _ = np.histogram(np.clip(z, -largest, largest), edges, density=True)
@@ -453,7 +453,7 @@ def _draw_z_scores(ax: Any, z: np.ndarray, mean: float, color: str) -> None:
     normal = np.exp(-(points**2) / 2) / np.sqrt(2 * np.pi)
     label = "Standard normal, mean |z| = 0.798"
     ax.plot(points, normal, label=label, **_REFERENCE)
-    beyond = np.mean(np.abs(z) > largest)  # These are in the outermost bins.
+    beyond = np.mean(np.abs(z) > largest)  # These z-scores are in the outermost bins.
     name = f"z-score ({100 * beyond:.2g}% are beyond)" if beyond else "z-score"
     ax.set(xlabel=name, ylabel="Density", xlim=(-largest, largest))
     ax.set_ylim(0, _LEGEND_ROOM * max(np.max(heights), np.max(normal)))
@@ -474,23 +474,23 @@ def plot_pit_histogram(
     """Histogram of the probability integral transform: flat if calibrated.
 
     A U says that the predicted distributions are too narrow (overconfident), a hump
-    that they are too wide, a slope that they are biased. The band is where chance
-    alone leaves the bars of calibrated predictions, bin by bin:
+    that they are too wide, a slope that they are biased. Chance alone leaves each bar
+    of calibrated predictions in the band, with the probability of its level:
 
-      quantiles of Binomial(n, 1 / n_bins), by n / n_bins
+      quantiles of Binomial(n, 1 / n_bins), divided by n / n_bins
 
-    Intervals, as those of samples, spread their mass over the bars, which chance then
-    moves less: within the band at least as often as it says.
+    The intervals that samples have spread their mass over the bars. Chance then moves
+    the bars less, so they are in the band at least as often as the level says.
 
-    Without bins, `kind="ecdf"` draws the share of the values up to each point, less
-    that of a uniform distribution, and the band of `ecdf_band`, within which chance
-    alone leaves the whole curve. It is below 0, then above, where the predicted
-    distributions are too wide, and the other way round where too narrow.
+    `kind="ecdf"` needs no bins. It draws the share of the values up to each point minus
+    that of a uniform distribution, and the band of `ecdf_band`, in which chance alone
+    leaves the whole curve. If the predicted distributions are too wide, the curve is
+    first below 0 and then above; if they are too narrow, first above and then below.
 
     Args:
-      pit: values in [0, 1] of any shape, such as those of
-        `probability_integral_transform` or `quantile_pit`; or intervals, as those of
-        `sample_pit`: a `PITInterval` or a tuple `(lower, upper)` of two arrays.
+      pit: values in [0, 1] of any shape, as `probability_integral_transform` or
+        `quantile_pit` return them; or intervals, as `sample_pit` returns them: a
+        `PITInterval` or a tuple `(lower, upper)` of two arrays.
       n_bins: number of bins of equal width, for "histogram".
       mask: True for the examples to include; all by default.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
@@ -577,7 +577,7 @@ def _draw_ecdf(
     ax.plot(points, share - points, color=color, label="Observed", zorder=3)
     top = np.max(np.abs(share - points))
     if consistency_band is not None:
-        # The mass of intervals is split.
+        # Intervals split their mass, so the sum is whole only up to rounding.
         number = int(np.rint(np.sum(counts)))
         _, *ends = regression.ecdf_band(number, consistency_band)
         low, high = (end - points for end in ends)
@@ -586,15 +586,15 @@ def _draw_ecdf(
         top = max(top, np.max(high))
     ax.axhline(0, label="Perfect calibration", **_REFERENCE)
     ax.set(
-        ylabel="Share of values, less uniform",
+        ylabel="Share of values minus uniform",
         ylim=(-1.05 * top, (1.05 if own else 2 * _LEGEND_ROOM - 1) * top),
     )
 
 
 def _chance(counts: np.ndarray, level: float) -> np.ndarray:
-    """Returns the lower and upper end of the density in a bin of uniform values."""
+    """Returns the lower and upper end of the band of the density in a bin."""
     from scipy import stats
 
-    total, share = np.rint(np.sum(counts)), 1 / len(counts)  # Intervals are split.
+    total, share = np.rint(np.sum(counts)), 1 / len(counts)  # Intervals split mass.
     tail = (1 - level) / 2
     return stats.binom.ppf([tail, 1 - tail], total, share) / (total * share)

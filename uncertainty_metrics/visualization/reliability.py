@@ -1,7 +1,8 @@
-"""Reliability diagrams: the drawing, apart from the data (`reliability_curve`).
+"""Reliability diagrams.
 
-`reliability_diagram` does both. `curve_from_statistics` and `draw_reliability` are the
-same two steps for whoever already holds bin statistics, as a metric does.
+`reliability_diagram` computes the data of a diagram and draws it. The two steps are
+also separate, for callers that have bin statistics already, as metrics do:
+`curve_from_statistics` computes the data, and `draw_reliability` draws them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ __all__ = [
     "reliability_diagram",
 ]
 
-# More classes than this are too small to read on one figure.
+# With more classes than this, the panels of a figure are too small to read.
 MAX_PANELS = 20
 _MAX_COLUMNS = 5
 
@@ -63,7 +64,7 @@ METHODS: tuple[ReliabilityMethod, ...] = get_args(ReliabilityMethod)
 
 
 def reliability_diagram(
-    labels: ArrayLike | Mapping[str, ArrayLike],
+    labels: ArrayLike | Mapping[str, ArrayLike] | None = None,
     probabilities: ArrayLike | Mapping[str, ArrayLike] | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -84,45 +85,49 @@ def reliability_diagram(
     method: ReliabilityMethod = "bins",
     classes: Sequence[int] | None = None,
     class_names: Sequence[str] | None = None,
+    correct: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    confidences: ArrayLike | Mapping[str, ArrayLike] | None = None,
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
     """Reliability diagram: how often predictions of each confidence are right.
 
-    Each non-empty bin is a bar of its accuracy. The hatched part is the gap between it
-    and the mean confidence: on top of the bar what it lacks, within the bar what it has
-    too much. The dot is where the two meet: on the diagonal if the bin is calibrated,
-    below it if it is overconfident. The strip on top is the share of the scores in each
-    bin. The ECE is the mean of the gaps, weighted by those shares. Bins of fewer than 5
-    examples are faded.
+    Each non-empty bin has a bar, whose height is its accuracy. The hatched part is the
+    gap between the accuracy and the mean confidence. It is above the bar if the
+    accuracy is too low, and at the top of the bar if it is too high. The dot has the
+    mean confidence and the accuracy of the bin: it is on the diagonal if the bin is
+    calibrated, and below it if the bin is overconfident. The strip at the top shows
+    the share of the scores in each bin. The ECE is the mean of the gaps, weighted by
+    these shares. Bins of fewer than 5 examples are faded.
 
-    Of several models the means of the bins are drawn, a line for each. A call with
-    Axes that show a reliability diagram already adds its models to that.
+    For several models the diagram shows the means of the bins, a line for each model.
+    If the Axes already show a reliability diagram, the models are added to it.
 
     Two methods need no bins. "isotonic" draws the non-decreasing function of the score
-    that fits the outcomes best; its number is the miscalibration (MCB), what the Brier
-    score of the outcomes would gain by it. "smooth" draws the mean outcome around each
-    score, by the Gaussian kernel of the smooth calibration error (smECE), which is its
-    number and its bandwidth (at least 1/128), and on top the density of the scores by
-    that kernel. What is a mean of fewer than about 5 examples is faded, or left out of
-    smooth curves of several models.
+    that fits the outcomes best. Its number is the miscalibration (MCB), by which the
+    function would improve the Brier score of the outcomes. "smooth" draws the mean
+    outcome around each score. Its number is the smooth calibration error (smECE), which
+    is also the bandwidth of its Gaussian kernel (but at least 1/128); the strip at the
+    top shows the density of the scores under this kernel. Parts that are means of fewer
+    than about 5 examples are faded; smooth curves of several models leave them out.
 
-    Few examples make a gap by chance. The error bars say how well the data determine
-    each accuracy; a dot, or a line, outside the consistency band is a gap that chance
-    alone would rarely give a calibrated model. Both hold bin by bin, or score by score:
-    a band of level 0.95 leaves out about one of 20 bins of a calibrated model. Of
-    several models one band is drawn: at each score the widest, of those with 5 or more
-    examples there.
+    With few examples a gap may be chance. The error bars say how well the data
+    determine each accuracy. A dot or a line outside the consistency band is a gap that
+    chance alone would rarely give a calibrated model. Bars and band hold for each bin
+    or score, not for all together: about one of 20 bins of a calibrated model is
+    outside a band of level 0.95. For several models one band is drawn: at each score
+    the widest band of the models that have 5 or more examples there.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
-      num_bins: number of bins; for "isotonic", of the histogram on top.
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass), of method "bins".
-      class_conditional: whether to draw one panel per class: for "accuracy" of the
-        examples decided as that class, for "frequency" of that class's probability.
+      num_bins: number of bins; for "isotonic" of the histogram at the top.
+      binning_scheme: "even" (equal width) or "adaptive" (equal mass), for method
+        "bins".
+      class_conditional: whether to draw one panel per class: for "accuracy" with the
+        examples decided as that class, for "frequency" with that class's probability.
       y_axis: "accuracy" of the decision against its confidence, or "frequency" for the
         forecaster's diagram: how often the label is class k against p_k, for class 1 of
         two classes and for all the pairs (example, class) of more.
@@ -136,25 +141,30 @@ def reliability_diagram(
         labels.
       ignore_index: a label whose examples are left out.
       error_bars: level in (0, 1) of Wilson's intervals of the accuracies in bins, such
-        as 0.95; None for none.
-      consistency_band: level in (0, 1) of the intervals where a calibrated model would
-        have its accuracies: labels are redrawn from the forecasts 200 to 1000 times.
-        None is 0.95 for "isotonic" and no band for the others; False is no band.
-      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
+        as 0.95; None draws none.
+      consistency_band: level in (0, 1) of the band in which a calibrated model would
+        have its accuracies. It comes from labels that are drawn from the forecasts, 200
+        to 1000 times. None means 0.95 for "isotonic" and no band for the other methods;
+        False means no band.
+      seed: of the drawn labels: anything that `np.random.default_rng` takes.
       positive_class: for two classes, score P(class 1) against `label == 1`, as in
         `ece`; y_axis is "frequency" then.
       method: "bins", "isotonic" or "smooth".
-      classes: with `class_conditional`, the classes to draw; all of them by default,
-        where there are at most 20.
+      classes: with `class_conditional`, the classes to draw, at most 20; by default all
+        of them.
       class_names: with `class_conditional`, the names of all K classes, for the titles.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
       title: title of the diagram, or of the figure made for the grid of panels.
-      ax: matplotlib Axes to draw in; with `class_conditional`, an array of as many as
-        there are panels. By default a new pyplot figure, which is not shown and has
-        a legend; in Axes of your own, `ax.legend()` adds one.
+      ax: matplotlib Axes to draw in; with `class_conditional`, an array with Axes for
+        each panel. By default a new pyplot figure, which is not shown and has a
+        legend; in Axes of your own, `ax.legend()` adds a legend.
 
     Returns:
-      The matplotlib Axes; with `class_conditional`, an array of them in the order of
-      the classes, shape [panels] or that of `ax`.
+      The matplotlib Axes; with `class_conditional`, an array of Axes in the order of
+      the classes, of shape [panels] or the shape of `ax`.
 
     Raises:
       ImportError: matplotlib is not installed.
@@ -187,6 +197,8 @@ def reliability_diagram(
         labels_predicted=labels_predicted,
         sample_weight=sample_weight,
         ignore_index=ignore_index,
+        correct=correct,
+        confidences=confidences,
     )
     options = CurveOptions(
         num_bins=num_bins,
@@ -212,7 +224,7 @@ def reliability_diagram(
 def _computed(
     method: ReliabilityMethod, data: ClassifierData, options: CurveOptions
 ) -> Curve | list[ScoreCurve]:
-    """Returns what is drawn of a model; of several groups without bins a list."""
+    """Returns the curve of a model; a list of curves for classes without bins."""
     if method != "bins":
         curves = score_curves.score_curves(method, data, options)
         return curves if len(curves) > 1 else curves[0]
@@ -233,17 +245,17 @@ def draw_reliability(
     """Draws a `ReliabilityCurve`; a grid of panels if it has more than one group.
 
     Args:
-      curve: what to draw.
-      classes: for a curve of several groups, those to draw.
-      class_names: for a curve of several groups, their names.
+      curve: the data of the diagram.
+      classes: for a curve of several groups, the groups to draw.
+      class_names: for a curve of several groups, the names of all groups.
       title: title of the diagram, or of the figure made for the grid of panels.
       annotation: text in the corner of the diagram, for a curve of one group; by
         default its ECE.
-      ax: matplotlib Axes to draw in, or an array of as many as there are panels. By
-        default a new pyplot figure, which is not shown and has a legend.
+      ax: matplotlib Axes to draw in, or an array with Axes for each panel. By default a
+        new pyplot figure, which is not shown and has a legend.
 
     Returns:
-      The matplotlib Axes, or an array of them.
+      The matplotlib Axes, or an array of Axes.
 
     Raises:
       ImportError: matplotlib is not installed.
@@ -261,7 +273,7 @@ def draw_reliability(
     return _draw(curve, classes, class_names, title, annotation, ax)
 
 
-# What shows the result of a function best, and what diagrams call it.
+# By function: the method that shows its result best, and its name in a diagram.
 _DIAGRAMS: dict[str, tuple[ReliabilityMethod, str]] = {
     "debiased_calibration_error": ("bins", "Debiased error"),
     "smooth_calibration_error": ("smooth", "smECE"),
@@ -284,16 +296,16 @@ def plot_metric(
     classes: Sequence[int] | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draws what a streaming calibration error has seen.
+    """Draws the examples that a streaming calibration error has seen.
 
     Args:
-      sums: statistics of NumPy arrays, or cells if `method_of` needs no bins; None
-        where there is no state yet.
+      sums: statistics of NumPy arrays, or cells if the method of `method_of` needs no
+        bins; None if there is no state yet.
       spec: the options of the metric.
-      value: its result.
-      function: the name of its function.
-      classes: for several groups, those to draw.
-      ax: where to draw.
+      value: the result of the metric.
+      function: the name of the function of the metric.
+      classes: for several groups, the groups to draw.
+      ax: matplotlib Axes to draw in; by default those of a new figure.
     """
     if sums is None:
         raise _checks.plain_error(
@@ -321,7 +333,7 @@ def plot_metric(
 
 
 def _short_name(spec: CalibrationSpec) -> str:
-    """Returns what the error of some options is called in a diagram."""
+    """Returns the name that a diagram gives the error with these options."""
     if spec.positive_class or not spec.class_conditional:
         return {"l1": "ECE", "l2": "RMSCE", "max": "MCE"}[spec.norm]
     if spec.max_prob or spec.norm != "l1":
@@ -339,7 +351,7 @@ def _draw(
     annotation: str | None,
     ax: Any,
 ) -> Any:
-    """Draws a model: a grid of panels if it has more than one group."""
+    """Draws a model, as a grid of panels if it has more than one group."""
     if isinstance(curve, list) or (
         isinstance(curve, ReliabilityCurve) and curve.num_groups > 1
     ):
@@ -355,7 +367,7 @@ def _draw(
 def _draw_models(
     curves: Mapping[str, Curve], title: str | None, annotation: str | None, ax: Any
 ) -> Any:
-    """Draws models in one diagram, after those that the Axes show already."""
+    """Draws models in one diagram, and adds them to the models that the Axes show."""
     ax, own = _series.axes(ax, 5, 6.4)
     drawn = _panel.earlier(ax)
     if drawn is not None:
@@ -420,7 +432,7 @@ def _draw_grid(
             raise _checks.error(
                 "ax",
                 f"None, or an array of {len(classes)} matplotlib Axes, one per class",
-                f"{panels.size} of them",
+                f"an array of {panels.size}",
             )
         if title is not None:
             raise _checks.error(
@@ -442,7 +454,7 @@ def _draw_grid(
                 size = of_class.counts[k].sum()
         strip.set_ylabel("")
         annotation = _panel.annotation(of_class, k)
-        if of_class.y_axis == "accuracy" and size > 0:  # Groups of different sizes.
+        if of_class.y_axis == "accuracy" and size > 0:  # The groups differ in size.
             annotation += f", n = {size:.6g}"
         panel.set_title(f"{class_names[k]}\n{annotation}", fontsize="medium")
         _panel.label_axes(panel, of_class)
@@ -464,13 +476,12 @@ def _draw_grid(
 
 
 def _selected(classes: Sequence[int] | None, num_classes: int) -> list[int]:
-    """Returns the classes to draw."""
+    """Returns the checked classes to draw, all classes by default."""
     if classes is None:
         if num_classes > MAX_PANELS:
             raise _checks.error(
                 "classes",
-                f"a list of the classes to draw, at most {MAX_PANELS} of them, such as "
-                "[0, 1, 2]",
+                f"a list of at most {MAX_PANELS} classes to draw, such as [0, 1, 2]",
                 f"None with {num_classes} classes",
             )
         return list(range(num_classes))

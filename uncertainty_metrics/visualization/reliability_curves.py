@@ -29,15 +29,16 @@ __all__ = [
     "reliability_curve",
 ]
 
-# Fewer resamples where each takes longer, as there are more examples.
+# Labels are redrawn between _MIN_RESAMPLES and _MAX_RESAMPLES times: fewer times if
+# there are more examples, so that about _MAX_RESAMPLED labels are drawn in all.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 100_000_000
 
 
 class BinIntervals(NamedTuple):
-    """An interval of the accuracy of each bin, NaN where it is empty.
+    """An interval of the accuracy of each bin, NaN for an empty bin.
 
     Attributes:
-      level: probability that the intervals are made for, in (0, 1), bin by bin.
+      level: probability with which each interval holds its accuracy, in (0, 1).
       lower: lower ends, in [0, 1], shape [groups, bins].
       upper: upper ends, in [0, 1], shape [groups, bins].
     """
@@ -67,25 +68,25 @@ class CurveOptions:
 class ReliabilityCurve:
     """The numbers of a reliability diagram: one row per group of scores.
 
-    There is one group, or one per class. What is not defined in an empty bin is NaN
-    there, so that whoever draws it draws nothing.
+    There is one group, or one per class. Means of an empty bin are NaN, so that plots
+    draw nothing there.
 
     Attributes:
-      y_axis: "accuracy" or "frequency", what `accuracies` are.
+      y_axis: "accuracy" or "frequency": the meaning of `accuracies`.
       edges: the bins, `(edges[g, b], edges[g, b + 1]]`, shape [groups, bins + 1].
       counts: total weight in each bin, shape [groups, bins].
-      confidences: mean score of each bin, NaN where it is empty, shape [groups, bins].
-      accuracies: mean outcome of each bin, NaN where it is empty, shape [groups, bins].
+      confidences: mean score of each bin, NaN if it is empty, shape [groups, bins].
+      accuracies: mean outcome of each bin, NaN if it is empty, shape [groups, bins].
       gaps: `accuracies - confidences`, in [-1, 1]; negative is overconfident.
       proportions: share of the group's weight in each bin, shape [groups, bins].
       errors: l1 calibration error of each group, `sum_b proportions |gaps|`, shape
         [groups]; 0 for a group without scores.
-      error: their mean, which is the calibration error of the whole.
-      sizes: number of examples in each bin, shape [groups, bins]: with weights the
-        effective one, `(sum w)^2 / sum w^2`.
-      error_bars: `BinIntervals` of the accuracies; None if not asked.
+      error: mean of `errors`, which is the calibration error of all groups.
+      sizes: number of examples in each bin, shape [groups, bins]; with weights the
+        effective number, `(sum w)^2 / sum w^2`.
+      error_bars: `BinIntervals` of the accuracies, or None.
       consistency_band: `BinIntervals` of the accuracies that a calibrated model would
-        show with the same scores; None if not asked.
+        have with the same scores, or None.
     """
 
     y_axis: YAxis
@@ -113,7 +114,7 @@ def curve_from_statistics(
     """The data of a reliability diagram, from bin statistics.
 
     Args:
-      statistics: sums in each bin, of any kind of array that NumPy can read.
+      statistics: sums in each bin, in any arrays that NumPy can read.
       y_axis: "accuracy" if an outcome is "the decision is right", "frequency" if it is
         "the label is this class". It only names the axes.
 
@@ -121,7 +122,7 @@ def curve_from_statistics(
       A `ReliabilityCurve`, float64, whose `sizes` are the counts.
 
     Raises:
-      ValueError: `y_axis` is not one of the two.
+      ValueError: `y_axis` is neither "accuracy" nor "frequency".
 
     Example:
       >>> import uncertainty_metrics.numpy as um
@@ -144,11 +145,11 @@ def curve_from_statistics(
     statistics = _binning.BinStatistics(
         edges, counts, score_sums, outcome_sums, statistics.additive
     )
-    held = counts > 0
+    is_filled = counts > 0
     totals = counts.sum(axis=1, keepdims=True)
     proportions = counts / np.where(totals > 0, totals, 1.0)
-    confidences = np.where(held, statistics.confidences, np.nan)
-    accuracies = np.where(held, statistics.accuracies, np.nan)
+    confidences = np.where(is_filled, statistics.confidences, np.nan)
+    accuracies = np.where(is_filled, statistics.accuracies, np.nan)
     gaps = accuracies - confidences
     return ReliabilityCurve(
         y_axis=y_axis,
@@ -165,7 +166,7 @@ def curve_from_statistics(
 
 
 def reliability_curve(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -183,11 +184,14 @@ def reliability_curve(
     consistency_band: float | None = None,
     seed: Any = 0,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> ReliabilityCurve:
     """The data of a reliability diagram.
 
-    The scores and outcomes that are binned, and the metric that `error` equals (for
-    even bins; with adaptive ones, `gce` of the same options):
+    The options choose the scores and outcomes that are binned, and so the metric that
+    `error` equals (for even bins; for adaptive bins it equals `gce` with the same
+    options):
 
       y_axis       class_conditional  score, outcome                        error
       "accuracy"   False              p of the decision, decision is right  ece
@@ -196,15 +200,15 @@ def reliability_curve(
       "frequency"  False, K > 2       p_k, label == k, all pairs pooled     gce
       "frequency"  True               p_k, label == k, by class k           sce
 
-    (*) with `positive_class=True`. (**) which is what `positive_class` chooses, too.
+    (*) with `positive_class=True`. (**) `positive_class=True` chooses this row, too.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       num_bins: number of bins.
-      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
-      class_conditional: whether every class is a group with bins of its own.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (bins of equal mass).
+      class_conditional: whether every class is a group with its own bins.
       y_axis: "accuracy", or "frequency" for the forecaster's diagram.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
       datapoints_per_bin: number of examples in an adaptive bin, instead of `num_bins`.
@@ -215,14 +219,20 @@ def reliability_curve(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95,
-        which have a length where all outcomes of a bin are the same, too; None for
-        none. They are those of `sizes` independent outcomes.
-      consistency_band: level in (0, 1) of the intervals where a calibrated model would
-        have its accuracies: the labels are redrawn from the forecasts. None for none.
-      seed: of the labels that are redrawn, all that `np.random.default_rng` takes.
-      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
-        instead of the confidence of the decision with whether it is right.
+      error_bars: level in (0, 1) of Wilson's intervals of the accuracies, such as 0.95;
+        None computes none. They are for `sizes` independent outcomes, and have a
+        positive length even if all outcomes of a bin are the same.
+      consistency_band: level in (0, 1) of the intervals in which a calibrated model
+        would have its accuracies, from labels that are drawn from the forecasts; None
+        computes none.
+      seed: of the drawn labels: anything that `np.random.default_rng` takes.
+      positive_class: for two classes, whether the score is P(class 1) and the outcome
+        `label == 1`. By default the score is the confidence of the decision, and the
+        outcome says whether the decision is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       A `ReliabilityCurve` with one group, or one per class.
@@ -253,6 +263,8 @@ def reliability_curve(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            correct=correct,
+            confidences=confidences,
         ),
         CurveOptions(
             num_bins=num_bins,
@@ -270,7 +282,7 @@ def reliability_curve(
 
 
 def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
-    """Returns the curve of what `reliability_curve` was passed."""
+    """Returns the curve for the arguments of `reliability_curve`."""
     examples, spec, y_axis = read(data, options)
     error_bars = _series.level("error_bars", options.error_bars)
     consistency_band = _series.level("consistency_band", options.consistency_band)
@@ -296,12 +308,12 @@ def computed(data: ClassifierData, options: CurveOptions) -> ReliabilityCurve:
 def read(
     data: ClassifierData, options: CurveOptions
 ) -> tuple[_inputs.Examples, CalibrationSpec, YAxis]:
-    """Returns the examples and the options of the bins of a reliability diagram."""
+    """Returns the examples, the options of the bins, and the meaning of the y-axis."""
     y_axis = options.y_axis
     _checks.one_of("y_axis", y_axis, _calibration_spec.Y_AXES)
     spec = dataclasses.replace(
         PRESETS["expected_calibration_error"],
-        max_prob=y_axis == "accuracy",
+        max_prob=y_axis == "accuracy" or data.has_confidences,
         binning_scheme=options.binning_scheme,
         class_conditional=options.class_conditional,
         num_bins=options.num_bins,
@@ -309,7 +321,10 @@ def read(
         datapoints_per_bin=options.datapoints_per_bin,
         positive_class=options.positive_class,
     )
-    examples, spec = _binning.read(data, spec)
+    data.check_confidences()
+    if data.has_confidences:
+        return _inputs.examples_of(data), spec.for_confidences(), y_axis
+    examples = _inputs.examples_of(data)
     pooled = y_axis == "frequency" and not spec.class_conditional
     if pooled and examples.num_classes == 2:
         # Pooling both classes would show every forecast twice, p and 1 - p.
@@ -318,6 +333,6 @@ def read(
 
 
 def num_resamples(num_examples: int) -> int:
-    """Returns how often labels are redrawn."""
+    """Returns how often to redraw the labels of this number of examples."""
     size = _MAX_RESAMPLED // num_examples
     return max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, size))

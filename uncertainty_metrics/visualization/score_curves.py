@@ -1,4 +1,4 @@
-"""The data of reliability diagrams without bins: isotonic regression, and smoothing."""
+"""The data of reliability diagrams without bins: isotonic regression and smoothing."""
 
 from __future__ import annotations
 
@@ -23,28 +23,32 @@ __all__ = ["ScoreBand", "ScoreCurve", "ScoreMethod", "curve_from_cells"]
 
 ScoreMethod = Literal["isotonic", "smooth"]
 
-# Of what is drawn where there is no such choice for the user.
+# The level of the band of "isotonic" if the user chooses none.
 DEFAULT_LEVEL = 0.95
-# Scores are pooled to so many of equal mass before labels are redrawn: blocks of
-# isotonic regression hold far more of the examples.
+# Before labels are redrawn, the scores are pooled in so many cells of equal mass. A
+# block of isotonic regression has far more examples than a cell.
 _POOLED = 1000
-# Points of a smooth curve, and the least bandwidth: no reader sees less.
+# Number of points of a smooth curve, and its smallest bandwidth: no reader sees smaller
+# details.
 _POINTS = 301
 _MIN_BANDWIDTH = 1 / 128
-# How far from a score examples say how well isotonic regression knows it.
+# The number of examples within this distance of a score says how well isotonic
+# regression knows the curve at the score.
 _NEAR = 0.05
 
 
 class ScoreBand(NamedTuple):
-    """Where a calibrated model has its frequencies, score by score.
+    """The band in which a calibrated model has its frequencies.
 
     Attributes:
-      level: probability that the intervals are made for, in (0, 1).
+      level: probability with which the frequency at each score is in the band, in
+        (0, 1).
       scores: ascending, shape [P].
       lower: lower ends, in [0, 1], shape [P].
       upper: upper ends, in [0, 1], shape [P].
-      sizes: about how many examples tell, shape [P]: in the bin, in the smoothing
-        kernel, or for "isotonic" within 0.05 of the score.
+      sizes: approximate number of examples that determine the frequency at each score,
+        shape [P]: the examples in the bin, in the smoothing kernel, or for "isotonic"
+        within 0.05 of the score.
     """
 
     level: float
@@ -53,29 +57,29 @@ class ScoreBand(NamedTuple):
     upper: np.ndarray
     sizes: np.ndarray
 
-    def of(self, chosen: np.ndarray) -> ScoreBand:
-        """Returns the band at some of the scores."""
+    def at(self, chosen: np.ndarray) -> ScoreBand:
+        """Returns the band at the chosen scores."""
         return ScoreBand(self.level, *(part[chosen] for part in self[1:]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ScoreCurve:
-    """The numbers of a reliability diagram without bins, of one group of scores.
+    """The numbers of a reliability diagram without bins, for one group of scores.
 
     Attributes:
       method: "isotonic" or "smooth".
-      y_axis: "accuracy" or "frequency", what `frequencies` are.
-      scores: where the curve has its points, ascending, shape [P]; P is 0 for a group
-        without scores.
-      frequencies: how often the outcome is true there, in [0, 1], shape [P].
-      sizes: about how many examples each of them is a mean of, shape [P].
-      density_scores: where the density of the scores is given: for "smooth" points
-        [D], for "isotonic" the edges of even bins [D + 1].
+      y_axis: "accuracy" or "frequency": the meaning of `frequencies`.
+      scores: scores at the points of the curve, ascending, shape [P]; P is 0 for a
+        group without scores.
+      frequencies: how often the outcome is true at these scores, in [0, 1], shape [P].
+      sizes: approximate number of examples in the mean of each frequency, shape [P].
+      density_scores: positions of the densities: for "smooth" points [D], for
+        "isotonic" the edges of even bins [D + 1].
       densities: density of the scores, shape [D].
-      error: of "isotonic" the miscalibration (of the CORP decomposition of the Brier
-        score of a binary outcome), of "smooth" the smooth calibration error.
-      size: the number of examples, with weights the effective one.
-      band: a `ScoreBand`; None if not asked.
+      error: for "isotonic" the miscalibration (of the CORP decomposition of the Brier
+        score of a binary outcome), for "smooth" the smooth calibration error.
+      size: number of examples; with weights the effective number.
+      band: a `ScoreBand`, or None.
     """
 
     method: ScoreMethod
@@ -97,7 +101,7 @@ def _bandwidth(error: float) -> float:
 def _kernel(points: np.ndarray, scores: np.ndarray, bandwidth: float) -> np.ndarray:
     """Returns the Gaussian kernel [P, J], reflected at 0 and 1, up to a factor."""
     total = np.zeros((len(points), len(scores)))
-    far = int(np.ceil(0.5 + 3 * bandwidth))  # Six bandwidths beyond the images at 0, 1.
+    far = int(np.ceil(0.5 + 3 * bandwidth))  # 6 bandwidths beyond 0 and 1.
     for shift in range(-2 * far, 2 * far + 1, 2):
         for image in (shift + scores, shift - scores):
             total += np.exp(-(((points[:, None] - image) / bandwidth) ** 2) / 2)
@@ -105,7 +109,7 @@ def _kernel(points: np.ndarray, scores: np.ndarray, bandwidth: float) -> np.ndar
 
 
 def _corners(values: np.ndarray) -> np.ndarray:
-    """Returns where runs of equal values [J] start and end."""
+    """Returns a mask [J] of the first and last element of each run of equal values."""
     start = np.diff(values, prepend=-1.0) != 0
     return start | np.append(start[1:], True)
 
@@ -121,18 +125,18 @@ def curve_from_cells(
     """The data of a reliability diagram without bins, from pooled scores.
 
     "isotonic" is the non-decreasing function of the score that fits the outcomes best
-    (pool-adjacent-violators), whose points are joined by lines. "smooth" is the mean
-    outcome around each score: with the Gaussian kernel of the smooth calibration error
-    s, reflected at 0 and 1, of bandwidth max(s, 1/128),
+    (pool-adjacent-violators); lines join its points. "smooth" is the mean outcome
+    around each score. With the smooth calibration error s, and the Gaussian kernel K_s
+    of bandwidth max(s, 1/128), reflected at 0 and 1,
 
       frequency(t) = t + sum_i w_i (y_i - p_i) K_s(t, p_i) / sum_i w_i K_s(t, p_i)
 
     Args:
-      cells: pooled scores, exact or of a sketch.
+      cells: pooled scores, exact or from a sketch.
       method: "isotonic" or "smooth".
       y_axis: "accuracy" or "frequency"; it only names the axes.
       num_bins: number of even bins of the density of the scores, for "isotonic".
-      size: number of examples, the total weight by default.
+      size: number of examples; by default the total weight.
 
     Returns:
       A `ScoreCurve` without a band.
@@ -169,8 +173,8 @@ def curve_from_cells(
     bandwidth = _bandwidth(error)
     points = np.linspace(cells.scores[0], cells.scores[-1], _POINTS)
     density = _pooled_errors.smooth_density(cells, bandwidth, points)
-    some = density > 1e-6  # Elsewhere, between the scores, is nothing but rounding.
-    points, density = points[some], density[some]
+    known = density > 1e-6  # Between distant scores the density is only rounding.
+    points, density = points[known], density[known]
     means = _pooled_errors.smooth_residuals(cells, bandwidth, points) / density
     low, high = (
         max(points[0] - 4 * bandwidth, 0.0),
@@ -192,7 +196,7 @@ def curve_from_cells(
 
 
 def _size(cells: Cells, weights: np.ndarray | None) -> float:
-    """Returns the effective number of scores of a group."""
+    """Returns the effective number of scores in a group."""
     total = float(cells.weights.sum())
     if weights is None or total == 0:
         return total
@@ -207,7 +211,7 @@ def _bands(
     level: float,
     seed: Any,
 ) -> list[ScoreBand]:
-    """Returns the band of each group: labels are drawn from the forecasts."""
+    """Returns the band of each group, from labels that are drawn from the forecasts."""
     rng = _inputs.generator(seed)
     fine = dataclasses.replace(
         spec,
@@ -222,20 +226,20 @@ def _bands(
     )
     bands = []
     for group, curve in enumerate(curves):
-        held = statistics.counts[group] > 0
-        of_group = Cells(
-            statistics.counts[group][held],
-            statistics.score_sums[group][held],
-            np.zeros(np.sum(held)),
+        is_filled = statistics.counts[group] > 0
+        cells = Cells(
+            statistics.counts[group][is_filled],
+            statistics.score_sums[group][is_filled],
+            np.zeros(np.sum(is_filled)),
         )
-        bands.append(_band(of_group, curve, drawn[:, group, held], level))
+        bands.append(_band(cells, curve, drawn[:, group, is_filled], level))
     return bands
 
 
 def _band(
     cells: Cells, curve: ScoreCurve, drawn: np.ndarray, level: float
 ) -> ScoreBand:
-    """Returns the band of a group, of outcome sums [draws, J] of its cells."""
+    """Returns the band of a group from the outcome sums [draws, J] of its cells."""
     from uncertainty_metrics.numpy.calibration import _pooled_errors
 
     if curve.method == "isotonic":
@@ -248,7 +252,8 @@ def _band(
         points, sizes = curve.scores, curve.sizes
     if curve.method == "isotonic":
         values = np.empty((len(drawn), len(points)))
-        for value, outcomes in zip(values, drawn, strict=True):  # Each is a fit.
+        # A loop over the draws, because each draw needs its own isotonic regression.
+        for value, outcomes in zip(values, drawn, strict=True):
             one = dataclasses.replace(cells, outcome_sums=outcomes)
             value[:] = _pooled_errors.isotonic(one)
     else:
@@ -261,7 +266,7 @@ def _band(
 def score_curves(
     method: ScoreMethod, data: ClassifierData, options: reliability_curves.CurveOptions
 ) -> list[ScoreCurve]:
-    """Returns the curve of each group, of the arguments of `reliability_diagram`."""
+    """Returns the curve of each group for the arguments of `reliability_diagram`."""
     for name, value, expected in (
         ("binning_scheme", options.binning_scheme, "even"),
         ("datapoints_per_bin", options.datapoints_per_bin, None),

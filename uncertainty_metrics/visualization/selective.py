@@ -1,8 +1,8 @@
-"""Plots of selective prediction: what is gained where low confidence is not decided.
+"""Plots of selective prediction: the gain from not deciding if confidence is low.
 
-The arguments are those of `risk_coverage_curve`. In the diagrams `probabilities`,
-`logits`, `confidences` and `correct` may each be a mapping from the names of some
-models to their arrays. What is no mapping, as the labels often are, is common to all.
+The functions take the arguments of `risk_coverage_curve`. In the diagrams each argument
+of data may be a mapping from the names of models to their arrays. An array without
+names, as the labels often are, is the same for all models.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ __all__ = [
 
 _BEST = {"color": "0.3", "linestyle": "--", "linewidth": 0.8}
 _RANDOM = {"linestyle": ":", "linewidth": 1.2}
-# A mean over a smaller share of the examples is noise.
+# A mean over less than this share of the examples is noise.
 _FEW = 0.05
-# Room below and above the curves, and the room that a legend inside the Axes needs
-# beyond the line of random order, as shares of the height.
+# Shares of the height: the room below and above the curves, and the room beyond the
+# line of random order for a legend inside the Axes.
 _MARGIN, _LEGEND_ROOM = 0.05, 0.35
 
-# The thresholds on a probability, if none are given.
+# The default thresholds on a probability.
 _PERCENT = np.arange(101) / 100
 
 
 @dataclasses.dataclass(frozen=True)
 class _ThresholdData(RankedData):
-    """Examples, and the thresholds on their confidence; None for a choice of ours."""
+    """Examples, and the thresholds on their confidence; None for the default."""
 
     thresholds: Any = None
 
 
 @dataclasses.dataclass(frozen=True)
 class _RejectionData(RankedData):
-    """Examples, and predictions or confidences of others out of distribution."""
+    """Examples, and predictions or confidences of examples out of distribution."""
 
     ood_probabilities: Any = None
     ood_logits: Any = None
@@ -64,9 +64,9 @@ class AccuracyConfidenceCurve(NamedTuple):
 
     Attributes:
       thresholds: the thresholds, shape [T].
-      accuracies: share of right decisions among the examples of this confidence or
-        more, NaN where there is none, shape [T].
-      shares: share of all examples that these are, in [0, 1], shape [T].
+      accuracies: share of right decisions among the examples whose confidence reaches
+        the threshold, NaN if there are none, shape [T].
+      shares: share of all examples whose confidence reaches it, in [0, 1], shape [T].
     """
 
     thresholds: np.ndarray
@@ -75,12 +75,13 @@ class AccuracyConfidenceCurve(NamedTuple):
 
 
 class RejectionCurve(NamedTuple):
-    """Accuracy of what is kept of n examples, as the least confident are rejected.
+    """Accuracy of the kept examples, if the least confident of n are rejected.
 
     Attributes:
       rejected: share of the examples that are rejected, k / n for k = 0, ..., n - 1.
-      accuracies: expected share of right decisions among those that are kept, [n].
-      maximum: the largest that it can be: what is wrong is rejected first, [n].
+      accuracies: expected share of right decisions among the kept examples, [n].
+      maximum: the largest possible accuracy, if wrong decisions are rejected first,
+        [n].
     """
 
     rejected: np.ndarray
@@ -91,9 +92,10 @@ class RejectionCurve(NamedTuple):
     def rejection_ratio(self) -> float:
         """Prediction rejection ratio (PRR): 1 is the best order, 0 is random order.
 
-        The area between the share of errors that are kept and that of random
-        rejection, by the area for the best order. It equals `2 AUROC - 1` for telling
-        right decisions from all others. NaN if all examples are right, or all wrong.
+        It is the area between the curve of the kept errors and the curve of random
+        rejection, divided by this area for the best order. It equals `2 AUROC - 1` of
+        the confidences, with right decisions as the positive examples. NaN if all
+        examples are right, or all wrong.
         """
         gain, best = (
             np.sum((1 - self.rejected) * (curve - self.accuracies[0]))
@@ -115,8 +117,8 @@ def accuracy_confidence_curve(
 ) -> AccuracyConfidenceCurve:
     """Accuracy of the examples that are at least as confident as each threshold.
 
-    Where examples of unknown classes are to count as errors, pass `confidences` and
-    `correct`, which is 0 for them.
+    To count examples of unknown classes as errors, pass `confidences` and `correct`,
+    with 0 for these examples.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -186,9 +188,9 @@ def _reached(
     """Returns checked thresholds [T], and how many confidences reach each of them.
 
     Args:
-      thresholds: those that were passed.
-      distinct: the confidences, descending.
-      data: the arguments that they come from.
+      thresholds: the thresholds, not checked yet.
+      distinct: the distinct confidences, descending.
+      data: the arguments from which the confidences were computed.
     """
     thresholds = _inputs.finite("thresholds", thresholds)
     if thresholds.ndim != 1 or thresholds.size == 0:
@@ -196,7 +198,7 @@ def _reached(
             "thresholds", "of shape [T], T >= 1", f"shape {list(thresholds.shape)}"
         )
     compared = thresholds
-    if data.logits is None:  # So that 0.9 in float32 reaches the threshold 0.9.
+    if data.logits is None:  # In the dtype of the data: 0.9 in float32 reaches 0.9.
         is_probability = data.probabilities is not None
         scores = data.probabilities if is_probability else data.confidences
         if _inputs.is_floating(np.asarray(scores)):
@@ -210,10 +212,10 @@ def _unlabelled(
     """Returns the scores [n] of out-of-distribution examples, which have no labels.
 
     Args:
-      labels: those of the examples in distribution.
-      name: what `known` is called.
-      known: predictions or confidences in distribution.
-      unknown: the same out of distribution.
+      labels: labels of the examples in distribution.
+      name: name of the argument `known`.
+      known: predictions or confidences of the examples in distribution.
+      unknown: predictions or confidences of the examples out of distribution.
     """
     if known is None:
         raise _checks.error(f"ood_{name}", f"None without `{name}`", "an array")
@@ -233,8 +235,8 @@ def _unlabelled(
         if unknown.ndim != known.ndim or unknown.shape[len(shape) :] != classes:
             raise _checks.error(
                 f"ood_{name}",
-                f"of the shape of `{name}`, {list(known.shape)}, but for the number of "
-                "examples",
+                f"of the shape of `{name}`, {list(known.shape)}, except for the number "
+                "of examples",
                 f"shape {list(unknown.shape)}",
             )
         data = RankedData(labels=np.zeros(shape), **{name: unknown})
@@ -256,30 +258,33 @@ def rejection_curve(
     ood_confidences: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> RejectionCurve:
-    """Accuracy of what is kept, as ever more of the least confident is rejected.
+    """Accuracy of the kept examples, if more and more unsure examples are rejected.
 
-    Examples in and out of distribution come together. Every example out of distribution
-    that is kept counts as an error, so a model does well that is unsure both of those
-    and of its errors. Of n examples, R of them decided right, and R_k expected right
-    among the k most confident (equal confidences in random order),
+    Examples in and out of distribution are ranked together. Every kept example out of
+    distribution counts as an error. So a model does well if it is unsure both about
+    these examples and about its errors. Of n examples, R are decided right, and R_k is
+    the expected number of right decisions among the k most confident examples (equal
+    confidences are in random order):
 
       accuracy(k) = R_k / k
       maximum(k) = min(1, R / k)
 
-    which without examples out of distribution is one less the risk at coverage k / n.
+    Without examples out of distribution, accuracy(k) is 1 minus the risk at coverage
+    k / n.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, those out of distribution; any number of
-        examples, otherwise the same shape.
-      ood_logits: with `logits`, those out of distribution.
+      ood_probabilities: with `probabilities`, the probabilities of the examples out of
+        distribution; any number of examples, otherwise the same shape.
+      ood_logits: with `logits`, the logits of the examples out of distribution.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, those out of distribution, of any shape.
+      ood_confidences: with `confidences`, the confidences of the examples out of
+        distribution, of any shape.
       ignore_index: a label whose examples are left out.
 
     Returns:
@@ -324,7 +329,7 @@ def _rejection_curve(data: _RejectionData) -> RejectionCurve:
         ("logits", data.logits, data.ood_logits),
         ("confidences", data.confidences, data.ood_confidences),
     ):
-        if unknown is not None:  # At most one, as one at most is known.
+        if unknown is not None:  # This holds for at most one of the three.
             unlabelled = _unlabelled(data.labels, name, known, unknown)
             scores = np.append(scores, unlabelled)
             right = np.append(right, np.zeros(len(unlabelled), bool))
@@ -353,14 +358,14 @@ def risk_coverage_diagram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Risk-coverage diagram: errors among what is decided, against how much that is.
+    """Risk-coverage diagram: the share of errors among decisions, against coverage.
 
     The height of a curve at coverage c is `risk_at_coverage(..., coverage=c)`; the
     legend has the AURC of each model. The dotted lines are the risk of deciding
-    everything, which is what random confidences would give at any coverage. For a
-    single model, a dashed line is the risk of the perfect order of the same decisions.
-    Heights that are means over less than 5% of the examples are noise, and may be
-    beyond the limits of the axis.
+    everything, which random confidences would have at any coverage. For a single model,
+    a dashed line is the risk of the perfect order of the same decisions. Heights that
+    are means over less than 5% of the examples are noise, and may be beyond the limits
+    of the axis.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -375,10 +380,11 @@ def risk_coverage_diagram(
         labels.
       ignore_index: a label whose examples are left out.
       confidence_band: level in (0, 1) of Wilson's interval of the risk at each
-        threshold, such as 0.95; with weights w of the effective number of examples,
-        (sum w)^2 / sum w^2. It holds coverage by coverage. None for none.
-      thresholds: confidences, finite, shape [T], that are marked on the curves: what is
-        at least as confident is decided.
+        threshold, such as 0.95; with weights w for the effective number of examples,
+        (sum w)^2 / sum w^2. It holds for each coverage, not for the whole curve. None
+        draws none.
+      thresholds: confidences to mark on the curves, finite, shape [T]: the examples
+        that are at least as confident are decided.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.
@@ -435,7 +441,7 @@ def risk_coverage_diagram(
     everything = [risks.curve.risks[-1] for risks in curves.values()]
     _draw_random(ax, everything)
     if len(curves) == 1:
-        right = 1 - everything[0]  # From this coverage on there are errors.
+        right = 1 - everything[0]  # Beyond this coverage the best order has errors.
         coverages = np.union1d(np.linspace(0.005, 1, 200), right or 1.0)
         best = np.maximum(1 - right / coverages, 0)
         ax.plot(coverages, best, label="Perfect order", **_BEST)
@@ -451,7 +457,7 @@ def risk_coverage_diagram(
 
 
 class _Risks(NamedTuple):
-    """What is drawn of a model; `marks` are thresholds, coverages and risks."""
+    """The drawing of a model; `marks` are thresholds, coverages and risks."""
 
     curve: RiskCoverageCurve
     area: float
@@ -469,14 +475,14 @@ def _risks(data: _ThresholdData, level: float | None) -> _Risks:
         band = _wilson.interval(curve.risks, sizes, level)
     if data.thresholds is not None:
         thresholds, kept = _reached(data.thresholds, curve.thresholds, data)
-        some = kept > 0
-        last = kept[some] - 1
-        marks = thresholds[some], curve.coverages[last], curve.risks[last]
+        is_reached = kept > 0
+        last = kept[is_reached] - 1
+        marks = thresholds[is_reached], curve.coverages[last], curve.risks[last]
     return _Risks(curve, risk_coverage.mean_risk(groups), band, marks)
 
 
 def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Returns the effective number of examples of each distinct score or more."""
+    """Returns the effective number of examples that reach each distinct score."""
     order = np.argsort(-scores, kind="stable")
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
     weights = weights[order] / weights.max()
@@ -484,14 +490,14 @@ def _decided(scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
-    """Marks thresholds on a curve, with their values beside them."""
+    """Marks thresholds on a curve, and writes their values beside the marks."""
     if risks.marks is None:
         return
     thresholds, *points = risks.marks
     style = {"color": color, "linestyle": "none", "markersize": 5}
     ax.plot(*points, marker=marker, zorder=3, clip_on=len(thresholds) == 0, **style)
     for threshold, *point in zip(thresholds, *points, strict=True):
-        # To the left, where the curve is lower, if there is room.
+        # The text is on the left if there is room, because the curve is lower there.
         left = point[0] > 0.1
         place: dict[str, Any] = {"ha": "right" if left else "left"}
         place |= {"textcoords": "offset points", "xytext": (-4 if left else 4, 4)}
@@ -500,14 +506,14 @@ def _mark(ax: Any, risks: _Risks, color: str, marker: str) -> None:
 
 
 def _draw_random(ax: Any, heights: list[float]) -> None:
-    """Draws what random confidences would give each model."""
+    """Draws the line that random confidences would give each model."""
     for i, height in enumerate(heights):
         ax.axhline(height, color=_series.color(i), **_RANDOM)
     ax.plot([], [], color="0.3", label="Random order", **_RANDOM)
 
 
 def _marker(points: np.ndarray) -> str:
-    """Returns the marker of a line: none, unless it is a point."""
+    """Returns the marker of a line: none, unless the line is a single point."""
     return "o" if len(points) == 1 else ""
 
 
@@ -520,18 +526,20 @@ def _fit(
     below: float = _MARGIN,
     above: float = _MARGIN,
 ) -> None:
-    """Sets the limits of the height, where they are not to be noise.
+    """Sets the limits of the y-axis so that all heights but noise are visible.
 
     Args:
       ax: the Axes.
-      curves: of each, shares of the examples and the heights that are means over them.
-      least: a height that is to be seen, too. Heights are in [0, 1]: 1 changes nothing.
-      largest: another; 0 changes nothing.
-      below: room below the lowest, as a share of the height.
-      above: room above the highest.
+      curves: (shares, heights) of each curve: the heights are means over these shares
+        of the examples.
+      least: a height that must be visible, too. Heights are in [0, 1], so the default 1
+        changes nothing.
+      largest: another height that must be visible; the default 0 changes nothing.
+      below: room below the lowest height, as a share of the difference of heights.
+      above: room above the highest height, as such a share.
     """
     shown = np.concatenate([heights[shares >= _FEW] for shares, heights in curves])
-    # Sorted, for thresholds that nothing reaches.
+    # Sorted, because the two are in the wrong order if nothing reaches a threshold.
     low, high = sorted([np.min(shown, initial=least), np.max(shown, initial=largest)])
     height = high - low or 1.0
     ax.set_ylim(low - below * height, high + above * height)
@@ -550,12 +558,11 @@ def accuracy_confidence_diagram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Diagram of the accuracy of the examples that are at least so confident.
+    """Diagram of the accuracy above each confidence.
 
-    The lines are those of `accuracy_confidence_curve`. The strip on top is the share of
-    the examples that each accuracy is of.
-    Heights that are means over less than 5% of the examples are noise, and may be
-    beyond the limits of the axis.
+    The lines show `accuracy_confidence_curve`. The strip at the top shows the share of
+    the examples that reach each confidence. Heights that are means over less than 5% of
+    the examples are noise, and may be beyond the limits of the axis.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -634,14 +641,13 @@ def rejection_diagram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Diagram of the accuracy of what is kept against the share that is rejected.
+    """Diagram of the accuracy of the kept examples against the rejected share.
 
-    The lines are those of `rejection_curve`; the legend has the prediction rejection
-    ratio (PRR) of each model: 1 for the best order, 0 for random order. The dotted
-    lines are the accuracy if what is rejected is random, the dashed ones the largest
-    accuracy that the decisions allow.
-    Heights that are means over less than 5% of the examples are noise, and may be
-    beyond the limits of the axis.
+    The lines show `rejection_curve`; the legend has the prediction rejection ratio
+    (PRR) of each model: 1 for the best order, 0 for random order. The dotted lines are
+    the accuracy after random rejection, and the dashed lines the largest accuracy that
+    the decisions allow. Heights that are means over less than 5% of the examples are
+    noise, and may be beyond the limits of the axis.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -649,13 +655,14 @@ def rejection_diagram(
         two classes, shape [...] or [..., 1]. To compare models, pass a mapping from
         their names to their arrays; any array may be such a mapping.
       logits: logits of the same shape, instead of `probabilities`.
-      ood_probabilities: with `probabilities`, those out of distribution; any number of
-        examples, otherwise the same shape.
-      ood_logits: with `logits`, those out of distribution.
+      ood_probabilities: with `probabilities`, the probabilities of the examples out of
+        distribution; any number of examples, otherwise the same shape.
+      ood_logits: with `logits`, the logits of the examples out of distribution.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      ood_confidences: with `confidences`, those out of distribution, of any shape.
+      ood_confidences: with `confidences`, the confidences of the examples out of
+        distribution, of any shape.
       ignore_index: a label whose examples are left out.
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which

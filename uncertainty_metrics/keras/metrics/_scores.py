@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -278,7 +278,7 @@ class RefinedMetric(ScoreMetric):
         if beyond not in ("", self._told_beyond):
             self._told_beyond = beyond
             warnings.warn(
-                f"The best temperature of {type(self).__name__} {str(self.name)!r} is "
+                f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
                 RuntimeWarning,
                 stacklevel=5,
@@ -292,27 +292,16 @@ class RefinedMetric(ScoreMetric):
 class DecompositionMetric(ClassMetric):
     """The parts of the Brier score, of exact sums."""
 
-    # What lowers the score is better; the uncertainty is that of the labels alone.
+    _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
     _explain = staticmethod(np_rules.brier_decomposition)
     num_classes: int | None
     exact: bool
-    _directions: ClassVar[dict[str, str]] = {
-        "resolution": "up",
-        "reliability": "down",
-        "within_bin_variance": "down",
-        "within_bin_covariance": "up",
-    }
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
-        _base.name_parts(self, self._directions)
         if self.num_classes is not None:
             self._build(self.num_classes)
-
-    @property
-    def _direction(self) -> str:
-        return _base.part_direction(self)
 
     def _build(self, num_classes: int) -> None:
         # A row for each decision: a batch changes those that occur.
@@ -339,7 +328,3 @@ class DecompositionMetric(ClassMetric):
         return {
             name: xp.where(valid, part, nan) for name, part in parts._asdict().items()
         }
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the arguments of the constructor."""
-        return {**super().get_config(), "name": str(self.name)}

@@ -133,6 +133,9 @@ class MetricCollection(_base.SumsMetric):
     are `result`, `get_state` and what else reads a state. A batch that is wrong for one
     of them is added to none.
 
+    A callback that monitors one of the results needs `mode="min"` or `mode="max"`: the
+    collection has no one direction that Keras could read.
+
     Args:
       metrics: streaming metrics of this package without examples, a list; or a dict of
         them by the names that the result has, by default their own.
@@ -155,6 +158,8 @@ class MetricCollection(_base.SumsMetric):
       {'brier_score': -0.95, 'expected_calibration_error': 0.15}
     """
 
+    _has_direction = False
+
     def __init__(
         self,
         metrics: Sequence[_base.SumsMetric] | Mapping[str, _base.SumsMetric],
@@ -166,23 +171,13 @@ class MetricCollection(_base.SumsMetric):
         self._names = tuple(named)
         self._members = tuple(named.values())
         groups: dict[Any, list[str]] = {}
-        directions: dict[str, str] = {}
         for key, metric in named.items():
             metric._is_member = True
             metric._lock = self._lock
             groups.setdefault(getattr(metric, "_same_sums", id(metric)), []).append(key)
-            ways = getattr(metric, "_directions", {})
-            directions |= {f"{key}_{part}": way for part, way in ways.items()}
-            if not ways and hasattr(metric, "_direction"):
-                directions[key] = metric._direction
         # The names of those that share a state, which is that of the first.
         self._groups = tuple(map(tuple, groups.values()))
         self._share()
-        _base.name_parts(self, directions)
-
-    @property
-    def _direction(self) -> str:
-        return _base.part_direction(self)
 
     @property
     def metrics(self) -> dict[str, _base.SumsMetric]:
@@ -405,7 +400,7 @@ class MetricCollection(_base.SumsMetric):
         """Returns the arguments of the constructor."""
         made = [_keras.metrics.serialize(metric) for metric in self._members]
         config = dict(zip(self._names, made, strict=True)) if self._is_dict else made
-        return {"metrics": config, "name": str(self.name)}
+        return {"metrics": config, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> MetricCollection:

@@ -1,4 +1,4 @@
-"""Bins, and the sums over the scores in them: the arithmetic of calibration."""
+"""Bins, and sums over the scores in each bin: the arithmetic of calibration errors."""
 
 from __future__ import annotations
 
@@ -14,25 +14,31 @@ from uncertainty_metrics._calibration_spec import CalibrationSpec, Norm
 from uncertainty_metrics._results import BinStatistics as _BinStatistics
 from uncertainty_metrics.numpy import _inputs, _text_tables
 
-# Entries of a [rows, classes] block that stays in the cache.
+# The size of a block [rows, classes] that stays in the cache.
 _BLOCK = 2**18
-# Classes that are copied out of a [N, K] matrix at a time.
+# The number of classes that are copied out of a matrix [N, K] at a time.
 _CLASS_TILE = 64
-# Of so many even bins a multiple of a score in float32 is within one.
+# With at most so many bins, `score * num_bins` in float32 is at most one bin off.
 _FEW_BINS = 2**20
-# Of fewer examples a class, its sums take longer to call for than to add.
-FEW = 1000
+# For a group of fewer examples, the calls of functions take longer than the sums.
+FEW_EXAMPLES = 1000
 # More adaptive bins than this are a mistake in `datapoints_per_bin`.
 MAX_BINS = 2**24
-# A sum of weights that is a multiple of `datapoints_per_bin` but for rounding is one.
+# Makes up for rounding in a total weight that is a multiple of `datapoints_per_bin`.
 ROUND_UP = 1 + 2.0**-20
 
 
 def read(
-    data: ClassifierData, spec: CalibrationSpec
+    data: ClassifierData, spec: CalibrationSpec, allow_none: bool = False
 ) -> tuple[_inputs.Examples, CalibrationSpec]:
-    """Returns the checked examples, and the options that fit them."""
-    return _inputs.examples_of(data), spec
+    """Returns the checked examples, and the options that fit them.
+
+    `allow_none` accepts a batch of which no example counts.
+    """
+    data.check_confidences()
+    if data.has_confidences:
+        spec = spec.for_confidences()
+    return _inputs.examples_of(data, allow_none), spec
 
 
 class BinStatistics(_BinStatistics):
@@ -61,7 +67,7 @@ class BinStatistics(_BinStatistics):
         if norm == "max":
             return per_bin.max(axis=1)
         totals = self.counts.sum(axis=1, keepdims=True)
-        # Divided first, so that tiny weights do not underflow.
+        # The gaps are divided before they are squared: tiny weights would underflow.
         shares = gaps / np.where(totals > 0, totals, 1.0)
         if norm == "l1":
             return shares.sum(axis=1)
@@ -78,12 +84,12 @@ def even_index(scores: np.ndarray, num_bins: int) -> np.ndarray:
     edges = even_edges(num_bins, scores.dtype)
     if scores.dtype.itemsize < 4 or num_bins > _FEW_BINS:
         inner = edges[1:-1]
-        if scores.dtype.itemsize < 4:  # searchsorted is slow, or absent, for halves.
+        if scores.dtype.itemsize < 4:  # searchsorted is slow or missing for 16 bits.
             inner, scores = inner.astype(np.float32), scores.astype(np.float32)
         return np.searchsorted(inner, scores, side="left")
     index = np.minimum(scores * num_bins, num_bins - 1).astype(np.intp)
     edges[0] = -1
-    # Rounding puts it off by one at most; a search takes three times as long.
+    # Rounding makes the index at most one off; a search would take three times as long.
     index -= scores <= edges[index]
     index += scores > edges[index + 1]
     return index
@@ -95,10 +101,10 @@ def above(scores: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def integer_masses(weights: np.ndarray, num_bins: int) -> np.ndarray:
-    """Returns weights as int64 multiples of one power of two, to add without rounding.
+    """Returns weights as int64 multiples of a power of two, which add without rounding.
 
-    Equal mass is decided on integers, so equal weights of any size give the bins of no
-    weights, and integer weights those of repeated examples.
+    With these integers, equal weights of any size give the same bins of equal mass as
+    no weights, and integer weights the same bins as repeated examples.
     """
     exponent = np.frexp(np.max(weights))[1]
     bits = 61 - len(weights).bit_length() - int(2 * num_bins).bit_length()
@@ -110,9 +116,10 @@ def adaptive_starts(
 ) -> np.ndarray:
     """Returns where each bin of equal mass starts among sorted scores.
 
-    A run of equal scores is in bin `floor(num_bins * (below + at / 2) / total)`. For
-    the start of bin j only the run that holds the mass `j * total / num_bins` can lie
-    on either side, so a few binary searches do instead of a pass over all the runs.
+    A run of equal scores is in bin `floor(num_bins * (below + at / 2) / total)`, where
+    `below` is the mass of smaller scores and `at` the mass of the run. Only the run
+    that holds the mass `j * total / num_bins` can lie on either side of the start of
+    bin j, so binary searches find the starts without a pass over all runs.
 
     Args:
       scores: ascending, shape [n], n >= 1.
@@ -141,7 +148,7 @@ def adaptive_starts(
 def sorted_scores(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Sorts by score."""
+    """Returns scores, outcomes and weights sorted by score."""
     if weights is not None:
         order = np.argsort(scores, kind="stable")
         return scores[order], outcomes[order], weights[order]
@@ -160,15 +167,16 @@ def _adaptive_sums(
     outcomes: np.ndarray,
     weights: np.ndarray | None,
     spec: CalibrationSpec,
-    ordered: bool = False,
+    are_sorted: bool = False,
 ) -> np.ndarray:
-    """Returns [4, bins]: lower edges, counts, score sums and outcome sums; of scores
-    without weights that are sorted already, if `ordered`.
+    """Returns [4, bins]: lower edges, counts, score sums and outcome sums.
+
+    `are_sorted` tells that the scores are sorted already; they have no weights then.
     """
     if spec.threshold > 0:
-        kept = above(scores, spec.threshold)
-        scores, outcomes = scores[kept], outcomes[kept]
-        weights = None if weights is None else weights[kept]
+        rows = above(scores, spec.threshold)
+        scores, outcomes = scores[rows], outcomes[rows]
+        weights = None if weights is None else weights[rows]
     if scores.dtype.itemsize < 4:
         scores = scores.astype(np.float32)
     num_bins = spec.num_bins
@@ -184,30 +192,30 @@ def _adaptive_sums(
     sums = np.zeros((4, num_bins))
     if len(scores) == 0:
         return sums
-    if not ordered:
+    if not are_sorted:
         scores, outcomes, weights = sorted_scores(scores, outcomes, weights)
     masses = None if weights is None else integer_masses(weights, num_bins)
     starts = adaptive_starts(scores, num_bins, masses)
-    held = starts[:-1] < starts[1:]
-    first = starts[:-1][held]
+    firsts = starts[:-1]
+    filled = firsts < starts[1:]
 
     def add(values):
-        return np.add.reduceat(values, first, dtype=np.float64)
+        return np.add.reduceat(values, firsts[filled], dtype=np.float64)
 
     if weights is None:
         sums[1] = np.diff(starts)
-        sums[2, held], sums[3, held] = add(scores), add(outcomes)
+        sums[2, filled], sums[3, filled] = add(scores), add(outcomes)
     else:
-        sums[1, held] = add(weights)
-        sums[2, held], sums[3, held] = add(weights * scores), add(weights * outcomes)
-    before = starts[:-1]
-    sums[0] = np.where(before > 0, scores[before - 1], 0.0)
+        sums[1, filled] = add(weights)
+        sums[2, filled] = add(weights * scores)
+        sums[3, filled] = add(weights * outcomes)
+    sums[0] = np.where(firsts > 0, scores[firsts - 1], 0.0)
     sums[0, 0] = 0.0
     return sums
 
 
 def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
-    """Returns the probabilities [N, K].
+    """Returns the probabilities [N, K], checked.
 
     Raises:
       ValueError: one is not in [0, 1], or `spec` needs another number of classes.
@@ -219,41 +227,41 @@ def checked(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
 def _scored(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns score, outcome and group [N]; the group is None where there is one."""
+    """Returns scores, outcomes and groups [N]; None as groups if there is only one."""
     labels = examples.labels
     if spec.scores_class_1:
         places = examples.places if spec.class_conditional else None
         scores = checked(examples, spec)[:, 1]
-        return scores, labels == 1, _joint(examples, places and places.index)
+        return scores, labels == 1, _joint_groups(examples, places and places.index)
     if examples.predicted is None:
         predicted, scores = examples.decided
     else:
         predicted = examples.predicted
         scores = checked(examples, spec)[np.arange(len(labels)), predicted]
-    groups = _joint(examples, predicted if spec.class_conditional else None)
+    groups = _joint_groups(examples, predicted if spec.class_conditional else None)
     return scores, predicted == labels, groups
 
 
-def _joint(
-    examples: _inputs.Examples, of_class: np.ndarray | None
+def _joint_groups(
+    examples: _inputs.Examples, classes: np.ndarray | None
 ) -> np.ndarray | None:
-    """Returns groups [N]: those of classes, in the order of the groups of examples."""
+    """Returns the group of each score: by group of examples, then by class, if any."""
     if examples.groups is None:
-        return of_class
+        return classes
     groups = examples.groups.index
-    return groups if of_class is None else groups * examples.num_classes + of_class
+    return groups if classes is None else groups * examples.num_classes + classes
 
 
 def _num_groups(examples: _inputs.Examples, spec: CalibrationSpec) -> int:
-    """Returns how many groups of scores are binned separately."""
-    of_classes = spec.num_groups(examples.num_classes)
-    return of_classes * (1 if examples.groups is None else examples.groups.number)
+    """Returns the number of groups of scores that are binned separately."""
+    num_of_classes = spec.num_groups(examples.num_classes)
+    return num_of_classes * (1 if examples.groups is None else examples.groups.number)
 
 
 def scored_rows(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns scores, outcomes and groups [N, C], C being the scores of an example."""
+    """Returns scores, outcomes and groups [N, C], with C scores for each example."""
     if spec.has_one_score:
         scores, outcomes, groups = _scored(examples, spec)
         groups = np.zeros(len(scores), np.int64) if groups is None else groups
@@ -265,22 +273,22 @@ def scored_rows(
     return scores, outcomes, np.broadcast_to(groups, scores.shape)
 
 
-def _above(
+def _scores_above(
     probabilities: np.ndarray, labels: np.ndarray, threshold: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Returns score, outcome, row and class of the few scores above the threshold."""
-    kept = np.flatnonzero(above(probabilities, threshold))
-    rows, columns = np.divmod(kept, probabilities.shape[1])
-    return probabilities.reshape(-1)[kept], labels[rows] == columns, rows, columns
+    places = np.flatnonzero(above(probabilities, threshold))
+    rows, columns = np.divmod(places, probabilities.shape[1])
+    return probabilities.reshape(-1)[places], labels[rows] == columns, rows, columns
 
 
 def scores_of_groups(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
-    """Yields score, outcome and weight of one group after the other."""
+    """Yields the scores, outcomes and weights of each group."""
     labels, weights = examples.labels, examples.weights
 
-    def of(rows):
+    def weights_at(rows):
         return None if weights is None else weights[rows]
 
     if spec.has_one_score:
@@ -288,10 +296,10 @@ def scores_of_groups(
         if groups is None:
             yield scores, outcomes, weights
             return
-        # Each group has bins of its own.
-        number = _num_groups(examples, spec)
-        for rows in _inputs.Partition(groups, number).rows():
-            yield scores[rows], outcomes[rows], of(rows)
+        num_groups = _num_groups(examples, spec)
+        # A loop, since each group has bins of its own.
+        for rows in _inputs.Partition(groups, num_groups).rows():
+            yield scores[rows], outcomes[rows], weights_at(rows)
         return
     probabilities = checked(examples, spec)
     n, classes = probabilities.shape
@@ -301,16 +309,18 @@ def scores_of_groups(
         repeated = None if weights is None else np.repeat(weights, classes)
         yield probabilities.reshape(-1), outcomes.reshape(-1), repeated
     elif spec.threshold > 0:
-        scores, outcomes, rows, columns = _above(probabilities, labels, spec.threshold)
+        scores, outcomes, rows, columns = _scores_above(
+            probabilities, labels, spec.threshold
+        )
         order = np.argsort(columns, kind="stable")
         scores, outcomes, rows = scores[order], outcomes[order], rows[order]
         ends = np.searchsorted(columns[order], np.arange(classes + 1))
         for start, end in itertools.pairwise(ends):
-            yield scores[start:end], outcomes[start:end], of(rows[start:end])
+            yield scores[start:end], outcomes[start:end], weights_at(rows[start:end])
     else:
         for start in range(0, classes, _CLASS_TILE):
             tile = np.ascontiguousarray(probabilities[:, start : start + _CLASS_TILE].T)
-            for k, scores in enumerate(tile, start):  # Each class has its own bins.
+            for k, scores in enumerate(tile, start):  # Each has its own bins.
                 yield scores, labels == k, weights
 
 
@@ -321,10 +331,10 @@ def _sums_of_groups(
     num_groups: int,
     num_bins: int,
 ) -> np.ndarray:
-    """Returns [4, groups, bins]: `_adaptive_sums` of all groups at once, of weight 1.
+    """Returns `_adaptive_sums` of all groups at once, [4, groups, bins].
 
-    The scores are sorted by group, then by score. One after the other, a thousand
-    groups of few scores take longer to call than to sort.
+    The scores must be sorted by group, then by score, and have no weights. If a
+    thousand groups have few scores, a call for each group takes longer than the sort.
     """
     sums = np.zeros((4, num_groups, num_bins))
     if len(scores) == 0:
@@ -332,8 +342,8 @@ def _sums_of_groups(
     new = (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1])
     runs = np.concatenate([[0], np.flatnonzero(new) + 1, [len(scores)]])
     ends = np.searchsorted(groups, np.arange(num_groups + 1))
-    some = np.flatnonzero(ends[:-1] < ends[1:])
-    start, n = ends[some, None], np.diff(ends)[some, None]
+    filled = np.flatnonzero(ends[:-1] < ends[1:])
+    start, n = ends[filled, None], np.diff(ends)[filled, None]
 
     bins = np.arange(1, num_bins, dtype=np.int64)  # As in `adaptive_starts`.
     run = np.searchsorted(runs, start + bins * n // num_bins, "right")
@@ -341,26 +351,26 @@ def _sums_of_groups(
     middle = left + right - 2 * start
     inner = np.where(num_bins * middle >= 2 * n * bins, left, right)
     starts = np.concatenate([start, inner, start + n], axis=1)
-    before, counts = starts[:, :-1], np.diff(starts)
-    first = before[counts > 0]
+    firsts, counts = starts[:, :-1], np.diff(starts)
+    is_filled = counts > 0
 
     def add(values):
-        held = np.zeros(counts.shape)
-        held[counts > 0] = np.add.reduceat(values, first, dtype=np.float64)
-        return held
+        added = np.zeros(counts.shape)
+        added[is_filled] = np.add.reduceat(values, firsts[is_filled], dtype=np.float64)
+        return added
 
-    edges = np.where(before > start, scores[before - 1], 0.0)
-    sums[:, some] = edges, counts, add(scores), add(outcomes)
+    edges = np.where(firsts > start, scores[firsts - 1], 0.0)
+    sums[:, filled] = edges, counts, add(scores), add(outcomes)
     return sums
 
 
 def _sorted_by_group(
-    scores: np.ndarray, outcomes: np.ndarray, groups: np.ndarray, number: int
+    scores: np.ndarray, outcomes: np.ndarray, groups: np.ndarray, num_groups: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sorts by group, then by score."""
+    """Returns scores, outcomes and groups sorted by group, then by score."""
     if scores.dtype == np.float64:
         order = np.argsort(scores)
-        by_group = _inputs.Partition(groups[order], number).rows()
+        by_group = _inputs.Partition(groups[order], num_groups).rows()
         order = order[np.concatenate(by_group)]
         return scores[order], outcomes[order], groups[order]
     if scores.dtype != np.float32:
@@ -375,7 +385,9 @@ def _sorted_by_group(
 def _sorted_columns(
     probabilities: np.ndarray, labels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns scores, outcomes and classes of all pairs, by class, then by score."""
+    """Returns scores, outcomes and classes of all pairs of example and class, sorted by
+    class, then by score.
+    """
     if probabilities.dtype.itemsize < 4:
         probabilities = probabilities.astype(np.float32)
     n, classes = probabilities.shape
@@ -391,66 +403,71 @@ def _sorted_columns(
 def _adaptive_at_once(
     examples: _inputs.Examples, spec: CalibrationSpec
 ) -> BinStatistics:
-    """Returns the statistics of the scores of all groups at once, each of weight 1."""
-    number, threshold = _num_groups(examples, spec), spec.threshold
+    """Returns the statistics of all groups at once, for examples without weights."""
+    num_groups, threshold = _num_groups(examples, spec), spec.threshold
     if spec.has_one_score:
         scores, outcomes, groups = scored_rows(examples, spec)
-        kept = above(scores, threshold) if threshold > 0 else scores >= 0
-        ordered = _sorted_by_group(scores[kept], outcomes[kept], groups[kept], number)
+        rows = above(scores, threshold) if threshold > 0 else scores >= 0
+        sorted_rows = _sorted_by_group(
+            scores[rows], outcomes[rows], groups[rows], num_groups
+        )
     elif threshold > 0:
-        scores, outcomes, _, columns = _above(
+        scores, outcomes, _, columns = _scores_above(
             checked(examples, spec), examples.labels, threshold
         )
-        ordered = _sorted_by_group(scores, outcomes, columns, number)
+        sorted_rows = _sorted_by_group(scores, outcomes, columns, num_groups)
     else:
-        ordered = _sorted_columns(checked(examples, spec), examples.labels)
-    return _of_sums(_sums_of_groups(*ordered, number, spec.num_bins))
+        sorted_rows = _sorted_columns(checked(examples, spec), examples.labels)
+    return _adaptive_bins(_sums_of_groups(*sorted_rows, num_groups, spec.num_bins))
 
 
-def _of_sums(sums: np.ndarray) -> BinStatistics:
-    """Returns the statistics of [4, groups, bins], which lack the last edge."""
+def _adaptive_bins(sums: np.ndarray) -> BinStatistics:
+    """Returns the statistics of [4, groups, bins] sums; the last edges are 1."""
     edges = np.concatenate([sums[0], np.ones((sums.shape[1], 1))], axis=1)
     return BinStatistics(edges, sums[1], sums[2], sums[3], additive=False)
 
 
 def _adaptive(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    number = _num_groups(examples, spec)
-    alike = examples.weights is None and spec.datapoints_per_bin is None
-    few = FEW * (number if spec.has_one_score or spec.threshold > 0 else 1)
-    if alike and number > 1 and len(examples.labels) < few:
+    num_groups = _num_groups(examples, spec)
+    at_once = examples.weights is None and spec.datapoints_per_bin is None
+    # Each group has a part of the scores, or a score of every example.
+    has_parts = spec.has_one_score or spec.threshold > 0
+    limit = FEW_EXAMPLES * (num_groups if has_parts else 1)
+    if at_once and num_groups > 1 and len(examples.labels) < limit:
         return _adaptive_at_once(examples, spec)
     return adaptive_statistics(scores_of_groups(examples, spec), spec)
 
 
 def adaptive_statistics(
-    scored: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
+    groups: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray | None]],
     spec: CalibrationSpec,
-    ordered: bool = False,
+    are_sorted: bool = False,
 ) -> BinStatistics:
-    """Returns the statistics of the adaptive bins of groups of score, outcome (or the
-    mean of some) and weight; see `_adaptive_sums`.
+    """Returns the statistics of the adaptive bins of each group of scores, outcomes
+    (or mean outcomes of equal scores) and weights; see `_adaptive_sums`.
     """
-    groups = [_adaptive_sums(*group, spec, ordered) for group in scored]
-    bins = max(sums.shape[1] for sums in groups)
-    sums = np.zeros((4, len(groups), bins))
-    sums[0] = 1.0
-    for g, group in enumerate(groups):
-        sums[:, g, : group.shape[1]] = group
-    return _of_sums(sums)
+    sums_of_groups = [_adaptive_sums(*group, spec, are_sorted) for group in groups]
+    bins = max(sums.shape[1] for sums in sums_of_groups)
+    padded = np.zeros((4, len(sums_of_groups), bins))
+    padded[0] = 1.0
+    for g, sums in enumerate(sums_of_groups):
+        padded[:, g, : sums.shape[1]] = sums
+    return _adaptive_bins(padded)
 
 
 def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
-    """Returns [3, K, bins] sums of all N*K pairs, class by class."""
+    """Returns the sums of weight, score and outcome of the N*K scores, [3, K, bins]."""
     labels, weights = examples.labels, examples.weights
     probabilities = checked(examples, spec)
     n, classes = probabilities.shape
     bins = spec.num_bins
-    # A row that sums to 1 has at most `bins` entries above 1 / bins: the first bin is
-    # the total less the others, and only the others are visited. With weights the
-    # difference would round, and with a threshold few entries are left anyway.
-    complement = weights is None and spec.threshold == 0 and bins > 1
-    floor = even_edges(bins, probabilities.dtype)[1] if complement else spec.threshold
-    every = floor == 0
+    # A row that sums to 1 has at most `bins` entries above 1 / bins. So only the scores
+    # above the first bin are visited, and its sums are the total minus the other bins.
+    # With weights the difference would round; with a threshold few scores are left.
+    by_difference = weights is None and spec.threshold == 0 and bins > 1
+    floor = spec.threshold
+    if by_difference:
+        floor = even_edges(bins, probabilities.dtype)[1]
 
     sums = np.zeros((3, classes * bins))
     totals = np.zeros(classes)
@@ -458,17 +475,19 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     for start in range(0, n, rows):  # Blocks bound the memory of the temporaries.
         block = probabilities[start : start + rows]
         flat = block.reshape(-1)
-        kept = np.arange(flat.size) if every else np.flatnonzero(above(flat, floor))
-        scores = flat[kept]
-        cell = kept % classes * bins + even_index(scores, bins)
+        visited = np.arange(flat.size)
+        if floor > 0:
+            visited = np.flatnonzero(above(flat, floor))
+        scores = flat[visited]
+        cell = visited % classes * bins + even_index(scores, bins)
         scores = scores.astype(np.float64)
         weight = None
         if weights is not None:
-            weight = weights[start + kept // classes]
+            weight = weights[start + visited // classes]
             scores *= weight
         sums[0] += np.bincount(cell, weight, classes * bins)
         sums[1] += np.bincount(cell, scores, classes * bins)
-        if complement:
+        if by_difference:
             totals += np.ones(len(block)) @ block.astype(np.float64, copy=False)
     scores = probabilities[np.arange(n), labels]
     cell = labels * bins + even_index(scores, bins)
@@ -477,10 +496,10 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
     sums[2] = np.bincount(cell[counted], weight, classes * bins)
 
     sums = sums.reshape(3, classes, bins)
-    if complement:
+    if by_difference:
         sums[0, :, 0] = n - sums[0].sum(axis=1)
-        rest = totals - sums[1].sum(axis=1)
-        sums[1, :, 0] = np.where(sums[0, :, 0] > 0, np.maximum(rest, 0.0), 0.0)
+        score_sums = np.maximum(totals - sums[1].sum(axis=1), 0.0)
+        sums[1, :, 0] = np.where(sums[0, :, 0] > 0, score_sums, 0.0)
     return sums
 
 
@@ -494,9 +513,9 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
             cell += groups * bins
         weights = examples.weights
         if spec.threshold > 0:
-            kept = above(scores, spec.threshold)
-            scores, outcomes, cell = scores[kept], outcomes[kept], cell[kept]
-            weights = None if weights is None else weights[kept]
+            rows = above(scores, spec.threshold)
+            scores, outcomes, cell = scores[rows], outcomes[rows], cell[rows]
+            weights = None if weights is None else weights[rows]
         ones = np.ones(len(scores)) if weights is None else weights
         sums = np.stack(
             [
@@ -513,11 +532,12 @@ def _even(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
 
 
 def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStatistics:
-    """Returns the statistics of the bins that `spec` describes, [groups, bins]; of
-    groups of examples those of the first one before all others.
+    """Returns the statistics of the bins that `spec` describes, [groups, bins]. Groups
+    of scores are ordered by group of examples, then by class.
     """
     if examples.groups is not None and not spec.has_one_score:
-        checked(examples, spec)  # Errors name the place among all of them.
+        # Checked here, so that an error names the place among all examples.
+        checked(examples, spec)
         return _joined(
             [bin_statistics(examples.at(rows), spec) for rows in examples.groups.rows()]
         )
@@ -527,7 +547,7 @@ def bin_statistics(examples: _inputs.Examples, spec: CalibrationSpec) -> BinStat
 
 
 def _joined(parts: list[BinStatistics]) -> BinStatistics:
-    """Returns the groups of all; those of fewer bins have empty ones at the end."""
+    """Returns the groups of all parts, with empty bins at the end if bins are fewer."""
     bins = max(part.counts.shape[1] for part in parts)
 
     def join(name, end):
@@ -547,19 +567,19 @@ def _joined(parts: list[BinStatistics]) -> BinStatistics:
 
 
 def calibration_error(statistics: BinStatistics, norm: Norm) -> float:
-    """Returns the norm over bins of each group, combined over groups."""
+    """Returns the calibration error: the norm over bins, combined over groups."""
     return float(_combined(statistics.errors(norm), norm))
 
 
 def calibration_errors(
     statistics: BinStatistics, norm: Norm, num_groups: int
 ) -> np.ndarray:
-    """Returns the same of each of the groups of examples, [num_groups], NaN where one
-    has no scores.
+    """Returns the calibration error of each group of examples, [num_groups]; NaN for a
+    group without scores.
     """
     errors = _combined(statistics.errors(norm).reshape(num_groups, -1), norm)
-    held = statistics.counts.reshape(num_groups, -1).any(axis=1)
-    return np.where(held, errors, np.nan)
+    has_scores = statistics.counts.reshape(num_groups, -1).any(axis=1)
+    return np.where(has_scores, errors, np.nan)
 
 
 def _combined(errors: np.ndarray, norm: Norm) -> Any:
@@ -570,19 +590,19 @@ def _combined(errors: np.ndarray, norm: Norm) -> Any:
 
 
 def debiased_square(statistics: BinStatistics, unit: float) -> float:
-    """Returns the squared error of bins less its bias, a mean over groups.
+    """Returns the squared l2 error minus its bias, averaged over groups.
 
     `unit` is the number of examples in a weight of 1.
     """
     counts = statistics.counts
-    some = np.where(counts > 0, counts, 1.0)
-    gaps = (statistics.score_sums - statistics.outcome_sums) / some
-    accuracies = statistics.outcome_sums / some
-    examples = counts * unit
-    # One example has no variance. The limit is halfway to two, so that the rounding of
-    # weights decides nothing.
-    several = examples > 1.5
-    variances = accuracies * (1 - accuracies) / np.where(several, examples - 1, 1.0)
+    divisors = np.where(counts > 0, counts, 1.0)
+    gaps = (statistics.score_sums - statistics.outcome_sums) / divisors
+    accuracies = statistics.outcome_sums / divisors
+    sizes = counts * unit
+    # A variance needs two examples. The limit is halfway between one and two, so that
+    # rounding of weights makes no difference.
+    several = sizes > 1.5
+    variances = accuracies * (1 - accuracies) / np.where(several, sizes - 1, 1.0)
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1.0)
     squares = np.where(several, shares * (gaps**2 - variances), 0.0)

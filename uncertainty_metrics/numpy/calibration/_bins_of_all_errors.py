@@ -1,4 +1,4 @@
-"""The bins of all calibration errors of the same examples."""
+"""Bins of many calibration errors of the same examples, with scores sorted once."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 def each_statistics(
     examples: _inputs.Examples, specs: Iterable[CalibrationSpec]
 ) -> list[BinStatistics]:
-    """Returns the statistics of each, but sorts the scores of a class only once."""
-    found: list[Any] = []
+    """Returns the statistics of each spec; sorts the scores of each class only once."""
+    all_statistics: list[Any] = []
     by_class: list[Any] = []
     pooled: list[Any] = []
-    many = len(examples.labels) >= _binning.FEW
+    has_many = len(examples.labels) >= _binning.FEW_EXAMPLES
     for spec in specs:
-        of_classes = not (spec.max_prob or spec.positive_class)
-        adaptive = spec.binning_scheme == "adaptive"
-        if not (adaptive and of_classes and many and examples.weights is None):
-            found.append(_binning.bin_statistics(examples, spec))
+        scores_classes = not (spec.max_prob or spec.positive_class)
+        sorts_classes = scores_classes and spec.binning_scheme == "adaptive"
+        if not (sorts_classes and has_many and examples.weights is None):
+            all_statistics.append(_binning.bin_statistics(examples, spec))
             continue
         if not by_class:
-            every = dataclasses.replace(spec, class_conditional=True, threshold=0.0)
+            each_class = dataclasses.replace(
+                spec, class_conditional=True, threshold=0.0
+            )
             by_class = [
                 _binning.sorted_scores(*group)
-                for group in _binning.scores_of_groups(examples, every)
+                for group in _binning.scores_of_groups(examples, each_class)
             ]
         if not (spec.class_conditional or pooled):
             scores, outcomes = (
@@ -42,10 +44,12 @@ def each_statistics(
             packed = scores.view(f"u{scores.dtype.itemsize}")
             packed <<= 1
             packed |= outcomes
-            packed.sort(kind="stable")  # Which merges what is sorted.
+            packed.sort(kind="stable")  # Merges the classes, each of which is sorted.
             np.bitwise_and(packed, 1, out=outcomes)
             packed >>= 1
             pooled = [(scores, outcomes, None)]
         groups = by_class if spec.class_conditional else pooled
-        found.append(_binning.adaptive_statistics(groups, spec, ordered=True))
-    return found
+        all_statistics.append(
+            _binning.adaptive_statistics(groups, spec, are_sorted=True)
+        )
+    return all_statistics

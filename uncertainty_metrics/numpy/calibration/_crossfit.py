@@ -21,21 +21,26 @@ M = TypeVar("M")
 Weights = Literal["constant", "relative", "chi"]
 WEIGHTS = get_args(Weights)
 
-_NODES = np.arange(-2, 4)  # Of the Lagrange interpolation, from the node to the left.
-_NODES_PER_WIDTH = 12  # Of the kernel: the interpolation is off by 3e-8 at most.
-_REACH = 8.6  # Standard deviations: exp(-reach^2 / 2) is below the rounding of 1.
-# Interpolation is less exact in the tails of the kernel, and the rounding of the
-# transform is relative to all mass: where the kernel has less than this, it is summed
-# exactly.
+# The nodes of the Lagrange interpolation, relative to the next node on the left.
+_NODES = np.arange(-2, 4)
+# The nodes in a standard deviation of the kernel: the interpolation error is <= 3e-8.
+_NODES_PER_WIDTH = 12
+# In standard deviations: exp(-reach^2 / 2) is below the rounding error of 1.
+_REACH = 8.6
+# Interpolation is less exact in the tails of the kernel, and the rounding error of the
+# transform is relative to the total mass. An example at which the sum of the kernel is
+# less than this gets an exact sum over its neighbours.
 _LEAST_MASS = 0.1
-_BLOCK = 2**20  # Pairs of examples at a time.
+# The number of pairs of examples at a time.
+_BLOCK = 2**20
 
 
 def check_probs(name: str, value: Any) -> np.ndarray:
     """Returns float64 probabilities [n] of values [n] or [n, 1].
 
     Raises:
-      ValueError: of another shape, without an example, or not in [0, 1].
+      ValueError: the shape is another, there is no example, or a value is not in
+        [0, 1].
     """
     array = _inputs.as_array(name, value)
     shape = list(array.shape)
@@ -48,7 +53,7 @@ def check_probs(name: str, value: Any) -> np.ndarray:
 
 
 def positive_range(probs: np.ndarray) -> float:
-    """Returns the largest less the smallest, or a tiny number if they are the same."""
+    """Returns the largest minus the smallest value, or a tiny number if it is 0."""
     return max(float(np.ptp(probs)), 1e-100)
 
 
@@ -60,8 +65,8 @@ def check_range(name: str, value: Any) -> None:
 
 
 def check_candidates(name: str, value: Any) -> np.ndarray:
-    """Returns float64 hyperparameters; raises ValueError unless there is one, and all
-    are positive.
+    """Returns float64 hyperparameters; raises ValueError unless there is at least one
+    and all are positive.
     """
     candidates = _inputs.finite(name, value).reshape(-1)
     if candidates.size == 0 or np.any(candidates <= 0):
@@ -74,10 +79,10 @@ def check_candidates(name: str, value: Any) -> np.ndarray:
 def weight_function(
     probs: np.ndarray, weights: str = "constant", weight_trunc: float = 0.05
 ) -> np.ndarray:
-    """Returns how much the squared error at each probability counts, [n].
+    """Returns the weight of the squared error at each probability, [n].
 
     Raises:
-      ValueError: unknown `weights`, or `weight_trunc` is not in (0, 1].
+      ValueError: `weights` is unknown, or `weight_trunc` is not in (0, 1].
     """
     _checks.one_of("weights", weights, WEIGHTS)
     least = _checks.share("weight_trunc", weight_trunc, zero=False)
@@ -91,9 +96,10 @@ def weight_function(
 def fold_numbers(
     strata: np.ndarray, folds: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Returns the fold of each example, [n] integers in [0, folds): random, with the
-    numbers of examples of any stratum in two folds differing by one at most, as do the
-    numbers of all examples.
+    """Returns a random fold for each example, integers [n] in [0, folds).
+
+    Two folds differ by at most one in their number of examples, and in their number of
+    examples of each stratum.
 
     Raises:
       ValueError: `folds` is not an integer of at least 2, or larger than n.
@@ -112,10 +118,10 @@ def fold_numbers(
 
 
 def rank_folds(probs: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Returns the fold of each example, [n]; every fold has examples everywhere.
+    """Returns the fold of each example, [n]; every fold has low and high probabilities.
 
-    The strata are neighbours in the ranks of the probabilities. By the outcomes the
-    folds would depend on each other.
+    A stratum has examples of neighbouring ranks. Strata of equal outcomes would make
+    the folds depend on each other.
     """
     _checks.positive_integer("folds", folds)
     ranks = np.argsort(np.argsort(probs, kind="stable"))
@@ -123,7 +129,7 @@ def rank_folds(probs: np.ndarray, folds: int, rng: np.random.Generator) -> np.nd
 
 
 def check_settings(settings: Any) -> None:
-    """Raises ValueError unless the settings that both estimates share are right."""
+    """Raises ValueError unless the settings that both metrics share are valid."""
     weight_function(np.zeros(0), settings.weights, settings.weight_trunc)
     for name in ("orthogonal", "normalize", "progress"):
         _checks.boolean(name, getattr(settings, name))
@@ -133,11 +139,11 @@ def check_settings(settings: Any) -> None:
 
 
 def ignore_bootstrap_size(bootstrap_size: int | None, stacklevel: int = 3) -> None:
-    """Warns where an argument of uncertainty_metrics 0.0.81 is given."""
+    """Warns if the argument of uncertainty_metrics 0.0.81 is passed."""
     if bootstrap_size is not None:
         warnings.warn(
             "`bootstrap_size` is ignored: standard errors are no longer bootstrapped, "
-            "but the closed form of the influence values. Leave it out.",
+            "but have a closed form. Leave the argument out.",
             DeprecationWarning,
             stacklevel=stacklevel,
         )
@@ -147,11 +153,12 @@ class KernelSmoother:
     """Means of values over the examples of the other folds, weighted by the kernel
     `exp(-sigma (p_i - p_j)^2)`.
 
-    The kernel sums are read off a grid: values are spread on its nodes by Lagrange
+    The kernel sums are computed on a grid: values are spread on its nodes by Lagrange
     interpolation, multiplied by the transform of the kernel in Fourier space, and
-    interpolated back: O(n + m log m) time and memory per fold, with a number of nodes m
-    inverse to the width of the kernel. The few examples without neighbours are summed
-    exactly; in the limit they have the value of their nearest neighbour.
+    interpolated back. That takes O(n + m log m) time and memory per fold, for m nodes,
+    whose number is inverse to the width of the kernel. The few examples without near
+    neighbours have exact sums; in the limit they get the value of their nearest
+    neighbour.
 
     Args:
       probs: [n] real numbers.
@@ -174,8 +181,8 @@ class KernelSmoother:
     def smooth_each(
         self, values: np.ndarray, sigmas: Iterable[float]
     ) -> Iterator[np.ndarray]:
-        """Yields `smooth(values, sigma)` for each sigma; sigmas of similar size in a
-        row share a grid.
+        """Yields `smooth(values, sigma)` for each sigma. Successive sigmas of similar
+        size share a grid.
         """
         return (means for means, _, _ in self._means(values, sigmas))
 
@@ -184,8 +191,9 @@ class KernelSmoother:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Returns the kernel means and estimates of their variances, [n] each."""
         means, mass, shift = next(self._means(values, [sigma]))
-        # Unbiased for the variance of a value, as its mean does not depend on it. The
-        # square of a kernel is the kernel of twice the sigma.
+        # These estimates of the variances of values are unbiased, because the mean at
+        # an example does not depend on its value. The square of a kernel is the kernel
+        # of twice the sigma.
         noise = values * (values - means)
         noise, square_mass, square_shift = next(self._means(noise, [2 * sigma]))
         return means, noise * square_mass / mass**2 * np.exp(2 * shift - square_shift)
@@ -193,8 +201,8 @@ class KernelSmoother:
     def _means(
         self, values: np.ndarray, sigmas: Iterable[float]
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yields the kernel means, and masses and shifts: the sums of the kernel are
-        mass * exp(-shift).
+        """Yields the kernel means, masses and shifts, [n] each, for each sigma. The
+        sums of the kernel are mass * exp(-shift).
         """
         for level, group in itertools.groupby(sigmas, self._level):
             if level is None:
@@ -205,29 +213,32 @@ class KernelSmoother:
             spectrum = grid.spectrum(values)
             for sigma in group:
                 mass, sums = grid.kernel_sums(spectrum, sigma)
-                few = np.flatnonzero(mass < _LEAST_MASS)
-                mass[few] = 1.0
+                sparse = np.flatnonzero(mass < _LEAST_MASS)
+                mass[sparse] = 1.0
                 means, shift = sums / mass, np.zeros_like(mass)
-                if len(few):
-                    means[few], mass[few], shift[few] = self._exact.means(
-                        values, sigma, few
+                if len(sparse):
+                    means[sparse], mass[sparse], shift[sparse] = self._exact.means(
+                        values, sigma, sparse
                     )
                 yield means, mass, shift
 
     def _level(self, sigma: float) -> float | None:
-        """Returns a width at most that of the kernel, the range over a power of 2; None
-        where the grid would be much larger than the data.
+        """Returns the range over a power of 2, at most the width of the kernel; None if
+        the grid would be much larger than the data.
         """
-        widths = self.range * np.sqrt(2 * sigma)  # How many of them fit in the range.
-        if widths > len(self._probs):
+        num_widths = self.range * np.sqrt(2 * sigma)  # Widths in the range.
+        if num_widths > len(self._probs):
             return None
-        return self.range / 2.0 ** np.ceil(np.log2(widths))
+        return self.range / 2.0 ** np.ceil(np.log2(num_widths))
 
 
 class _Grid:
-    """Kernel sums over the examples of the other folds by Fourier transform.
+    """Kernel sums over the examples of the other folds, by Fourier transform.
 
     Args:
+      probs: [n] real numbers.
+      fold: [n] integers in [0, folds).
+      folds: number of folds.
       width: at most the standard deviation of the kernels, and above half of it.
     """
 
@@ -238,7 +249,7 @@ class _Grid:
         self._step = width / _NODES_PER_WIDTH
         place = (probs - probs.min()) / self._step - _NODES[0]
         left = np.floor(place)
-        # The transform is periodic: the gap is wider than the kernel.
+        # The transform is periodic, so the grid ends with a gap wider than the kernel.
         nodes = left.max() + 2 * _REACH * _NODES_PER_WIDTH - 2 * _NODES[0]
         self._size = 1 << int(nodes).bit_length()
         self._index = _NODES[:, None] + (left.astype(np.int64) + fold * self._size)
@@ -246,15 +257,15 @@ class _Grid:
 
     def _spread(self, values: np.ndarray | float) -> np.ndarray:
         """Returns the values of the other folds on the grid, [folds, size]."""
-        own = np.bincount(
+        by_fold = np.bincount(
             self._index.reshape(-1),
             (self._shares * values).reshape(-1),
             self._folds * self._size,
         ).reshape(self._folds, self._size)
-        return own.sum(axis=0) - own
+        return by_fold.sum(axis=0) - by_fold
 
     def spectrum(self, values: np.ndarray) -> np.ndarray:
-        """Returns the transform of the masses and, as imaginary part, the values."""
+        """Returns the transform of the masses plus i times the values."""
         return np.fft.fft(self._spread(1.0) + 1j * self._spread(values))
 
     def kernel_sums(
@@ -269,7 +280,9 @@ class _Grid:
 
 
 def _lagrange(place: np.ndarray) -> np.ndarray:
-    """Returns the share of each node in a value at `place` from node 0, [nodes, n]."""
+    """Returns the share of each node in a value at a place, [nodes, n]; places [n] are
+    relative to node 0.
+    """
     shares = np.ones([len(_NODES), len(place)])
     for share, node in zip(shares, _NODES, strict=True):
         for other in _NODES[node != _NODES]:
@@ -278,8 +291,9 @@ def _lagrange(place: np.ndarray) -> np.ndarray:
 
 
 class _ExactSums:
-    """Kernel means over the examples of the other folds, pair by pair of the groups of
-    examples of the same probability and fold.
+    """Kernel means over the examples of the other folds, summed over pairs of groups.
+
+    A group has the examples of one probability and one fold.
     """
 
     def __init__(self, probs: np.ndarray, fold: np.ndarray) -> None:
@@ -291,7 +305,7 @@ class _ExactSums:
         self._starts = np.flatnonzero(new)
         self._counts = np.diff(self._starts, append=len(probs))
         self._probs, self._fold = probs[self._starts], fold[self._starts]
-        # Runs of groups of one fold: the nearest of another is outside of its run.
+        # Runs of groups of one fold: the nearest group of another fold is beside a run.
         run = np.flatnonzero(np.diff(self._fold, prepend=-1))
         sizes = np.diff(run, append=len(self._fold))
         padded = np.concatenate([[-np.inf], self._probs, [np.inf]])
@@ -302,13 +316,13 @@ class _ExactSums:
     def means(
         self, values: np.ndarray, sigma: float, index: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns the kernel means, masses and shifts at the examples of the given
-        indices.
+        """Returns the kernel means, masses and shifts at the examples with indices
+        `index`.
         """
         sums = np.add.reduceat(values[self._order], self._starts)
         groups, places = np.unique(self._group[index], return_inverse=True)
         reach = np.sqrt(self._nearest[groups] ** 2 + _REACH**2 / (2 * sigma))
-        reach *= 1 + 1e-9  # Rounding must not leave out the nearest.
+        reach *= 1 + 1e-9  # Rounding must not leave out the nearest group.
         first = np.searchsorted(self._probs, self._probs[groups] - reach, side="left")
         end = np.searchsorted(self._probs, self._probs[groups] + reach, side="right")
         pairs = np.cumsum(end - first)
@@ -329,12 +343,15 @@ class _ExactSums:
         first: np.ndarray,
         end: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns means and masses of some groups, over those from `first` to `end`."""
+        """Returns the means and masses of groups, over the groups from `first` to `end`
+        of each.
+        """
         sizes = end - first
         row = np.repeat(np.arange(len(groups)), sizes)
         other = np.arange(len(row)) + np.repeat(end - np.cumsum(sizes), sizes)
         distance = np.abs(self._probs[other] - self._probs[groups][row])
-        # Relative to the nearest, so that not all underflow; nearer ones are left out.
+        # Relative to the nearest group of another fold, so that not all underflow.
+        # Nearer groups are of the same fold, and are multiplied by 0 below.
         nearest = self._nearest[groups]
         exponent = -sigma * (distance - nearest[row]) * (distance + nearest[row])
         kernel = np.exp(np.minimum(exponent, 0.0))
@@ -349,7 +366,7 @@ def least_error(
     values: np.ndarray,
     w: np.ndarray,
 ) -> float:
-    """Returns the candidate of the least weighted squared error of its predictions."""
+    """Returns the candidate whose predictions have the least weighted squared error."""
     pairs = zip(candidates, predictions, strict=True)
     return min(pairs, key=lambda pair: np.mean(w * (pair[1] - values) ** 2))[0]
 
@@ -357,8 +374,8 @@ def least_error(
 def standard_error(
     estimate: float, influence: np.ndarray, w: np.ndarray, normalize: bool
 ) -> float:
-    """Returns the standard error of the mean of the influence values [n], which include
-    the weights w [n]; by the delta method where `normalize` divides by their mean.
+    """Returns the standard error of the mean of influence values [n], which include the
+    weights w [n]. If `normalize` divides by the mean of w, the delta method is used.
     """
     if normalize:
         influence = (influence - estimate * w) / np.mean(w)
@@ -366,13 +383,13 @@ def standard_error(
 
 
 class Fit(NamedTuple):
-    """An estimate of the squared error.
+    """An estimate of the squared calibration error.
 
     Attributes:
-      estimate: of the squared error; may be negative.
-      error: its standard error.
-      spread: mean of w (p - c_hat)^2: the squared error, and the noise of the estimated
-        frequencies c_hat.
+      estimate: estimate of the squared error; may be negative.
+      error: standard error of the estimate.
+      spread: mean of w (p - c_hat)^2, which is the squared error plus the noise of the
+        estimated frequencies c_hat.
     """
 
     estimate: float
@@ -384,15 +401,15 @@ class Fit(NamedTuple):
         return max(self.estimate, 0.0) ** 0.5
 
     def interval(self, alpha: float) -> ConfidenceInterval:
-        """Returns the interval of the root, which misses it in a share `alpha`.
+        """Returns the interval of the root, which misses the truth in a share `alpha`.
 
-        The standard error grows with the truth, so that a low estimate comes with a
-        small one, and `estimate -+ z error` is missed by truths above. The interval has
-        every truth t with |estimate - t| <= z error sqrt(1 + (t - estimate) / (2
-        spread)): where the error is small, the root of the estimate -+ z times the
-        error of the root.
+        The standard error grows with the truth. A low estimate has a small standard
+        error, so `estimate -+ z error` would miss larger truths. The interval has every
+        truth t with |estimate - t| <= z error sqrt(1 + (t - estimate) / (2 spread)). If
+        the error is small, that is the root of the estimate -+ z times the error of the
+        root.
         """
-        import statistics  # It takes as long to import as half of the package.
+        import statistics  # Its import takes as long as that of half of the package.
 
         z = statistics.NormalDist().inv_cdf(1 - alpha / 2)
         half = (z * self.error) ** 2 / (4 * self.spread) if self.spread > 0 else 0.0

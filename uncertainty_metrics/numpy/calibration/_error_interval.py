@@ -1,7 +1,7 @@
-"""The interval of the l2 calibration error: sums of bins, and what is read off them.
+"""The interval of the l2 calibration error, from four sums over each bin.
 
-Of the scores p and outcomes y of a bin four sums tell all: their number n, and those of
-U = y - p, of U^2 and of p (1 - p). NumPy and tensors have the same arithmetic.
+For scores p and outcomes y, with U = y - p, these are the number n of examples and the
+sums of U, U^2 and p (1 - p). NumPy and tensors use the same formulas.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
-# The lower end is found in rounds, each of so many places.
+# The search for the lower end has so many rounds, each of so many places.
 ROUNDS, PLACES = 5, 2**10
 # A sixth of the skewness of the square of a Normal, which no sum of squares exceeds.
 MAX_SKEW = 8**0.5 / 6
 
 
 def quantile(level: float) -> float:
-    """Returns the z of a standard Normal in [-z, z] with probability `level`."""
+    """Returns z, such that a standard Normal is in [-z, z] with probability `level`."""
     return statistics.NormalDist().inv_cdf((1 + level) / 2)
 
 
 def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray:
-    """Returns the sums [4, bins that hold a score] of one group of scores."""
+    """Returns the sums [4, non-empty bins] of one group of scores."""
     [(scores, outcomes, weights)] = _binning.scores_of_groups(examples, spec)
     edges = _binning.even_edges(spec.num_bins, scores.dtype)[1:-1]
     if scores.dtype.itemsize < 4:
@@ -52,7 +52,7 @@ def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndarray
 
 
 def of_cells(cells: Cells) -> np.ndarray:
-    """Returns the sums [4, J] of each cell, all of whose scores count as its mean."""
+    """Returns the sums [4, J] of cells, as if all scores of a cell were their mean."""
     weights, hits, scores = cells.weights, cells.outcome_sums, cells.scores
     return np.stack(
         [
@@ -65,7 +65,7 @@ def of_cells(cells: Cells) -> np.ndarray:
 
 
 def grouped(sums: np.ndarray, num_bins: int) -> np.ndarray:
-    """Returns the sums of bins of equal mass; a cell is never split."""
+    """Returns the sums of bins of equal mass, made of whole cells."""
     masses = _binning.integer_masses(sums[0], num_bins)
     below = np.cumsum(masses) - masses
     index = num_bins * (2 * below + masses) // (2 * masses.sum())
@@ -77,7 +77,7 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
     """Returns the interval; `calibration_error_interval` has the formulas.
 
     Args:
-      sums: float64 [4, bins], of bins that hold a score.
+      sums: float64 [4, bins], for non-empty bins.
       unit: number of examples in a weight of 1.
       level: in (0, 1).
     """
@@ -101,8 +101,8 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
     scale = (1 / total) ** np.array([2, 1, 3, 2])
 
     def cumulants(variances: np.ndarray) -> np.ndarray:
-        """Returns the variance of the squared error where the true one is 0, and what
-        a truth of 1 adds to it; and the same of the third cumulant.
+        """Returns the variance of the estimate if the true squared error is 0, and how
+        much it grows with the true squared error; then both for the third cumulant.
         """
         return scale * [
             2 * np.sum(freedom * variances**2),
@@ -111,24 +111,27 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
             24 * np.sum(parts * variances**2),
         ]
 
-    more = (counts - 1) * variances + z**2 * forecast + shares
-    at_zero, slope, _, _ = cumulants(more / (counts - 1 + z**2))
+    enlarged = (counts - 1) * variances + z**2 * forecast + shares
+    at_zero, slope, _, _ = cumulants(enlarged / (counts - 1 + z**2))
     half = z**2 * slope / 2
     root = half**2 + 2 * half * square + z**2 * (at_zero + spread)
     upper = (square + half + np.sqrt(root)) / shares.sum()
 
-    of_forecast, of_data = cumulants(forecast), cumulants(variances)
+    forecast_cumulants, data_cumulants = cumulants(forecast), cumulants(variances)
     low, high = 0.0, 1.0
     for _ in range(ROUNDS if square > 0 else 0):
         places = low + (high - low) * np.linspace(0.0, 1.0, PLACES + 1)
         truth = places**2 * square
-        at_zero, slope, third, steep = (
-            (1 - places) * forecasts + places * data
-            for forecasts, data in zip(of_forecast, of_data, strict=True)
+        at_zero, slope, third_at_zero, third_slope = (
+            (1 - places) * of_forecasts + places * of_data
+            for of_forecasts, of_data in zip(
+                forecast_cumulants, data_cumulants, strict=True
+            )
         )
-        variance, skew = at_zero + slope * truth + spread, third + steep * truth
-        # At the first place perhaps: chance alone reaches that far.
-        first = np.argmax(square - truth <= _reach(variance, skew, z))
+        variance = at_zero + slope * truth + spread
+        third = third_at_zero + third_slope * truth
+        # This may be the first place, 0: then chance alone explains the estimate.
+        first = np.argmax(square - truth <= _reach(variance, third, z))
         low, high = places[max(first - 1, 0)], places[first]
     estimate = np.sqrt(square)
     return ConfidenceInterval(
@@ -137,11 +140,11 @@ def interval(sums: np.ndarray, unit: float, level: float) -> ConfidenceInterval:
 
 
 def _reach(variance: np.ndarray, third: np.ndarray, z: float) -> np.ndarray:
-    """Returns how far above its mean the upper quantile is of what has this variance
-    and this third cumulant (Wilson and Hilferty).
+    """Returns how far the upper quantile is above the mean, for a distribution with
+    this variance and this third cumulant (Wilson and Hilferty).
     """
     deviation = np.sqrt(variance)
     q = np.minimum(third / np.where(variance > 0, 6 * deviation**3, 1.0), MAX_SKEW)
     x = z - q
-    # Below the mean for levels of next to nothing.
+    # For levels near 0 the quantile is below the mean.
     return np.maximum(deviation * (x + q * x**2 + q**2 * x**3 / 3), 0.0)

@@ -1,4 +1,4 @@
-"""What calibration beyond bins is, read off the cells of a group of scores."""
+"""Calibration errors without bins, computed from the cells of a group of scores."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from numpy.typing import DTypeLike
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 
 Score = Literal["brier", "log"]
-# Points of [0, 1] and their masses, float64, so many at a time.
+# From the size of a block to blocks of points of [0, 1] and their masses, float64.
 Blocks = Callable[[int], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 SCORES: tuple[Score, ...] = get_args(Score)
 
-# Intervals of the meshes of smoothing, from coarse to fine.
+# Numbers of intervals of the meshes for smoothing, from coarse to fine.
 _COARSE = tuple(2**k for k in (12, 14, 16))
 _FINE = tuple(2**k for k in (18, 20, 22))
-# Many scores are put on a mesh with at most so many in an interval: a finer mesh costs
-# them nothing more.
+# Meshes with more scores than this in an interval, on average, are not used: a finer
+# mesh takes no more time.
 _CROWD = 64
-# A mesh of interval h puts the L1 norm of what is smoothed with bandwidth s off by less
-# than (h / s)^3 / 24 of the masses' sum, or (h / s)^2 / 16 if each is split over two
-# nodes; this is what it may be off.
+# The largest error of an L1 norm. On a mesh with intervals h, after smoothing with
+# bandwidth s, the error is less than (h / s)^3 / 24 of the sum of the absolute masses,
+# or (h / s)^2 / 16 of it if each mass is split over two nodes.
 _TOLERANCE = 5e-7
-# A smaller bandwidth is as good as its error: nothing depends on it.
+# Bandwidths below this need no finer mesh, as the error that they equal is below it.
 _NEGLIGIBLE = 1e-6
-# A root is sought to this.
+# The tolerance of the search for a bandwidth.
 _ROOT = 1e-9
-# Points that are put on a mesh at a time, so that they stay in the cache.
+# The number of points that are put on a mesh at a time, so that they stay in the cache.
 _BLOCK = 2**14
-# Scores that are equal times this are equal but for rounding.
+# Scores are equal except for rounding if they are equal after rounding to 1 over this.
 _DISTINCT = 2.0**44
-# exp(-36) is nothing.
-_NOTHING = 36.0
+# exp(-36) is negligible.
+_NEGLIGIBLE_EXPONENT = 36.0
 # Lagrange polynomials of the nodes -1, 0, 1, 2 (rows): coefficients of the powers
-# (columns). The linear ones are of two nodes.
+# (columns). The linear polynomials use the nodes 0 and 1 only.
 CUBIC = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 _LINEAR = np.array([[0, 0], [1, -1], [0, 1], [0, 0]])
-# A mean of equal scores in a cell of a sketch, mass times score over mass, is the score
-# but for so much.
+# The relative rounding error of a mean of equal scores, as a sketch computes it: mass
+# times score over mass.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
@@ -53,9 +53,9 @@ class CORPDecomposition(NamedTuple):
     """Parts of a mean score: score = miscalibration - discrimination + uncertainty.
 
     Attributes:
-      miscalibration: what recalibration by isotonic regression gains, >= 0.
-      discrimination: what the recalibrated forecast gains over the base rate, >= 0.
-      uncertainty: score of the base rate, >= 0.
+      miscalibration: gain by recalibration with isotonic regression, >= 0.
+      discrimination: gain of the recalibrated forecast over the base rate, >= 0.
+      uncertainty: mean score of the base rate, >= 0.
     """
 
     miscalibration: float
@@ -64,60 +64,64 @@ class CORPDecomposition(NamedTuple):
 
 
 class _Mesh:
-    """Masses at points of [0, 1], smoothed with Gaussians that 0 and 1 reflect.
+    """Masses at points of [0, 1], smoothed with Gaussians reflected at 0 and 1.
 
     The nodes are the middles of equal intervals. A mass is split over the four nodes
-    around it so that its moments up to the third stay, or over two so that the first
-    does. Reflection is the even extension of period 2, so smoothing multiplies the
-    cosine series of the masses by exp(-(pi k bandwidth)^2 / 2).
+    around it so that its moments up to the third do not change, or over two nodes so
+    that the first does not. Reflection is an even extension with period 2, so smoothing
+    multiplies the cosine series of the masses by exp(-(pi k bandwidth)^2 / 2).
     """
 
     def __init__(self, blocks: Blocks, intervals: int, nodes: int = 4) -> None:
         self.intervals = intervals
         self._blocks = blocks
-        # Sums by node of (mass, mass offset), and of these times offset^2: an addition
-        # of complex numbers takes less time than two of their parts.
+        # The sums at each node of (mass, mass offset), and of the same times offset^2,
+        # as complex numbers: that takes less time than separate sums.
         self._pairs: list[np.ndarray] = []
-        self.size = 0.0  # The sum of the sizes of the masses.
+        self.size = 0.0  # The sum of the absolute values of the masses.
         self.split(nodes)
         self.sum = float(self._pairs[0].real.sum())
 
     def split(self, nodes: int) -> None:
-        """Splits the masses over so many nodes, not fewer than before."""
+        """Splits each mass over so many nodes, not fewer than before."""
         self.nodes = nodes
-        known = len(self._pairs)
-        for _ in range(known, nodes // 2):
+        num_known = len(self._pairs)
+        for _ in range(num_known, nodes // 2):
             self._pairs.append(np.zeros(self.intervals + 1, complex))
-        both = np.empty(_BLOCK, complex)
+        terms = np.empty(_BLOCK, complex)
         for points, masses in self._blocks(_BLOCK):
             left, offset = _located(points, self.intervals)
-            if known == 0:
+            if num_known == 0:
                 self.size += float(np.abs(masses).sum())
-            both = both[: len(left)]  # The last block is the shortest.
+            terms = terms[: len(left)]  # The last block is the shortest.
             for place, pair in enumerate(self._pairs):
                 if place > 0:
                     masses = masses * offset**2
-                if place >= known:
-                    both.real = masses
-                    np.multiply(masses, offset, out=both.imag)
-                    np.add.at(pair, left, both)
+                if place >= num_known:
+                    terms.real = masses
+                    np.multiply(masses, offset, out=terms.imag)
+                    np.add.at(pair, left, terms)
         moments = [part for pair in self._pairs for part in (pair.real, pair.imag)]
-        held = np.zeros(self.intervals + 4)  # From two before the first.
+        at_nodes = np.zeros(self.intervals + 4)  # With two nodes outside each end.
         for node, split in enumerate((_LINEAR if nodes == 2 else CUBIC) @ moments):
-            held[node : node + self.intervals + 1] += split
-        held[2:4] += held[1::-1]
-        held[-4:-2] += held[:-3:-1]
-        self._series = scipy.fft.dct(held[2:-2], type=2) / 2
+            at_nodes[node : node + self.intervals + 1] += split
+        at_nodes[2:4] += at_nodes[1::-1]
+        at_nodes[-4:-2] += at_nodes[:-3:-1]
+        self._series = scipy.fft.dct(at_nodes[2:-2], type=2) / 2
 
     def smoothed(self, bandwidth: float) -> np.ndarray:
-        """Returns the sum of mass times kernel at the nodes, or at those of a coarser
-        mesh that serves the bandwidth.
+        """Returns the sum of mass times kernel at the nodes, or at the nodes of a
+        coarser mesh that is fine enough for the bandwidth.
         """
         nodes = min(self.intervals, _intervals(bandwidth))
         terms = nodes
         if bandwidth * terms > 1:
-            terms = min(terms, 1 + int(math.sqrt(2 * _NOTHING) / (math.pi * bandwidth)))
-        if self.nodes == 2:  # Which widen by a variance from 0 to 1/4 of an interval's.
+            terms = min(
+                terms,
+                1 + int(math.sqrt(2 * _NEGLIGIBLE_EXPONENT) / (math.pi * bandwidth)),
+            )
+        # The split over two nodes adds a variance, from 0 to 1/4 of a squared interval.
+        if self.nodes == 2:
             bandwidth = math.sqrt(bandwidth**2 - 1 / 8 / self.intervals**2)
         factors = np.exp(-((np.pi * bandwidth * np.arange(terms)) ** 2) / 2)
         series = np.zeros(nodes)
@@ -125,43 +129,44 @@ class _Mesh:
         return scipy.fft.dct(series, type=3)
 
     def norm(self, bandwidth: float) -> float:
-        """Returns the integral of the absolute value of what is smoothed."""
+        """Returns the integral of the absolute value of the smoothed masses."""
         values = self.smoothed(bandwidth)
         sizes = np.abs(values)
         crossed = np.flatnonzero(values[:-1] * values[1:] < 0)
         a, b = sizes[crossed], sizes[crossed + 1]
-        # The sum over the nodes is right but for where the sign changes: there a
-        # straight line has its kink, and Euler and Maclaurin's formula a jump.
+        # The sum over the nodes is right except where the sign changes: there the
+        # absolute value of a line has a kink, which the formula of Euler and Maclaurin
+        # corrects.
         jumps = (a + b) / 6 - a * b / (a + b)
         return float(sizes.sum() + jumps.sum()) / len(values)
 
 
 def _located(points: np.ndarray, intervals: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns how many nodes are below each point, and how far above the last of them
-    the point lies, in units of an interval.
+    """Returns the number of nodes below each point, and the distance of the point from
+    the last of these nodes in units of an interval.
     """
     place = points * intervals
     place += 0.5
-    left = place.astype(np.int32)  # Processors convert several of these at a time.
+    left = place.astype(np.int32)  # Faster than to int64: SIMD has a conversion.
     place -= left
     return left.astype(np.intp), place
 
 
 def _span(size: float, nodes: int = 4) -> float:
-    """Returns how many intervals a bandwidth must span, for masses of this sum."""
+    """Returns how many intervals a bandwidth must span, for masses of this size."""
     if nodes == 2:
         return max(1.0, math.sqrt(size / (16 * _TOLERANCE)))
     return max(1.0, (size / (24 * _TOLERANCE)) ** (1 / 3))
 
 
 def _intervals(bandwidth: float) -> int:
-    """Returns the intervals of the coarsest mesh that serves a bandwidth."""
+    """Returns the intervals of the coarsest mesh that is enough for a bandwidth."""
     enough = [m for m in _COARSE + _FINE if m * bandwidth >= _span(1.0)]
     return enough[0] if enough else _FINE[-1]
 
 
 def _crossing(norm: Callable[[float], float], low: float, high: float) -> float:
-    """Returns where the falling norm is its argument, or an end if rounding says so."""
+    """Returns s with norm(s) = s, for a falling norm; an end if rounding hides s."""
 
     def excess(s: float) -> float:
         return norm(s) - s
@@ -174,10 +179,10 @@ def _crossing(norm: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _fixed_point(blocks: Blocks, number: int, meshes: tuple[int, ...]) -> float | None:
-    """Returns the bandwidth that is its error; None if the meshes are too coarse.
+    """Returns the bandwidth that equals its error; None if the meshes are too coarse.
 
-    The error falls as the bandwidth grows, from the sum of abs(masses) at 0 to abs(the
-    sum of masses), so it lies between these.
+    As the bandwidth grows, the error falls from the sum of abs(masses) to abs(sum of
+    masses), so the bandwidth is between the two.
     """
     kinds = [(m, 4) for m in meshes if m >= min(number / _CROWD, meshes[-1])]
     if number > _CROWD * meshes[0]:
@@ -188,21 +193,21 @@ def _fixed_point(blocks: Blocks, number: int, meshes: tuple[int, ...]) -> float 
         return high
     for intervals, nodes in kinds:
         least = _span(mesh.size, nodes) / intervals
-        served = low >= least or least <= _NEGLIGIBLE or intervals == _FINE[-1]
-        if not served and least >= high:
+        is_fine = low >= least or least <= _NEGLIGIBLE or intervals == _FINE[-1]
+        if not is_fine and least >= high:
             continue
         if intervals != mesh.intervals:
             mesh = _Mesh(blocks, intervals, nodes)
         elif nodes > mesh.nodes:
             mesh.split(nodes)
-        if not served and mesh.norm(least) <= least:
+        if not is_fine and mesh.norm(least) <= least:
             high = least
             continue
-        return _crossing(mesh.norm, low if served else least, high)
+        return _crossing(mesh.norm, low if is_fine else least, high)
     return None
 
 
-def _of_arrays(points: np.ndarray, masses: np.ndarray) -> Blocks:
+def _blocks_of_arrays(points: np.ndarray, masses: np.ndarray) -> Blocks:
     def blocks(size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for start in range(0, len(points), size):
             yield points[start : start + size], masses[start : start + size]
@@ -211,8 +216,8 @@ def _of_arrays(points: np.ndarray, masses: np.ndarray) -> Blocks:
 
 
 def smooth_error(cells: Cells, bandwidth: float | None = None) -> float:
-    """Returns the smooth calibration error, of its own bandwidth if none is given."""
-    blocks = _of_arrays(cells.scores, cells.residuals)
+    """Returns the smooth calibration error; None solves for the bandwidth."""
+    blocks = _blocks_of_arrays(cells.scores, cells.residuals)
     return _smooth_error(blocks, len(cells.weights), bandwidth)
 
 
@@ -222,7 +227,7 @@ def smooth_error_of(
     weights: np.ndarray | None,
     bandwidth: float | None,
 ) -> float:
-    """Returns the same of scores in any order, some of them perhaps equal."""
+    """Returns the smooth calibration error of scores, in any order and with ties."""
     number = len(scores)
     total = number if weights is None else weights.sum()
 
@@ -241,10 +246,10 @@ def _smooth_error(blocks: Blocks, number: int, bandwidth: float | None) -> float
     if bandwidth is not None:
         return _Mesh(blocks, _intervals(bandwidth)).norm(bandwidth)
     error = _fixed_point(blocks, number, _COARSE)
-    if error is None:  # Small residuals, perhaps because those of equal scores cancel.
+    if error is None:  # The residuals are small, or cancel if scores are pooled.
         scores, residuals = next(blocks(number))
         _, first, index = np.unique(np.rint(scores * _DISTINCT), True, True)
-        pooled = _of_arrays(scores[first], np.bincount(index, residuals))
+        pooled = _blocks_of_arrays(scores[first], np.bincount(index, residuals))
         error = _fixed_point(pooled, len(first), _FINE)
     assert error is not None
     return error
@@ -253,8 +258,11 @@ def _smooth_error(blocks: Blocks, number: int, bandwidth: float | None) -> float
 def _smoothed_at(
     cells: Cells, masses: np.ndarray, bandwidth: float, points: np.ndarray
 ) -> np.ndarray:
+    """Returns the sum of mass times kernel at points of [0, 1]."""
     intervals = _intervals(bandwidth)
-    values = _Mesh(_of_arrays(cells.scores, masses), intervals).smoothed(bandwidth)
+    values = _Mesh(_blocks_of_arrays(cells.scores, masses), intervals).smoothed(
+        bandwidth
+    )
     values = np.pad(values, 2, mode="symmetric")
     left, offset = _located(np.asarray(points, np.float64), intervals)
     powers = np.stack([offset**power for power in range(4)])
@@ -263,12 +271,12 @@ def _smoothed_at(
 
 
 def smooth_residuals(cells: Cells, bandwidth: float, points: np.ndarray) -> np.ndarray:
-    """Returns the sum of residual times kernel at points of [0, 1], as an array."""
+    """Returns the sum of residual times kernel at points of [0, 1]."""
     return _smoothed_at(cells, cells.residuals, bandwidth, points)
 
 
 def smooth_density(cells: Cells, bandwidth: float, points: np.ndarray) -> np.ndarray:
-    """Returns the kernel density of the scores at points of [0, 1], as an array."""
+    """Returns the kernel density of the scores at points of [0, 1]."""
     masses = cells.weights / cells.weights.sum()
     return _smoothed_at(cells, masses, bandwidth, points)
 
@@ -285,7 +293,7 @@ def kuiper(cells: Cells) -> float:
 
 
 def averaged_two_bin(cells: Cells) -> float:
-    """Returns the squared errors of two bins, averaged over where they are split."""
+    """Returns the squared error of two bins, averaged over the place of their split."""
     sums = np.concatenate([[0.0], np.cumsum(cells.residuals)])
     lengths = np.diff(cells.scores, prepend=0.0, append=1.0)
     return float(lengths @ (sums**2 + (sums[-1] - sums) ** 2))
@@ -303,7 +311,7 @@ def spiegelhalter(cells: Cells) -> tuple[float, float]:
 
 
 def isotonic(cells: Cells) -> np.ndarray:
-    """Returns the non-decreasing forecast of each cell that fits best, [J]."""
+    """Returns the non-decreasing forecasts of the cells that fit best, [J]."""
     if len(cells.weights) == 0:
         return np.zeros(0)
     rates = cells.outcome_sums / cells.weights
@@ -323,7 +331,7 @@ def _mean_score(cells: Cells, forecasts: np.ndarray, score: Score) -> float:
 
 
 def corp(cells: Cells, score: Score) -> CORPDecomposition:
-    """Returns the parts of the mean score, read off isotonic regression."""
+    """Returns the parts of the mean score, by isotonic regression."""
     if len(cells.weights) == 0:
         return CORPDecomposition(0.0, 0.0, 0.0)
     rate = cells.outcome_sums.sum() / cells.weights.sum()
@@ -331,7 +339,7 @@ def corp(cells: Cells, score: Score) -> CORPDecomposition:
     recalibrated = _mean_score(cells, isotonic(cells), score)
     miscalibration = _mean_score(cells, cells.scores, score) - recalibrated
     discrimination = uncertainty - recalibrated
-    # Both are >= 0 but for rounding; `uncertainty` of one label may be -0.0.
+    # Rounding may make both slightly negative, and `uncertainty` of one label -0.0.
     return CORPDecomposition(
         max(miscalibration, 0.0), max(discrimination, 0.0), max(uncertainty, 0.0)
     )
@@ -340,9 +348,10 @@ def corp(cells: Cells, score: Score) -> CORPDecomposition:
 def _below(
     cells: Cells, thresholds: np.ndarray, side: Literal["left", "right"]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns shares [..., 2 below and from there]: events, then the others.
+    """Returns the shares of events, and of the others, below and above each threshold.
 
-    A score that equals the threshold is below it if `side` is "right".
+    Both arrays are [2, ...], for the scores below and above. A score that equals the
+    threshold is below it if `side` is "right".
     """
     total = max(cells.weights.sum(), np.finfo(np.float64).tiny)
     if cells.own_scores is None:
@@ -359,9 +368,9 @@ def _below(
 def net_benefit(
     cells: Cells, thresholds: np.ndarray, dtype: DTypeLike = np.float64
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns net benefits of the scores, of treating all and none, at thresholds.
+    """Returns the net benefits of the scores, of treating all, and of treating none.
 
-    `dtype` is that of the scores, to which a threshold is rounded to compare them.
+    Thresholds are rounded to `dtype`, the type of the scores, for comparison.
     """
     rounded = thresholds.astype(dtype).astype(np.float64)
     events, others = _below(cells, rounded, "left")
@@ -373,7 +382,7 @@ def net_benefit(
 def murphy(
     cells: Cells, thetas: np.ndarray, dtype: DTypeLike = np.float64
 ) -> np.ndarray:
-    """Returns mean elementary scores at thetas; `dtype` as in `net_benefit`."""
+    """Returns the mean elementary scores at thetas; `dtype` as in `net_benefit`."""
     events, others = _below(
         cells, thetas.astype(dtype).astype(np.float64), side="right"
     )

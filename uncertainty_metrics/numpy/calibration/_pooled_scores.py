@@ -1,7 +1,7 @@
-"""The scores of a group, pooled: what calibration beyond bins is read off.
+"""Cells: the pooled scores of a group, from which errors without bins are computed.
 
-An exact function has a cell for every distinct score, a sketch one for every cell of
-its grid that holds a score. All arithmetic is of cells, so that one code serves both.
+Exact functions have a cell for every distinct score, and a sketch has a cell for every
+cell of its grid that holds a score. So the same arithmetic serves both.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from uncertainty_metrics.numpy.calibration import _binning
 
 @dataclasses.dataclass(frozen=True)
 class Cells:
-    """The cells of a group that hold something, their scores ascending.
+    """The non-empty cells of a group, in ascending order of their scores.
 
     Attributes:
-      weights: mass of each cell, > 0, float64 [J]; J is 0 for an empty group.
-      score_sums: mass times score, float64 [J].
-      outcome_sums: mass of the outcomes that are true, float64 [J].
-      own_scores: the one score of each cell, float64 [J]; None where a cell may hold
-        different scores.
-      places: number of each cell in the grid of a sketch, integers [J], or None.
+      weights: total weight of each cell, > 0, float64 [J]; J is 0 for an empty group.
+      score_sums: weighted sum of the scores, float64 [J].
+      outcome_sums: total weight of the true outcomes, float64 [J].
+      own_scores: the score of each cell, float64 [J]; None if the scores of a cell may
+        differ.
+      places: index of each cell in the grid of a sketch, integers [J], or None.
     """
 
     weights: np.ndarray
@@ -43,7 +43,7 @@ class Cells:
 
     @property
     def residuals(self) -> np.ndarray:
-        """Share of all mass times (outcome - score), of each cell: sum U / n."""
+        """Weighted sum of (outcome - score) of each cell over the total weight."""
         return (self.outcome_sums - self.score_sums) / self.weights.sum()
 
 
@@ -69,8 +69,8 @@ def pooled(
     else:
         masses = np.add.reduceat(weights, first)
         hits = np.add.reduceat(weights * outcomes, first)
-    own = scores[first].astype(np.float64)
-    return Cells(masses, masses * own, hits, own)
+    own_scores = scores[first].astype(np.float64)
+    return Cells(masses, masses * own_scores, hits, own_scores)
 
 
 def of_examples(examples: _inputs.Examples, spec: CalibrationSpec) -> list[Cells]:

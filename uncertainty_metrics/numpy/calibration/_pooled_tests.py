@@ -1,4 +1,4 @@
-"""Tests of calibration that need no bins: statistics of cells, and their laws."""
+"""Tests of calibration without bins: statistics of cells, and their distributions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _normal_tail(x: np.ndarray) -> np.ndarray:
 
 
 def _p_of_largest(x: float) -> float:
-    """Returns P(max abs(B) > x) of Brownian motion B on [0, 1], by reflection."""
+    """Returns P(max abs(B) > x) for Brownian motion B on [0, 1], by reflection."""
     if x < 0.15:
         return 1.0
     odd = np.arange(1, 4 + 9 / x, 2)
@@ -32,7 +32,7 @@ def _p_of_largest(x: float) -> float:
 
 
 def _p_of_range(x: float) -> float:
-    """Returns P(max B - min B > x) of Brownian motion B on [0, 1] (Feller, 1951)."""
+    """Returns P(max B - min B > x) for Brownian motion B on [0, 1] (Feller, 1951)."""
     if x < 0.25:
         return 1.0
     k = np.arange(1, 4 + 9 / x)
@@ -40,10 +40,10 @@ def _p_of_range(x: float) -> float:
     return float(np.clip(8 * (signs * k) @ _normal_tail(k * x), 0.0, 1.0))
 
 
-# The sums of (y - p) up to a score are a walk with independent steps of variance
-# p (1 - p): Brownian motion where time is the sum of these.
+# The sums of (y - p) up to a score are a random walk with independent steps of variance
+# p (1 - p). In the limit it is a Brownian motion with the sum of these as its time.
 _WALKS = MappingProxyType({"ks": _p_of_largest, "kuiper": _p_of_range})
-# Of the sums, in units of one outcome; smaller ones are far from the limits.
+# The least variance of the sum, in units of one outcome, from which the limit is near.
 _LEAST_VARIANCE = MappingProxyType({"ks": 25.0, "kuiper": 25.0, "spiegelhalter": 10.0})
 STATISTICS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
     {
@@ -57,16 +57,18 @@ STATISTICS: MappingProxyType[str, Callable[[Cells], float]] = MappingProxyType(
 
 
 def no_limit(statistic: str) -> ValueError:
+    """Returns the error for a statistic without a known limit."""
     return _checks.error(
         "method", f"'resampling' for statistic={statistic!r}", "'asymptotic'"
     )
 
 
 def asymptotic(cells: Cells, statistic: str, value: float) -> float:
-    """Returns the p-value of the limit of many examples.
+    """Returns the p-value in the limit of many examples.
 
     Raises:
-      ValueError: there is none, or too few examples tell something.
+      ValueError: the statistic has no known limit, or there are too few examples whose
+        scores are uncertain.
     """
     if statistic not in _LEAST_VARIANCE:
         raise no_limit(statistic)
@@ -75,11 +77,11 @@ def asymptotic(cells: Cells, statistic: str, value: float) -> float:
     variance = float(cells.weights @ (steps * scores * (1 - scores)))
     least = _LEAST_VARIANCE[statistic]
     if variance < least:
-        of = "p (1 - p)" if statistic in _WALKS else "(1 - 2 p)^2 p (1 - p)"
+        term = "p (1 - p)" if statistic in _WALKS else "(1 - 2 p)^2 p (1 - p)"
         raise _checks.error(
             "method",
-            f"'resampling' for scores p this certain: 'asymptotic' needs a sum of "
-            f"{of} of at least {least:g}",
+            f"'resampling' for these scores p: 'asymptotic' needs a sum of {term} of "
+            f"at least {least:g}",
             f"'asymptotic' with a sum of {variance:.3g}",
         )
     if statistic in _WALKS:
@@ -87,14 +89,14 @@ def asymptotic(cells: Cells, statistic: str, value: float) -> float:
     return math.erfc(value / math.sqrt(2))
 
 
-def drawn(
+def drawn_statistics(
     cells: Cells,
-    of_cells: Callable[[Cells], float],
+    statistic: Callable[[Cells], float],
     num_resamples: int,
     rng: np.random.Generator,
 ) -> Iterator[float]:
-    """Yields the statistic of outcomes that are drawn from the scores."""
+    """Yields the statistic for outcomes that are drawn from the scores."""
     counts, scores = cells.weights.astype(np.int64), cells.scores
     for _ in range(num_resamples):
         hits = rng.binomial(counts, scores).astype(np.float64)
-        yield of_cells(dataclasses.replace(cells, outcome_sums=hits))
+        yield statistic(dataclasses.replace(cells, outcome_sums=hits))

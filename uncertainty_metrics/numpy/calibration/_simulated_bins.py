@@ -1,4 +1,4 @@
-"""Outcomes in bins that a calibrated model would have, drawn from its forecasts."""
+"""Outcomes in bins, drawn from the forecasts as if the model were calibrated."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
-# Entries of the largest temporary arrays.
+# The size of the largest temporary arrays.
 _BLOCK = 2**22
 
 
 @dataclasses.dataclass(frozen=True)
 class _Entries:
-    """What each example brings to the bins: one score, or C of them.
+    """The scores of the examples (C for each), their outcomes and their bins.
 
     Attributes:
       scores: float64 [N, C].
       outcomes: boolean [N, C].
       cells: int64 [N, C], `group * bins + bin`; `num_cells` for a score at or below the
         threshold.
-      num_cells: groups times bins.
+      num_cells: number of groups times number of bins.
     """
 
     scores: np.ndarray
@@ -38,15 +38,16 @@ class _Entries:
 def _adaptive_index(
     scores: np.ndarray, groups: np.ndarray, statistics: BinStatistics
 ) -> np.ndarray:
-    """Returns the bin of each score [m] of a group [m]."""
+    """Returns the bin of each score [m] in its group [m]."""
     index = np.zeros(len(scores), np.int64)
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.bincount(groups, minlength=len(statistics.counts)))
-    for g, members in enumerate(np.split(order, ends[:-1])):  # Edges are by group.
-        held = np.flatnonzero(statistics.counts[g])
-        if len(held):
-            uppers = statistics.edges[g, held[:-1] + 1]
-            index[members] = held[np.searchsorted(uppers, scores[members], "left")]
+    # A loop, since each group has edges of its own.
+    for g, members in enumerate(np.split(order, ends[:-1])):
+        filled = np.flatnonzero(statistics.counts[g])
+        if len(filled):
+            uppers = statistics.edges[g, filled[:-1] + 1]
+            index[members] = filled[np.searchsorted(uppers, scores[members], "left")]
     return index
 
 
@@ -69,18 +70,20 @@ def _entries(
 
 
 def _hit_distribution(scores: np.ndarray) -> np.ndarray:
-    """Returns the probabilities of 0, ..., n hits, one of each score [n] being a hit
-    with that probability, independently: the coefficients of `prod(1 - p + p x)`.
+    """Returns the probabilities of 0, ..., n hits in n independent trials whose
+    probabilities of a hit are the scores [n].
+
+    They are the coefficients of `prod(1 - p + p x)`.
     """
     polynomials = np.stack([1 - scores, scores], axis=1)
-    while len(polynomials) > 1:  # Multiplies them in pairs.
+    while len(polynomials) > 1:  # Each round multiplies the polynomials in pairs.
         if len(polynomials) % 2:
             one = np.eye(1, polynomials.shape[1])
             polynomials = np.concatenate([polynomials, one])
         first, second = polynomials[::2], polynomials[1::2]
         size = 2 * (polynomials.shape[1] - 1)
         product = np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size))
-        # The coefficient of x^size comes out added to that of 1.
+        # The transform adds the coefficient of x^size to that of x^0.
         top = first[:, -1:] * second[:, -1:]
         product[:, :1] -= top
         polynomials = np.maximum(np.concatenate([product, top], axis=1), 0.0)
@@ -95,7 +98,7 @@ def _independent_sums(
     cells = entries.cells[:, 0]
     members = _inputs.Partition(cells, entries.num_cells + 1).rows()
     for cell, rows in enumerate(members[: entries.num_cells]):
-        if len(rows):  # A draw of the sum costs less than draws of its terms.
+        if len(rows):  # One draw of the sum is faster than a draw of each term.
             below = np.cumsum(_hit_distribution(entries.scores[rows, 0]))
             uniforms = rng.random(num_resamples) * below[-1]
             sums[:, cell] = np.searchsorted(below, uniforms)
@@ -108,7 +111,7 @@ def _label_sums(
     num_resamples: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draws outcome sums [resamples, cells], one outcome of each row being 1."""
+    """Draws outcome sums [resamples, cells] of labels: one outcome of a row is 1."""
     num_cells = entries.num_cells + 1
     rows = max(1, _BLOCK // num_resamples)
     offsets = np.arange(num_resamples) * num_cells
@@ -116,14 +119,15 @@ def _label_sums(
     for start in range(0, len(entries.cells), rows):
         block = slice(start, start + rows)
         scores = entries.scores[block]
-        # What a row is short of 1 goes to no class.
+        # If a row sums to less than 1, the remaining probability is that of no class.
         scores = scores / np.maximum(scores.sum(axis=1, keepdims=True), 1.0)
-        rest = np.maximum(1 - scores.sum(axis=1, keepdims=True), 0.0)
+        no_class = np.maximum(1 - scores.sum(axis=1, keepdims=True), 0.0)
         cells = np.pad(
             entries.cells[block], ((0, 0), (0, 1)), constant_values=entries.num_cells
         )
-        # Draws from one row are exchangeable: how often each class comes, shuffled.
-        times = rng.multinomial(num_resamples, np.concatenate([scores, rest], axis=1))
+        # The draws from a row are exchangeable: it is enough to draw how often each
+        # class occurs, and to shuffle.
+        times = rng.multinomial(num_resamples, np.hstack([scores, no_class]))
         repeated = np.repeat(cells.reshape(-1), times.reshape(-1))
         drawn = repeated.reshape(-1, num_resamples)
         rng.permuted(drawn, axis=1, out=drawn)
@@ -144,14 +148,14 @@ def calibrated_sums(
 ) -> Iterator[np.ndarray]:
     """Yields outcome sums [groups, bins] of labels that are drawn from the forecasts.
 
-    The scores, and with them the bins, stay as they are.
+    The scores, and with them the bins, do not change.
     """
     entries = _entries(examples, spec, statistics)
     shape = statistics.counts.shape
-    # Blocks bound the memory of many cells.
-    most = max(1, _BLOCK // (entries.num_cells + 1))
-    for start in range(0, num_resamples, most):
-        size = min(most, num_resamples - start)
+    # Blocks of resamples bound the memory if there are many cells.
+    block = max(1, _BLOCK // (entries.num_cells + 1))
+    for start in range(0, num_resamples, block):
+        size = min(block, num_resamples - start)
         if entries.scores.shape[1] == 1 and examples.weights is None:
             sums = _independent_sums(entries, size, rng)
         else:
@@ -160,16 +164,16 @@ def calibrated_sums(
 
 
 def _accuracies(outcome_sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Returns the mean outcomes, NaN where there are none."""
-    some = counts > 0
-    return np.where(some, outcome_sums / np.where(some, counts, 1.0), np.nan)
+    """Returns the mean outcomes of bins; NaN for empty bins."""
+    filled = counts > 0
+    return np.where(filled, outcome_sums / np.where(filled, counts, 1.0), np.nan)
 
 
 def interval(draws: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the ends of the central intervals of draws [B, ...] that are not NaN."""
+    """Returns the ends [...] of the central intervals of draws [B, ...] without NaN."""
     ordered = np.sort(draws, axis=0)  # NaN comes last.
     last = np.maximum(np.sum(~np.isnan(draws), axis=0) - 1, 0)[None]
-    # Rounded, so that 0.95 of 1001 draws leaves out 25 on either side.
+    # Rounded, so that an interval of 0.95 leaves out 25 of 1001 draws on each side.
     below = np.floor(np.round((1 - level) / 2 * last, 9)).astype(np.int64)
     lower, upper = (
         np.take_along_axis(ordered, index, axis=0)[0] for index in (below, last - below)
@@ -184,10 +188,10 @@ def consistency_band(
     num_resamples: int,
     seed: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where a calibrated model with the same scores has its accuracies.
+    """Returns central intervals of the accuracies of a calibrated model.
 
-    Central intervals of each bin, by consistency resampling (Broecker and Smith, 2007)
-    with the scores as they are: labels are drawn from the forecasts.
+    Consistency resampling (Broecker and Smith, 2007): the scores do not change, and
+    labels are drawn from the forecasts.
 
     Returns:
       Lower and upper ends, float64 [groups, bins]; NaN in empty bins.
@@ -201,14 +205,14 @@ def consistency_band(
 def effective_sizes(
     examples: _inputs.Examples, spec: CalibrationSpec, statistics: BinStatistics
 ) -> np.ndarray:
-    """Returns the number of examples in each bin, [groups, bins]; of weights the
-    effective one, (sum w)^2 / sum w^2, which does not depend on their scale.
+    """Returns the number of examples in each bin, [groups, bins]. With weights it is
+    the effective number, (sum w)^2 / sum w^2, which does not depend on their scale.
     """
     counts = statistics.counts
     if examples.weights is None:
         return counts
     entries = _entries(examples, spec, statistics)
-    largest = examples.weights.max()  # Squares neither overflow nor vanish.
+    largest = examples.weights.max()  # Shares of it, whose squares do not overflow.
     squares = np.repeat((examples.weights / largest) ** 2, entries.cells.shape[1])
     squares = np.bincount(entries.cells.reshape(-1), squares, entries.num_cells + 1)
     squares = squares[:-1].reshape(counts.shape)

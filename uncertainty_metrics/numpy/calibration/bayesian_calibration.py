@@ -1,17 +1,18 @@
-"""Bayesian calibration error: a posterior over the ECE instead of one number."""
+"""Bayesian calibration error: a posterior of the ECE instead of one number."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Iterator
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._calibration_spec import REQUIRED, CalibrationSpec, given
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
@@ -25,12 +26,12 @@ DEFAULT_NUM_SAMPLES = 500
 
 
 def spec_of(num_bins: Any) -> CalibrationSpec:
-    """Returns the options of the ECE, with which it shares bins and scores."""
+    """Returns the options of the ECE, whose bins and scores the posterior has."""
     return CalibrationSpec("even", True, False, "l1", num_bins)
 
 
 def checked_prior(prior_alpha: Any, num_bins: int) -> float:
-    """Returns the concentration of each cell of the prior, 1 / cells for None."""
+    """Returns the concentration of each cell of the prior; for None, 1 / cells."""
     if prior_alpha is None:
         return 1.0 / (2 * num_bins)
     value = _checks.number(prior_alpha)
@@ -41,19 +42,13 @@ def checked_prior(prior_alpha: Any, num_bins: int) -> float:
     return value
 
 
-def check_labels(labels_true: Any) -> None:
-    """Raises ValueError where there are no labels."""
-    if given(labels_true) is None:
-        raise _checks.error("labels", "given", None)
-
-
 @contextlib.contextmanager
 def argument_names() -> Iterator[None]:
-    """Makes errors name `labels_true`, as the Bayesian ECE calls the labels."""
+    """A context in which error messages call the labels `labels_true`."""
     try:
         yield
-    except (TypeError, ValueError) as wrong:
-        message = str(wrong).replace(
+    except (TypeError, ValueError) as error:
+        message = str(error).replace(
             _checks.SWAPPED,
             "The arguments seem to be swapped: `labels_true` holds the labels, "
             "`probabilities` or `logits` the predictions.",
@@ -63,12 +58,12 @@ def argument_names() -> Iterator[None]:
             "labels_true",
             message,
         )
-        kind = ValueError if isinstance(wrong, ValueError) else TypeError
-        raise kind(message) from None
+        error_type = ValueError if isinstance(error, ValueError) else TypeError
+        raise error_type(message) from None
 
 
 def smallest_concentration(dtype: Any) -> float:
-    """Returns the concentration below which a log-gamma may overflow."""
+    """Returns the concentration below which a log-gamma variate may overflow."""
     return float(np.finfo(dtype).tiny) * 2.0**10
 
 
@@ -78,7 +73,8 @@ def _log_gammas(
     """Draws logarithms of Gamma(a) variates, [num_samples, cells]."""
     concentrations = np.maximum(concentrations, smallest_concentration(np.float64))
     shape = (num_samples, len(concentrations))
-    # G(a) is G(a + 1) U^(1/a), which underflows for small a; its logarithm does not.
+    # Gamma(a) is Gamma(a + 1) U^(1/a). For small a it underflows, its logarithm does
+    # not.
     gammas = rng.standard_gamma(concentrations + 1.0, shape)
     uniforms = 1.0 - rng.random(shape)  # In (0, 1].
     return np.log(gammas) + np.log(uniforms) / concentrations
@@ -97,9 +93,9 @@ def _bin_means(
     edges = _binning.even_edges(num_bins)
     low, high = edges[:-1], edges[1:]
     location = ((low + high) / 2 + score_sums) / (1 + counts)
-    location = np.clip(location, low, high)  # Rounding may leave the bin.
+    location = np.clip(location, low, high)  # Rounding may put it outside the bin.
     scale = 1.0 / (num_bins * np.sqrt(12.0) * np.sqrt(1 + counts))
-    # The inverse of the distribution function between those of the edges.
+    # Inverse transform sampling, between the distribution function at the two edges.
     below = special.ndtr((low - location) / scale)
     above = special.ndtr((high - location) / scale)
     uniforms = rng.random((num_samples, num_bins))
@@ -113,7 +109,7 @@ def posterior(
     num_samples: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draws from the posterior of the ECE, [num_samples]."""
+    """Returns draws from the posterior of the ECE, [num_samples]."""
     from scipy import special
 
     counts, score_sums, right = (
@@ -124,7 +120,7 @@ def posterior(
             statistics.outcome_sums,
         )
     )
-    wrong = np.maximum(counts - right, 0.0)  # Rounding of weights may go below 0.
+    wrong = np.maximum(counts - right, 0.0)  # Rounding of weights may give less than 0.
     logs = _log_gammas(rng, prior_alpha + np.concatenate([wrong, right]), num_samples)
     log_wrong, log_right = np.split(logs, 2, axis=1)
     shares = special.softmax(np.logaddexp(log_wrong, log_right), axis=1)
@@ -133,45 +129,11 @@ def posterior(
     return np.sum(shares * np.abs(accuracies - means), axis=1)
 
 
-@overload
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None,
-    probabilities: ArrayLike | None,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = None,
-    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
-    *,
-    prior_alpha: float | None = None,
-    seed: int | ArrayLike | np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    probs: ArrayLike | None = None,
-) -> np.ndarray: ...
-
-
-@overload
 def bayesian_expected_calibration_error(
     num_bins: int,
     logits: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
-    *,
-    labels_true: ArrayLike,
-    labels_predicted: ArrayLike | None = None,
-    num_ece_samples: int = DEFAULT_NUM_SAMPLES,
-    prior_alpha: float | None = None,
-    seed: int | ArrayLike | np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    ignore_index: int | None = None,
-    probs: ArrayLike | None = None,
-) -> np.ndarray: ...
-
-
-def bayesian_expected_calibration_error(
-    num_bins: int,
-    logits: ArrayLike | None = None,
-    probabilities: ArrayLike | None = None,
-    labels_true: ArrayLike = REQUIRED,
+    labels_true: ArrayLike | None = None,
     labels_predicted: ArrayLike | None = None,
     num_ece_samples: int = DEFAULT_NUM_SAMPLES,
     *,
@@ -180,48 +142,53 @@ def bayesian_expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     probs: ArrayLike | None = None,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> np.ndarray:
     """Bayesian expected calibration error: draws from the posterior of the ECE.
 
-    One number hides how far the ECE of a finite data set may be off; its posterior
-    shows it. Bins and scores are those of `ece`. With M bins, n_0b wrong and n_1b right
-    decisions in bin b and mean score conf_b, the posterior is
+    The ECE of a finite data set does not tell how far it may be from the truth; its
+    posterior does. Bins and scores are those of `ece`. With M bins, n_0b wrong and n_1b
+    right decisions in bin b and mean score conf_b, the posterior is
 
       q ~ Dirichlet(prior_alpha + n)                     over the 2M cells (z, b)
       m_b ~ Normal((c_b + n_b conf_b) / (1 + n_b), v / (1 + n_b)), inside bin b
 
-    where n_b = n_0b + n_1b, c_b is the centre of the bin and v = (1/M)^2 / 12 the
-    variance of a uniform on it: prior and observations of the mean have that variance.
-    Each draw is
+    where n_b = n_0b + n_1b, c_b is the centre of the bin and v = (1/M)^2 / 12 is the
+    variance of a uniform distribution on the bin, which the prior and each observation
+    of the mean have. Each draw is
 
       ECE = sum_b P(b) |P(right | b) - m_b|
       P(b) = q_0b + q_1b,  P(right | b) = q_1b / P(b)
 
-    As the examples become many, the draws converge to the ECE. Where the decisions are
-    calibrated to within the sampling noise they lie above the true error, as the ECE
-    itself does.
+    With many examples the draws converge to the ECE. If the decisions are calibrated to
+    within the sampling noise, the draws are above the true error, as the ECE is.
 
     Args:
       num_bins: number M of even bins.
-      logits: instead of `probabilities`, their logarithms up to a constant, floating of
-        the same shape.
+      logits: logits of the same shape, instead of `probabilities`.
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      labels_true: integers in [0, K), shape [...]. Required.
+      labels_true: integer class labels in [0, K), shape [...].
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
       num_ece_samples: number of draws.
       prior_alpha: concentration of each of the 2M cells of the prior, positive; by
-        default 1 / (2M), together the weight of one example.
-      seed: of the draws. In NumPy all that `np.random.default_rng` takes; None draws
-        anew in every call. With tensors an integer or a pair of them, also as a tensor:
-        the same draws in eager execution and in `tf.function`, others, the same from
-        run to run, where TFP samples by another algorithm (XLA, accelerators, tf.data);
-        None draws anew in every run of a graph.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weight 2 is the
-        example twice, so larger weights make the posterior narrower.
+        default 1 / (2M), so that the prior has the weight of one example.
+      seed: seed of the draws. In NumPy all that `np.random.default_rng` takes; None
+        gives new draws in each call. With tensors an integer or a pair of them, also as
+        a tensor. It gives the same draws in eager execution and in `tf.function`; where
+        TFP samples by another algorithm (XLA, accelerators, tf.data) the draws are
+        others, but the same in every run. None gives new draws in every run of a graph.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples: larger weights make the
+        posterior narrower.
       ignore_index: a label whose examples are left out.
       probs: another name for `probabilities`.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       [num_ece_samples] independent draws of the error in [0, 1]; lower is better, 0 is
@@ -253,22 +220,26 @@ def bayesian_expected_calibration_error(
     prior = checked_prior(prior_alpha, spec.num_bins)
     rng = _inputs.generator(seed)
     with argument_names():
-        check_labels(labels_true)
-        examples = _inputs.examples(
-            labels_true,
-            probabilities,
-            logits,
-            probs,
-            labels_predicted=labels_predicted,
-            sample_weight=sample_weight,
-            ignore_index=ignore_index,
+        examples, spec = _binning.read(
+            ClassifierData(
+                labels=labels_true,
+                probabilities=probabilities,
+                logits=logits,
+                probs=probs,
+                labels_predicted=labels_predicted,
+                sample_weight=sample_weight,
+                ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
+            ),
+            spec,
         )
         statistics = _binning.bin_statistics(examples, spec)
     return posterior(statistics, prior, num_samples, rng)
 
 
 def checked_samples(name: str, samples: ArrayLike) -> np.ndarray:
-    """Returns finite float64 draws [S]."""
+    """Returns finite float64 draws [S]; raises ValueError for other values."""
     array = _inputs.as_array(name, samples)
     check_samples_shape(name, array.shape)
     return _inputs.finite(name, array)
@@ -287,19 +258,20 @@ def probability_of_lower_calibration_error(
 ) -> float:
     """Probability that model a has a lower calibration error than model b.
 
-    Over all pairs of a draw of each posterior, which are independent:
+    Over all pairs of a draw a_i and a draw b_j of the two posteriors, taken as
+    independent,
 
       P(a < b) = 1 / (S_a S_b) sum_ij (1[a_i < b_j] + 1[a_i = b_j] / 2)
 
-    It does not depend on how many draws there are, but for their sampling noise. A test
-    on the draws, such as the signed-rank test, does: its p-value goes to 0 as they grow
-    in number. For two models on the same examples it is an approximation, since their
-    errors are not independent then.
+    Except for sampling noise, the number of draws does not change this probability. The
+    p-value of a test on the draws, such as the signed-rank test, goes to 0 with more
+    draws. For two models on the same examples the result is an approximation, because
+    their errors are then not independent.
 
     Args:
-      samples_a: finite, shape [S_a], such as `bayesian_expected_calibration_error`
-        returns them.
-      samples_b: finite, shape [S_b].
+      samples_a: draws of the error of model a, finite, shape [S_a], such as the result
+        of `bayesian_expected_calibration_error`.
+      samples_b: draws of the error of model b, finite, shape [S_b].
 
     Returns:
       The probability in [0, 1]; 1 if a is better for sure, 0.5 if neither is. The cost
@@ -319,6 +291,6 @@ def probability_of_lower_calibration_error(
     """
     a = checked_samples("samples_a", samples_a)
     b = np.sort(checked_samples("samples_b", samples_b))
-    # Twice the number of draws of b below each of a, those equal to it counted half.
+    # Twice the number of draws of b below each draw of a, with equal draws as a half.
     below = np.searchsorted(b, a, "left") + np.searchsorted(b, a, "right")
     return float(1.0 - np.mean(below) / (2 * len(b)))

@@ -1,14 +1,14 @@
 """Calibration errors of classifiers, exact and in float64.
 
-All of them group scores into bins and compare the mean score of a bin (confidence)
-with the mean outcome (accuracy). They differ in what a score is, in the bins and in the
-norm over the bins; `general_calibration_error` takes these choices as arguments and
-every other function is a named set of them.
+All errors group scores into bins and compare the mean score of a bin (confidence) with
+the mean outcome (accuracy). They differ in what a score is, in the bins and in the norm
+over the bins. `general_calibration_error` takes these choices as arguments; every other
+function makes them by its name.
 
-Bins are decided in the precision that is passed, sums are float64. There are `num_bins`
-of each group, from 1 to 10^6. Only scores of the decision label depend on
-`labels_predicted`; `positive_class` is the forecaster's convention, instead of the
-decision and whether it is right.
+Scores are put into bins in the precision that is passed; sums are float64. Each group
+has `num_bins` bins, from 1 to 10^6. Only scores of the decided class depend on
+`labels_predicted`. `positive_class` is the convention of forecasters, who compare
+P(class 1) with the label instead of the confidence with whether the decision is right.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 
-# Of functions that take the choices as arguments: for what they leave out.
+# The options for which a function has no argument.
 _BASE = PRESETS["expected_calibration_error"]
 
 
@@ -66,11 +66,12 @@ def _error(data: ClassifierData, spec: CalibrationSpec) -> float | GroupValues:
     if examples.groups is None:
         return _binning.calibration_error(statistics, spec.norm)
     errors = _binning.calibration_errors(statistics, spec.norm, examples.groups.number)
-    return scoring_rules.of_groups(errors, examples.groups.sums(examples.weights))
+    weights = examples.groups.sums(examples.weights)
+    return scoring_rules.of_groups(errors, weights, examples.groups)
 
 
 def bin_statistics(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme = "even",
@@ -85,6 +86,8 @@ def bin_statistics(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> BinStatistics:
     """Counts, mean scores and mean outcomes in each bin of each group.
 
@@ -108,10 +111,14 @@ def bin_statistics(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `BinStatistics` with `edges` [groups, bins + 1] and `counts`, `confidences` and
-      `accuracies` [groups, bins], 0 in empty bins. Those of even bins add.
+      `accuracies` [groups, bins], 0 in empty bins. Statistics of even bins add up.
 
     Raises:
       ValueError: an argument is not as described.
@@ -122,29 +129,31 @@ def bin_statistics(
       >>> [float(n) for n in stats.counts[0]], float(stats.accuracies[0, 1])
       ([0.0, 4.0], 0.5)
     """
-    return _binning.bin_statistics(
-        *_binning.read(
-            ClassifierData(
-                labels=labels,
-                probabilities=probabilities,
-                logits=logits,
-                probs=probs,
-                labels_predicted=labels_predicted,
-                sample_weight=sample_weight,
-                ignore_index=ignore_index,
-            ),
-            dataclasses.replace(
-                _BASE,
-                binning_scheme=binning_scheme,
-                max_prob=max_prob,
-                class_conditional=class_conditional,
-                num_bins=num_bins,
-                threshold=threshold,
-                datapoints_per_bin=datapoints_per_bin,
-                positive_class=positive_class,
-            ),
-        )
+    spec = dataclasses.replace(
+        _BASE,
+        binning_scheme=binning_scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        num_bins=num_bins,
+        threshold=threshold,
+        datapoints_per_bin=datapoints_per_bin,
+        positive_class=positive_class,
     )
+    examples, spec = _binning.read(
+        ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            labels_predicted=labels_predicted,
+            sample_weight=sample_weight,
+            ignore_index=ignore_index,
+            correct=correct,
+            confidences=confidences,
+        ),
+        spec,
+    )
+    return _binning.bin_statistics(examples, spec)
 
 
 @overload
@@ -166,6 +175,8 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
@@ -188,14 +199,16 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 @overload
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme,
@@ -212,12 +225,14 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     binning_scheme: BinningScheme,
@@ -234,13 +249,15 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def general_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     binning_scheme: BinningScheme = REQUIRED,
     max_prob: bool = REQUIRED,
@@ -257,10 +274,17 @@ def general_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
     """General calibration error: every choice is an argument. Alias `gce`.
+
+    With `max_prob` the score of an example is the probability of its decided class, and
+    the outcome is whether the decision is right. Without it an example has the score
+    p_k and the outcome `label == k` for every class k. A group has all scores, or with
+    `class_conditional` the scores of one (decided) class.
 
     Over the non-empty bins b of a group, with weight n_b, mean score conf_b and mean
     outcome acc_b, and w_b = n_b / sum(n):
@@ -269,19 +293,18 @@ def general_calibration_error(
       l2 = sqrt(sum_b w_b (acc_b - conf_b)^2)
       max = max_b |acc_b - conf_b|
 
-    Over the groups of `class_conditional=True`, l1 is the mean, l2 the root of the mean
-    square and max the maximum; a class without scores counts 0.
+    Over the groups, l1 is the mean, l2 the root of the mean square and max the maximum;
+    a class without scores counts 0.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
-      max_prob: whether a score is the probability of the decision label, with outcome
-        "the decision is right" (True), or of every class k, with outcome `label == k`
-        (False). Required.
-      class_conditional: whether every class (for `max_prob`, every decision) is a group
-        of its own. Required.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+        Required.
+      max_prob: True to score the probability of the decided class, False to score the
+        probability of every class. Required.
+      class_conditional: whether every class is a group with bins of its own. Required.
       norm: "l1", "l2" or "max". Required.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
@@ -295,14 +318,20 @@ def general_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated. Estimates from finite data
@@ -333,6 +362,8 @@ def general_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             _BASE,
@@ -351,7 +382,7 @@ def general_calibration_error(
 
 @overload
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -363,12 +394,14 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -380,13 +413,15 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def expected_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -398,23 +433,28 @@ def expected_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
     """Expected calibration error (ECE). Alias `ece`.
 
-    Even bins of the decision's probability, l1 norm:
+    Even bins of the probability of the decided class, l1 norm:
 
       ECE = sum_b (n_b / n) |acc_b - conf_b|
 
-    Rows need not sum to 1 and are never normalised: the score is the largest entry as
-    it is, so that K sigmoids have an ECE of their own, and so have probabilities that
-    somebody forgot to normalise. Of two classes the score is that of the decision too;
-    netcal takes P(class 1), also from rows [1 - p, p]: `positive_class=True`.
+    where n_b of the n examples are in bin b, with the mean score conf_b and the share
+    acc_b of right decisions.
 
-    The noise of n examples adds up to about 0.4 sqrt(num_bins / n) where it is near 0:
-    the ECE of a calibrated model is never 0, and the intervals of `bootstrap` do not
-    hold a true error that is small against that. `debiased_calibration_error` and
+    Rows need not sum to 1 and are never normalised: the score is the largest entry as
+    it is. So K sigmoids have an ECE, and so have probabilities that somebody forgot to
+    normalise. For two classes the score is the probability of the decided class, too;
+    netcal takes P(class 1), even from rows [1 - p, p], which is `positive_class=True`.
+
+    The noise of n examples alone makes an ECE of about 0.4 sqrt(num_bins / n). So the
+    ECE of a calibrated model is not 0, and the intervals of `bootstrap` do not hold a
+    true error that is small against this noise. `debiased_calibration_error` and
     `calibration_test` take the noise into account.
 
     Args:
@@ -432,14 +472,20 @@ def expected_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -469,6 +515,8 @@ def expected_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["expected_calibration_error"],
@@ -482,7 +530,7 @@ def expected_calibration_error(
 
 @overload
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -494,12 +542,14 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -511,13 +561,15 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def maximum_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -529,12 +581,15 @@ def maximum_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
     """Maximum calibration error (MCE). Alias `mce`.
 
-    Even bins of the decision's probability, the largest gap of a non-empty bin:
+    Even bins of the probability of the decided class, largest gap of a non-empty bin,
+    in the symbols of `expected_calibration_error`:
 
       MCE = max_b |acc_b - conf_b|
 
@@ -553,14 +608,20 @@ def maximum_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -590,6 +651,8 @@ def maximum_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["maximum_calibration_error"],
@@ -603,7 +666,7 @@ def maximum_calibration_error(
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -616,12 +679,14 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float: ...
 
 
 @overload
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -634,13 +699,15 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
 def root_mean_squared_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     num_bins: int = DEFAULT_NUM_BINS,
@@ -653,12 +720,15 @@ def root_mean_squared_calibration_error(
     ignore_index: int | None = None,
     positive_class: bool = False,
     multilabel: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | GroupValues:
     """Root mean squared calibration error (RMSCE). Alias `rmsce`.
 
-    Adaptive bins of the decision's probability, l2 norm:
+    Adaptive bins of the probability of the decided class, l2 norm, in the symbols of
+    `expected_calibration_error`:
 
       RMSCE = sqrt(sum_b (n_b / n) (acc_b - conf_b)^2)
 
@@ -678,14 +748,20 @@ def root_mean_squared_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -714,6 +790,8 @@ def root_mean_squared_calibration_error(
             groups=groups,
             num_groups=num_groups,
             multilabel=multilabel,
+            correct=correct,
+            confidences=confidences,
         ),
         dataclasses.replace(
             PRESETS["root_mean_squared_calibration_error"],
@@ -758,7 +836,7 @@ def static_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -784,6 +862,9 @@ def static_calibration_error(
 
       SCE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
+    where n_kb of the n probabilities of class k are in bin b, with the mean conf_kb and
+    the share acc_kb of labels k.
+
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
@@ -799,14 +880,16 @@ def static_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -880,7 +963,7 @@ def adaptive_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -903,7 +986,8 @@ def adaptive_calibration_error(
 ) -> float | GroupValues:
     """Adaptive calibration error (ACE). Alias `ace`.
 
-    Adaptive bins of the probability of every class, l1 norm, mean over the K classes:
+    Adaptive bins of the probability of every class, l1 norm, mean over the K classes,
+    in the symbols of `static_calibration_error`:
 
       ACE = 1/K sum_k sum_b (n_kb / n) |acc_kb - conf_kb|
 
@@ -923,14 +1007,16 @@ def adaptive_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -1005,7 +1091,7 @@ def thresholded_adaptive_calibration_error(
     positive_class: bool = False,
     multilabel: bool = False,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -1028,8 +1114,8 @@ def thresholded_adaptive_calibration_error(
 ) -> float | GroupValues:
     """Thresholded adaptive calibration error (TACE). Alias `tace`.
 
-    ACE of the scores above `threshold`, which keeps the many tiny probabilities of
-    many classes from filling the bins; n is the weight of the scores that are left.
+    ACE of the scores above `threshold`; n is the weight of these scores. Without the
+    threshold the many tiny probabilities of many classes would fill most bins.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -1047,14 +1133,16 @@ def thresholded_adaptive_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
-      multilabel: for labels [..., L] that are each 0 or 1, and P(label is 1) of the
-        same shape: whether to compare each P(label is 1) with `label == 1`. All
-        labels are pooled, or binned one by one where every class is a group.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      multilabel: whether an example has L labels [..., L] that are each 0 or 1, with
+        P(label is 1) of the same shape, to compare with `label == 1`. The L labels are
+        pooled; where every class is a group, each label has bins of its own.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -1153,9 +1241,8 @@ def compute_all_metrics(
     )
     errors = {}
     for key, spec in specs.items():
-        if (
-            key.norm == _calibration_spec.NORMS[0]
-        ):  # The bins do not depend on the norm.
+        # The bins do not depend on the norm, the last of the choices in a key.
+        if key.norm == _calibration_spec.NORMS[0]:
             statistics = _binning.bin_statistics(examples, spec)
         errors[key] = _binning.calibration_error(statistics, key.norm)
     return errors

@@ -275,10 +275,10 @@ class CalibrationMonitor:
           ImportError: matplotlib is not installed.
           ValueError: there are no examples yet.
         """
-        from uncertainty_metrics.visualization import evidence
+        from uncertainty_metrics.visualization import _evidence
 
         state = self._known()
-        return evidence.draw_evidence(
+        return _evidence.draw_evidence(
             np.append(state.numbers, state.count),
             np.append(state.path, self.log_e_value),
             alpha=self.alpha,

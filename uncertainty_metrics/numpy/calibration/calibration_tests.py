@@ -1,4 +1,4 @@
-"""A test of calibration: is the gap more than the noise of the labels explains?"""
+"""A test of calibration: is the error more than the noise of the labels explains?"""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["calibration_test"]
 Statistic = Literal["gce", "ks", "kuiper", "smece", "atb", "spiegelhalter"]
 Method = Literal["resampling", "asymptotic"]
 
-# Sums that are equal but for rounding are equal.
+# Statistics that differ by less than this are equal.
 _ROUNDING = 1e-12
 
 
@@ -41,9 +41,10 @@ class CalibrationTest(NamedTuple):
     """The outcome of a test of calibration.
 
     Attributes:
-      statistic: the calibration error of the data, in [0, 1]; of "spiegelhalter"
+      statistic: the calibration error of the data, in [0, 1]; for "spiegelhalter"
         abs(z), >= 0.
-      p_value: how likely a calibrated model has an error as large, in (0, 1].
+      p_value: probability that a calibrated model has an error at least as large, in
+        [0, 1].
     """
 
     statistic: float
@@ -51,7 +52,7 @@ class CalibrationTest(NamedTuple):
 
 
 def _check_rows(examples: _inputs.Examples) -> None:
-    """Raises ValueError unless a label can be drawn from each row."""
+    """Raises ValueError unless the rows sum to 1, so that labels can be drawn."""
     sums = examples.probabilities.sum(axis=1, dtype=np.float64)
     rounding = float(_inputs.upper_limit(examples.probabilities.dtype)) - 1
     bad = np.abs(sums - 1) > max(_inputs.ROW_SUM_TOLERANCE, rounding)
@@ -65,10 +66,10 @@ def _check_rows(examples: _inputs.Examples) -> None:
 
 
 def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
-    """Returns the cells of the decision or of class 1.
+    """Returns the cells of the scores of decisions or of class 1.
 
     Raises:
-      ValueError: there are more groups.
+      ValueError: the options ask for scores of all classes or for more groups.
     """
     if not spec.positive_class:
         for name, only in (("max_prob", True), ("class_conditional", False)):
@@ -81,7 +82,7 @@ def _one_group(examples: _inputs.Examples, spec: CalibrationSpec) -> Cells:
 
 
 def calibration_test(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     statistic: Statistic = "gce",
@@ -99,58 +100,61 @@ def calibration_test(
     ignore_index: int | None = None,
     positive_class: bool = False,
     progress: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> CalibrationTest:
     """Test of the hypothesis that a model is calibrated.
 
-    A calibrated model has a calibration error above 0 too, by the noise of the labels.
-    By consistency resampling, with T the statistic of the data, and T*_1, ..., T*_B
-    those of labels that are drawn anew from the forecasts, while the scores and the
-    bins stay as they are,
+    A calibrated model, too, has a calibration error above 0, by the noise of the
+    labels. Consistency resampling draws labels from the forecasts and keeps the scores
+    and the bins. With T the statistic of the data and T*_1, ..., T*_B the statistics of
+    the drawn labels,
 
       p = (1 + #{b: T*_b >= T}) / (1 + B)
 
-    What is drawn is whether the decision is right, with the probability of its score;
-    for `max_prob=False` the label, from the probabilities of all classes. The test is
+    The draws are whether each decision is right, with its score as probability; with
+    `max_prob=False` they are labels, from the probabilities of all classes. The test is
     exact: if the labels have these distributions and are independent, P(p <= a) <= a
-    for each a and any number of examples. A large p-value does not say that the model
-    is calibrated, only that these data do not tell. The error in bins, the `gce`, finds
-    what shifts the mean of a bin; errors of both signs within one cancel. The other
-    statistics need no bins.
+    for each a and any number of examples. A large p-value does not show that the model
+    is calibrated, only that these data do not show the contrary. The error in bins,
+    "gce", finds errors that shift the mean of a bin; errors of both signs within a bin
+    cancel. The other statistics need no bins.
 
-    Without draws, many examples give the p-values of a limit. The sums of (y - p) up to
-    a score are then Brownian motion B on [0, 1] with sum p (1 - p) as its clock:
+    The method "asymptotic" takes the limit of many examples instead of draws. There the
+    sums of (y - p) up to a score are a Brownian motion B on [0, 1], whose time is the
+    sum of p (1 - p), scaled to [0, 1]:
 
       "ks": P(max abs(B) >= n T / sqrt(sum p (1 - p)))
       "kuiper": P(max B - min B >= n T / sqrt(sum p (1 - p)))
       "spiegelhalter": P(abs(z) >= T), z standard normal
 
-    valid, by a rule of thumb, where sum p (1 - p) is at least 25; for "spiegelhalter",
-    where sum (1 - 2 p)^2 p (1 - p) is at least 10. The first two then reject less often
-    than their level says, by up to a quarter at that size, and by more where few scores
-    are distinct (`studies/calibration_test_level.py`).
+    By a rule of thumb the limit is valid if sum p (1 - p) is at least 25, or for
+    "spiegelhalter" if sum (1 - 2 p)^2 p (1 - p) is at least 10. Then "ks" and "kuiper"
+    reject less often than their level says: by up to a quarter at that size, and by
+    more if few scores are distinct (`studies/calibration_test_level.py`).
 
     The cost is O(n log(n)^2 + B bins) for bins of decisions or of class 1, and
-    O(B n + n K) for those of all classes and for the statistics without bins.
+    O(B n + n K) for bins of all classes and for the statistics without bins.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       statistic: "gce", the error in bins that `binning_scheme`, `max_prob`,
-        `class_conditional`, `norm` and `num_bins` describe; or one that has no use for
-        them: "ks", "kuiper", "smece", "atb" (the calibration errors of these names), or
-        "spiegelhalter" (abs(z) of `spiegelhalter_test`), of the decision or of class 1.
-      method: "resampling"; or "asymptotic", of "ks", "kuiper" and "spiegelhalter".
+        `class_conditional`, `norm` and `num_bins` describe. Or a statistic without
+        bins, of decisions or of class 1: the calibration errors "ks", "kuiper", "smece"
+        and "atb", or "spiegelhalter" (abs(z) of `spiegelhalter_test`).
+      method: "resampling", or for "ks", "kuiper" and "spiegelhalter" "asymptotic".
       binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
       max_prob: True to score the probability of the decided class, False to score the
         probability of every class.
       class_conditional: whether every class is a group with bins of its own.
       norm: "l1", "l2" or "max".
-      num_bins: number of bins. Fewer find small errors of one sign better, more find
-        those that change their sign.
+      num_bins: number of bins. Few bins find small errors of one sign better, many bins
+        find errors that change their sign.
       num_resamples: number B of data sets that are drawn; p is at least 1 / (1 + B).
-      seed: of the draws, all that `np.random.default_rng` takes. None draws anew in
-        every call.
+      seed: seed of the draws, all that `np.random.default_rng` takes. None gives new
+        draws in each call.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
@@ -159,10 +163,15 @@ def calibration_test(
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
       progress: whether to show a progress bar on stderr, which needs tqdm.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       `CalibrationTest(statistic, p_value)`, floats: the calibration error in [0, 1], or
-      abs(z), >= 0; and the p-value, in [0, 1], small ones speaking against calibration.
+      abs(z), >= 0; and the p-value in [0, 1]. A small p-value is evidence against
+      calibration.
 
     Raises:
       ValueError: an argument is not as described; with `max_prob=False`, the
@@ -195,6 +204,15 @@ def calibration_test(
     _checks.one_of("method", method, get_args(Method))
     num_resamples = _checks.positive_integer("num_resamples", num_resamples)
     rng = _inputs.generator(seed)
+    spec = dataclasses.replace(
+        PRESETS["expected_calibration_error"],
+        binning_scheme=binning_scheme,
+        max_prob=max_prob,
+        class_conditional=class_conditional,
+        norm=norm,
+        num_bins=num_bins,
+        positive_class=positive_class,
+    )
     examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
@@ -203,18 +221,12 @@ def calibration_test(
             probs=probs,
             labels_predicted=labels_predicted,
             ignore_index=ignore_index,
+            correct=correct,
+            confidences=confidences,
         ),
-        dataclasses.replace(
-            PRESETS["expected_calibration_error"],
-            binning_scheme=binning_scheme,
-            max_prob=max_prob,
-            class_conditional=class_conditional,
-            norm=norm,
-            num_bins=num_bins,
-            positive_class=positive_class,
-        ),
+        spec,
     )
-    drawn: Iterator[float]
+    draws: Iterator[float]
     if statistic == "gce":
         if method == "asymptotic":
             raise _pooled_tests.no_limit(statistic)
@@ -222,7 +234,7 @@ def calibration_test(
             _check_rows(examples)
         statistics = _binning.bin_statistics(examples, spec)
         value = _binning.calibration_error(statistics, norm)
-        drawn = (
+        draws = (
             _binning.calibration_error(
                 dataclasses.replace(statistics, outcome_sums=sums), norm
             )
@@ -240,10 +252,10 @@ def calibration_test(
             return CalibrationTest(
                 value, _pooled_tests.asymptotic(cells, statistic, value)
             )
-        drawn = _pooled_tests.drawn(
+        draws = _pooled_tests.drawn_statistics(
             cells, _pooled_tests.STATISTICS[statistic], num_resamples, rng
         )
-    as_large = 1
-    for other in _progress.track(drawn, num_resamples, progress, "calibration test"):
-        as_large += other >= value - _ROUNDING
-    return CalibrationTest(value, as_large / (1 + num_resamples))
+    num_as_large = 1
+    for draw in _progress.track(draws, num_resamples, progress, "calibration test"):
+        num_as_large += draw >= value - _ROUNDING
+    return CalibrationTest(value, num_as_large / (1 + num_resamples))

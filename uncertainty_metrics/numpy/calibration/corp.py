@@ -1,4 +1,4 @@
-"""The parts of a score that calibration and discrimination have, without bins."""
+"""Decomposition of a score into parts for calibration and discrimination."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from uncertainty_metrics.numpy.calibration._pooled_errors import (
 
 __all__ = ["corp_decomposition"]
 
-# For what the function has no argument.
+# The options for which the function has no argument.
 PRESET = PRESETS["expected_calibration_error"]
 
 
 def corp_decomposition(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     score: Score = "brier",
@@ -36,10 +36,12 @@ def corp_decomposition(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> CORPDecomposition:
     """Decomposition of a mean score by isotonic regression (CORP).
 
-    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, with S(q) the mean score of
+    For forecasts p_i in [0, 1] with outcomes y_i in {0, 1}, with S(q) the mean score of
     forecasts q_i, phat the isotonic regression of y on p and ybar the mean outcome,
 
       miscalibration = S(p) - S(phat)
@@ -47,17 +49,17 @@ def corp_decomposition(
       uncertainty = S(ybar)
       S(p) = miscalibration - discrimination + uncertainty
 
-    phat is the forecast that does best, under every proper score, of those that do not
-    fall where p rises; pool-adjacent-violators finds it, and with it bins that nobody
-    had to choose. All parts are >= 0. In finite data the miscalibration of a calibrated
-    model is not 0, as phat follows the noise too.
+    Of all forecasts that never fall where p rises, phat has the best mean of every
+    proper score. The pool-adjacent-violators algorithm finds phat; its constant pieces
+    are bins that nobody had to choose. All parts are >= 0. In finite data the
+    miscalibration of a calibrated model is above 0, because phat also fits the noise.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
       score: "brier", (y - p)^2, half of the two-class `brier_score` with
-        `zero_based=True`; or "log", -log p of what came, in nats.
+        `zero_based=True`; or "log", -log P(y), in nats.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
@@ -67,11 +69,16 @@ def corp_decomposition(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0. Of
-      miscalibration less is better, of discrimination more; the score "log" of a
-      forecast that excluded what came is infinite, and so is its miscalibration.
+      `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
+      Less miscalibration and more discrimination are better. The "log" score of a
+      forecast that gave an outcome the probability 0 is infinite, and so is its
+      miscalibration.
 
     Raises:
       ValueError: an argument is not as described.
@@ -88,6 +95,7 @@ def corp_decomposition(
       Probabilistic Classifiers.
     """
     _checks.one_of("score", score, _pooled_errors.SCORES)
+    spec = dataclasses.replace(PRESET, positive_class=positive_class)
     examples, spec = _binning.read(
         ClassifierData(
             labels=labels,
@@ -97,8 +105,10 @@ def corp_decomposition(
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
             ignore_index=ignore_index,
+            correct=correct,
+            confidences=confidences,
         ),
-        dataclasses.replace(PRESET, positive_class=positive_class),
+        spec,
     )
     (cells,) = _pooled_scores.of_examples(examples, spec)
     return _pooled_errors.corp(cells, score)

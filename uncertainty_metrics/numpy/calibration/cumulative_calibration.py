@@ -26,23 +26,23 @@ __all__ = [
     "spiegelhalter_test",
 ]
 
-# For what the functions have no argument.
+# The options for which the functions have no argument.
 PRESET = PRESETS["expected_calibration_error"]
 
 
 def cells(examples: _inputs.Examples, spec: CalibrationSpec) -> _pooled_scores.Cells:
-    """Returns the pooled scores of the one group that there is."""
+    """Returns the cells of the one group of scores that there is."""
     (pooled,) = _pooled_scores.of_examples(examples, spec)
     return pooled
 
 
-def _cells(data: ClassifierData, positive_class: bool) -> _pooled_scores.Cells:
+def _cells_of_data(data: ClassifierData, positive_class: bool) -> _pooled_scores.Cells:
     spec = dataclasses.replace(PRESET, positive_class=positive_class)
     return cells(*_binning.read(data, spec))
 
 
 def kolmogorov_smirnov_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -51,17 +51,20 @@ def kolmogorov_smirnov_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
-    The largest gap between the cumulative outcomes and the cumulative scores, of scores
-    p_i in [0, 1] with outcomes y_i in {0, 1}, n in number:
+    The largest gap between the cumulative outcomes and the cumulative scores, for n
+    scores p_i in [0, 1] with outcomes y_i in {0, 1}:
 
       KS = max over t of abs(sum over {i: p_i <= t} of (y_i - p_i)) / n
 
-    It has no bins. Errors of one sign add up, and KS is then the mean of them, the ECE
-    of any bins; errors that change their sign between low and high scores count by
-    stretches. `kuiper_calibration_error` finds a stretch wherever it begins.
+    The error needs no bins. If the model errs in one direction at all scores, KS is its
+    mean error, as is the ECE for any bins. If the direction changes between low and
+    high scores, KS finds the largest error over a stretch that begins at the lowest
+    score. `kuiper_calibration_error` finds a stretch wherever it begins.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -76,10 +79,14 @@ def kolmogorov_smirnov_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
-      about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+      The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+      gives a calibrated model an error of about 1.25 sqrt(mean of p (1 - p) / n).
 
     Raises:
       ValueError: an argument is not as described.
@@ -97,7 +104,7 @@ def kolmogorov_smirnov_calibration_error(
       et al. (2022), Metrics of Calibration for Probabilistic Predictions.
     """
     return _pooled_errors.kolmogorov_smirnov(
-        _cells(
+        _cells_of_data(
             ClassifierData(
                 labels=labels,
                 probabilities=probabilities,
@@ -106,6 +113,8 @@ def kolmogorov_smirnov_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -113,7 +122,7 @@ def kolmogorov_smirnov_calibration_error(
 
 
 def kuiper_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -122,16 +131,18 @@ def kuiper_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Kuiper calibration error: the largest gap over a stretch of scores.
 
-    Of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n in number, with the
-    cumulative gap C(t) = sum over {i: p_i <= t} of (y_i - p_i) / n, 0 below all scores,
+    For n scores p_i in [0, 1] with outcomes y_i in {0, 1}, with the cumulative gap
+    C(t) = sum over {i: p_i <= t} of (y_i - p_i) / n, 0 below all scores,
 
       Kuiper = max over t of C(t) - min over t of C(t)
 
     which is the largest abs(sum of (y_i - p_i)) / n over the scores between two
-    thresholds. It has no bins, and treats all stretches alike.
+    thresholds. The error needs no bins, and treats all stretches alike.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -146,10 +157,14 @@ def kuiper_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
-      about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+      The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+      gives a calibrated model an error of about 1.6 sqrt(mean of p (1 - p) / n).
 
     Raises:
       ValueError: an argument is not as described.
@@ -168,7 +183,7 @@ def kuiper_calibration_error(
       Deviation of a Subpopulation from the Full Population.
     """
     return _pooled_errors.kuiper(
-        _cells(
+        _cells_of_data(
             ClassifierData(
                 labels=labels,
                 probabilities=probabilities,
@@ -177,6 +192,8 @@ def kuiper_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -184,7 +201,7 @@ def kuiper_calibration_error(
 
 
 def averaged_two_bin_calibration_error(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -193,21 +210,22 @@ def averaged_two_bin_calibration_error(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> float:
     """Averaged two-bin calibration error (ATB). Alias `atb`.
 
-    A threshold t makes two bins of scores p_i in [0, 1] with outcomes y_i in {0, 1}, n
-    in number; ATB is the mean of their squared errors over all thresholds:
+    A threshold t divides n scores p_i in [0, 1] with outcomes y_i in {0, 1} into two
+    bins. ATB is the sum of their squared errors, averaged over all thresholds:
 
       ATB = integral over t in [0, 1] of
         ((sum over {p_i <= t} of (y_i - p_i))^2
          + (sum over {p_i > t} of (y_i - p_i))^2) / n^2
 
-    It is a square, normalised by n^2: of a calibrated model it falls like 1 / n. It is
-    truthful: whoever knows the probabilities minimises what is expected of it by
-    forecasting them, while other calibration errors may reward another forecast. The
-    base rate minimises it as well: ATB does not rank models by how much they know, as a
-    proper scoring rule does.
+    ATB is a square: for a calibrated model it falls like 1 / n. It is truthful: if the
+    true probabilities are known, to forecast them minimises the expected ATB, while
+    other calibration errors may reward another forecast. The base rate minimises it as
+    well: unlike a proper scoring rule, ATB does not rank models by how much they know.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -222,6 +240,10 @@ def averaged_two_bin_calibration_error(
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
       The error in [0, 1]; lower is better, 0 is calibrated.
@@ -242,7 +264,7 @@ def averaged_two_bin_calibration_error(
       al. (2024), Truthfulness of Calibration Measures.
     """
     return _pooled_errors.averaged_two_bin(
-        _cells(
+        _cells_of_data(
             ClassifierData(
                 labels=labels,
                 probabilities=probabilities,
@@ -251,6 +273,8 @@ def averaged_two_bin_calibration_error(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )
@@ -258,7 +282,7 @@ def averaged_two_bin_calibration_error(
 
 
 def spiegelhalter_test(
-    labels: ArrayLike,
+    labels: ArrayLike | None = None,
     probabilities: ArrayLike | None = None,
     *,
     logits: ArrayLike | None = None,
@@ -267,18 +291,20 @@ def spiegelhalter_test(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     positive_class: bool = False,
+    correct: ArrayLike | None = None,
+    confidences: ArrayLike | None = None,
 ) -> SpiegelhalterTest:
     """Spiegelhalter's test: is the Brier score what the forecasts expect it to be?
 
-    Of scores p_i in [0, 1] with outcomes y_i in {0, 1},
+    For scores p_i in [0, 1] with outcomes y_i in {0, 1}, the statistic
 
       z = sum_i (y_i - p_i) (1 - 2 p_i) / sqrt(sum_i (1 - 2 p_i)^2 p_i (1 - p_i))
 
-    is standard normal in the limit if each y_i is 1 with probability p_i. It sees the
-    errors that move the Brier score, overconfidence and its opposite, and nothing
-    else. Scores of 1/2 tell nothing, and neither do 0 and 1 where they are right. The
-    normal law wants some ten or more in the sum below the root; for less,
-    `calibration_test(statistic="spiegelhalter")` draws the labels instead.
+    is standard normal in the limit if each y_i is 1 with probability p_i. The test
+    finds only errors that change the Brier score: overconfidence and underconfidence.
+    Scores of 1/2, and scores of 0 and 1 that are right, have no influence. The normal
+    limit needs a sum of about ten or more below the root; for a smaller sum,
+    `calibration_test(statistic="spiegelhalter")` draws labels instead.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -288,14 +314,19 @@ def spiegelhalter_test(
       probs: another name for `probabilities`.
       labels_predicted: decided class of each example, shape of the labels; by default
         the argmax.
-      sample_weight: finite and >= 0, broadcastable to the labels: numbers of examples.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. A weight counts as a number of examples.
       ignore_index: a label whose examples are left out.
       positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
         instead of the confidence of the decision with whether it is right.
+      correct: instead of labels and predictions, whether each answer is right:
+        booleans, or 0 and 1, shape [...].
+      confidences: with `correct`, the probability in [0, 1] that each answer is right,
+        of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
     Returns:
-      `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and the
-      two-sided p-value is in [0, 1]; small ones speak against calibration.
+      `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence. The
+      two-sided p-value is in [0, 1]; a small one is evidence against calibration.
 
     Raises:
       ValueError: an argument is not as described; or all scores are 0, 1/2 or 1.
@@ -312,7 +343,7 @@ def spiegelhalter_test(
       Trials.
     """
     z, p_value = _pooled_errors.spiegelhalter(
-        _cells(
+        _cells_of_data(
             ClassifierData(
                 labels=labels,
                 probabilities=probabilities,
@@ -321,6 +352,8 @@ def spiegelhalter_test(
                 labels_predicted=labels_predicted,
                 sample_weight=sample_weight,
                 ignore_index=ignore_index,
+                correct=correct,
+                confidences=confidences,
             ),
             positive_class,
         )

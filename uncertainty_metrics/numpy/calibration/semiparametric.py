@@ -1,5 +1,5 @@
-"""Semiparametric estimates of the squared calibration error of binary forecasts, by
-smoothing in place of bins, and their confidence intervals.
+"""Semiparametric estimates of the calibration error of binary forecasts, by smoothing
+instead of bins, and their confidence intervals.
 
 Here the probabilities come first: `(probs, labels)`.
 """
@@ -29,15 +29,16 @@ __all__ = [
 ]
 
 _ALL = slice(None)
-_MOST_POINTS = 1000  # Of a spline; more distinct probabilities are averaged in groups.
+# The number of points of a spline; more distinct probabilities are averaged in groups.
+_MAX_POINTS = 1000
 
 
 def _least_detail(n: int) -> float:
-    """Returns how fine the calibration function is resolved at least: in how many
-    widths of the kernel, or by how many parameters of the spline.
+    """Returns the least resolution of the calibration function: the number of widths of
+    the kernel in the range, or of parameters of the spline.
 
-    Cross-validation smooths away what it cannot tell from noise. The estimate would
-    then be near 0, and so would its standard error.
+    Cross-validation smooths away all details that look like noise. Then the estimate
+    would be near 0, and so would its standard error.
     """
     return 2 * n**0.4
 
@@ -63,13 +64,13 @@ class _Kernel(_crossfit.KernelSmoother):
         return (widths / self.range) ** 2
 
     def undersmoothed(self, sigma: float, n: int) -> float:
-        """Returns a sigma of less bias: it is first order in the estimate."""
+        """Returns a sigma with less bias, which is of first order in the estimate."""
         return sigma * n**0.08
 
 
 class _Spline:
-    """A smoothing spline; its hyperparameter is the residual sum of squares that it
-    would leave on all data.
+    """A smoothing spline; its hyperparameter is the residual sum of squares that a
+    spline of all data would leave.
     """
 
     default_range = (0.7, 1.0)
@@ -78,7 +79,7 @@ class _Spline:
     def __init__(
         self, probs: np.ndarray, fold: np.ndarray, folds: int, w: np.ndarray
     ) -> None:
-        # Knots closer than rounding can tell apart would make the spline unstable.
+        # Rounded, because knots that are nearly equal make a spline unstable.
         place = (probs - probs.min()) / _crossfit.positive_range(probs)
         self._x = np.round(place, 9)
         self._order = np.argsort(probs, kind="stable")
@@ -95,18 +96,21 @@ class _Spline:
         return residual * (1 - removed)
 
     def undersmoothed(self, residual: float, n: int) -> float:
-        """Returns what is left by more parameters, each of which takes its share."""
+        """Returns the residual that a spline with `_least_detail` more parameters
+        leaves, if each parameter takes away an equal share.
+        """
         return residual / (1 + _least_detail(n) / n)
 
     def smooth(self, values: np.ndarray, residual: float) -> np.ndarray:
-        """Returns the splines of the other folds at each example, [n]."""
+        """Returns the spline of the other folds at each example, [n]."""
         return next(self.smooth_each(values, [residual]))
 
     def smooth_with_variances(
         self, values: np.ndarray, residual: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the means of two splines, one of every other training example and one
-        of the rest, and estimates of their variances, [n] each.
+        """Returns the means of two splines and estimates of their variances, [n] each.
+
+        One spline is fitted to every other training example, and one to those between.
         """
         first = next(self.smooth_each(values, [residual], slice(0, None, 2)))
         second = next(self.smooth_each(values, [residual], slice(1, None, 2)))
@@ -118,7 +122,9 @@ class _Spline:
         residuals: Iterable[float],
         part: slice = _ALL,
     ) -> Iterator[np.ndarray]:
-        """Yields `smooth(values, residual)` for each, of a part of the examples."""
+        """Yields `smooth(values, residual)` for each residual, fitted to the `part` of
+        the training examples in order of probability.
+        """
         folds = []
         for fold in range(self._folds):
             test = self._fold == fold
@@ -132,11 +138,11 @@ class _Spline:
             yield smoothed
 
     def _points(self, values: np.ndarray, train: np.ndarray) -> _Points:
-        """Returns the training examples as points of distinct, ascending x."""
+        """Returns the training examples as points with distinct, ascending x."""
         x, values, w = self._x[train], values[train], self._w[train]
         distinct, group = np.unique(x, return_inverse=True)
-        if len(distinct) > _MOST_POINTS:
-            group = group * _MOST_POINTS // len(distinct)
+        if len(distinct) > _MAX_POINTS:
+            group = group * _MAX_POINTS // len(distinct)
         mass = np.bincount(group, w)
         means = np.bincount(group, w * values) / mass
         within = float(w @ (values - means[group]) ** 2)
@@ -144,7 +150,15 @@ class _Spline:
 
 
 class _Points(NamedTuple):
-    """Means of groups of examples, their weights, and the sum of squares within."""
+    """Points to fit a spline to: each is a group of examples.
+
+    Attributes:
+      x: mean x of each group, ascending.
+      means: mean value of each group.
+      mass: weight of each group.
+      within: weighted sum of the squared distances of values from the mean of their
+        group.
+    """
 
     x: np.ndarray
     means: np.ndarray
@@ -155,21 +169,23 @@ class _Points(NamedTuple):
 def _spline(
     points: _Points, residual: float, at: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Returns the smoothest spline that leaves a residual sum of squares, at some x,
-    and what it leaves: a cubic polynomial may leave less, the means themselves more.
+    """Returns the smoothest spline that leaves a residual sum of squares, at places
+    `at`, and the sum that it leaves. That is less than `residual` if a cubic polynomial
+    leaves less, and more if the means themselves leave more.
     """
     from scipy import interpolate
 
     x, means, mass, within = points
     if len(x) < 2:
         return np.full(len(at), means.sum()), within
-    # Everything that a spline can leave is less.
+    # The bound is more than any spline can leave, for a residual that is infinite.
     smoothing = min(max(residual - within, 0.0), 2 * float(mass @ means**2) + 1)
-    with _without_warnings.warnings_ignored:  # The residual is not hit exactly.
+    # SciPy warns if the spline does not leave the residual exactly.
+    with _without_warnings.warnings_ignored:
         spline = interpolate.UnivariateSpline(
             x, means, w=np.sqrt(mass), k=min(3, len(x) - 1), s=smoothing, ext="const"
         )
-    # Between distant points a spline may leave the range of what it is fitted to.
+    # Between distant points a spline may leave the range of the fitted values.
     values = np.clip(spline(at), means.min(), means.max())
     return values, float(spline.get_residual()) + within
 
@@ -179,7 +195,7 @@ _SMOOTHINGS: dict[Smoothing, Any] = {"kernel": _Kernel, "spline": _Spline}
 
 
 def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:
-    """Returns float64 labels [n] of checked shape and values."""
+    """Returns float64 labels [n]; raises ValueError for wrong shapes or values."""
     labels = _inputs.as_array("labels", labels)
     probs = _inputs.as_array("probs", probs)
     _checks.paired("labels", labels.shape, "probs", probs.shape)
@@ -199,26 +215,26 @@ def _labels(labels: ArrayLike, probs: ArrayLike) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class SemiparametricCalibrationError:
-    """Root of the squared calibration error by smoothing: options, and two methods.
-
-    See `semiparametric_calibration_error` for what is estimated and for the options.
+    """Semiparametric calibration error: its options, and methods for the estimate and
+    its confidence interval. `semiparametric_calibration_error` has the definitions.
 
     Args:
-      folds: number of folds, from 2 to n. Examples are spread evenly over them by rank
-        of the forecast.
+      folds: number of folds, from 2 to n. Each fold gets examples of all ranks of the
+        forecast.
       weight_trunc: least denominator of the weights, in (0, 1].
       weights: w: "constant" is 1, "relative" `1 / max(min(p, 1 - p)^2, weight_trunc)`,
         "chi" `1 / max(p (1 - p), weight_trunc)`.
       orthogonal: whether to take the orthogonal estimate.
       normalize: whether to divide by the mean of w.
       smoothing: "kernel" or "spline".
-      hyperparam_attempts: number of values to choose from by default.
-      default_hyperparam_range: (low, high) in [0, 1]. Kernel: (0, 0.1) by default, for
-        sigma = (a / (max p - min p))^2 and a from low n + 2 n^0.4 to high n in equal
-        ratios. Spline: (0.7, 1) by default, for from high to low times the residual of
-        a cubic polynomial, with what is removed of it in equal ratios.
-      seed: of the assignment to folds, all that `np.random.default_rng` takes. None
-        draws anew in each call.
+      hyperparam_attempts: number of hyperparameters to choose from by default.
+      default_hyperparam_range: (low, high) in [0, 1], for the values to choose from by
+        default. Kernel: sigma = (a / (max p - min p))^2, with a from low n + 2 n^0.4 to
+        high n in equal ratios; (0, 0.1) by default. Spline: the residual of a cubic
+        polynomial minus a share of it, with shares from 1 - high to 1 - low (at least
+        1 / n) in equal ratios; (0.7, 1) by default.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
@@ -307,7 +323,7 @@ class SemiparametricCalibrationError:
         fold = _crossfit.rank_folds(probs, self.folds, _inputs.generator(self.seed))
         smoother = _SMOOTHINGS[self.smoothing](probs, fold, self.folds, w)
 
-        # Everything is written in y - p and c_hat - p.
+        # All arithmetic is with y - p (residuals) and c_hat - p (gaps).
         residuals = labels - probs
         n = len(labels)
         if candidates is None:
@@ -326,8 +342,9 @@ class SemiparametricCalibrationError:
         unit = float(np.mean(w)) if self.normalize else 1.0
         estimate = float(np.mean(values)) / unit
         error = _crossfit.standard_error(estimate, influence, w, self.normalize)
-        # The influence values have 4 times the variance by the noise of c_hat, of which
-        # the plug-in estimate has 2. Half of the difference makes up for its bias.
+        # The noise of c_hat gives the influence values 4 times its variance, but the
+        # plug-in estimate only 2 times. Half of the difference is subtracted; the other
+        # half makes up for the bias of c_hat.
         noise = np.mean(variances * (w * (residuals - gaps) / unit) ** 2) / n
         excess = smoother.orthogonal_excess if self.orthogonal else -1.0
         error = max(error**2 + excess * float(noise), error**2 / 2) ** 0.5
@@ -353,55 +370,58 @@ def semiparametric_calibration_error(
 ) -> float:
     """Root of the squared calibration error of a binary forecast, without bins.
 
-    With c(p) the frequency of label 1 among the examples of forecast p, it is the root
-    of
+    With c(p) the frequency of label 1 among the examples of forecast p, the error is
+    the root of
 
       theta = E w(p) (p - c(p))^2
 
-    c_hat is estimated for the examples of each fold from those of the other folds, by
-    smoothing y - p as a function of p. The plug-in estimate has a bias of the order of
-    that of c_hat, the orthogonal one of the order of its square:
+    The estimate c_hat of c for the examples of a fold smooths y - p as a function of p
+    over the examples of the other folds. The bias of the plug-in estimate is of the
+    order of the bias of c_hat, that of the orthogonal estimate of the order of its
+    square:
 
       plug-in = mean of w (p - y) (p - c_hat)
       orthogonal = mean of w [(p - c_hat) (p + c_hat - 2 y) + v_hat]
 
-    v_hat estimates the variance of c_hat, which would be a bias too. Kernel, with sums
-    over the other folds:
+    v_hat estimates the variance of c_hat, which would be another bias. Kernel, with
+    sums over the other folds:
 
       K_i(p) = exp(-sigma (p_i - p)^2)
       c_hat(p) = p + sum_i K_i(p) (y_i - p_i) / sum_i K_i(p)
       v_hat(p) = sum_i K_i(p)^2 (y_i - p_i) (y_i - c_hat(p_i)) / (sum_i K_i(p))^2
 
-    Spline: SciPy's cubic smoothing spline of a given residual sum of squares, of at
-    most 1000 groups of examples; the orthogonal estimate takes the mean of the splines
+    Spline: SciPy's cubic smoothing spline with a given residual sum of squares, of at
+    most 1000 groups of examples. The orthogonal estimate takes the mean of the splines
     of two halves of the data, and a quarter of their squared difference as v_hat.
 
-    The hyperparameter is chosen by the cross-validated error, the mean of
-    w (c_hat - y)^2, and then made rougher, so that the bias is small against the
-    standard error: sigma by the factor n^0.08, the residual by 1 / (1 + 2 n^-0.6).
+    The hyperparameter with the least cross-validated error, mean of w (c_hat - y)^2, is
+    chosen and then made rougher, so that the bias is small against the standard error:
+    sigma is multiplied by n^0.08, the residual by 1 / (1 + 2 n^-0.6).
 
     The kernel takes O(folds n log n) time for each sigma and O(folds n) memory.
 
     Args:
-      probs: in [0, 1], shape [n]: the forecasts come first.
+      probs: probabilities of label 1, in [0, 1], shape [n]. They come first here.
       labels: 0 or 1, shape [n]; integers, floats or booleans.
-      hyperparam_range: the values to choose from, > 0: sigma, or the residual sum of
-        squares of y - p that a spline of all data would leave, weighted by w / mean(w).
-      folds: number of folds, from 2 to n. Examples are spread evenly over them by rank
-        of the forecast.
+      hyperparam_range: hyperparameters to choose from, > 0: sigma, or the residual sum
+        of squares of y - p that a spline of all data would leave, weighted by
+        w / mean(w).
+      folds: number of folds, from 2 to n. Each fold gets examples of all ranks of the
+        forecast.
       weights: w: "constant" is 1, "relative" `1 / max(min(p, 1 - p)^2, weight_trunc)`,
         "chi" `1 / max(p (1 - p), weight_trunc)`.
       weight_trunc: least denominator of the weights, in (0, 1].
       orthogonal: whether to take the orthogonal estimate.
       normalize: whether to divide by the mean of w.
       smoothing: "kernel" or "spline".
-      hyperparam_attempts: number of values to choose from by default.
-      default_hyperparam_range: (low, high) in [0, 1]. Kernel: (0, 0.1) by default, for
-        sigma = (a / (max p - min p))^2 and a from low n + 2 n^0.4 to high n in equal
-        ratios. Spline: (0.7, 1) by default, for from high to low times the residual of
-        a cubic polynomial, with what is removed of it in equal ratios.
-      seed: of the assignment to folds, all that `np.random.default_rng` takes. None
-        draws anew in each call.
+      hyperparam_attempts: number of hyperparameters to choose from by default.
+      default_hyperparam_range: (low, high) in [0, 1], for the values to choose from by
+        default. Kernel: sigma = (a / (max p - min p))^2, with a from low n + 2 n^0.4 to
+        high n in equal ratios; (0, 0.1) by default. Spline: the residual of a cubic
+        polynomial minus a share of it, with shares from 1 - high to 1 - low (at least
+        1 / n) in equal ratios; (0.7, 1) by default.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
@@ -466,52 +486,54 @@ def semiparametric_calibration_error_conf_int(
 ) -> ConfidenceInterval:
     """Confidence interval of the root of the squared calibration error.
 
-    It has the roots of all t with |theta_hat - t| <= z se sqrt(1 + (t - theta_hat) /
-    (2 spread)), for the estimate theta_hat of `semiparametric_calibration_error`, z the
-    Normal quantile and
+    The interval has the roots of all t with |theta_hat - t| <= z se sqrt(1 + (t -
+    theta_hat) / (2 spread)). theta_hat is the squared error of
+    `semiparametric_calibration_error`, z the Normal quantile and
 
       spread = mean of w (p - c_hat)^2
       se^2 = variance of w (p - c_hat) (p + c_hat - 2 y), / n
              + a / n * mean of w^2 v_hat (y - c_hat)^2
 
-    The first variance is that of the influence values (by the delta method where
-    `normalize` divides by the mean of w). The second adjusts how it counts the noise of
-    c_hat: a is -1 for the plug-in estimate (-2 would be exact, if c_hat had no bias), 0
-    for the orthogonal one with a kernel and 1.5 with a spline. se^2 is at least half of
-    the first.
+    The first term is the variance of the influence values (by the delta method if
+    `normalize` divides by the mean of w). The second term corrects its part from the
+    noise of c_hat: a is -1 for the plug-in estimate (-2 would be exact if c_hat had no
+    bias), 0 for the orthogonal estimate with a kernel and 1.5 with a spline. se^2 is at
+    least half of the first term.
 
-    In simulations (`studies/semiparametric_coverage.py`), 95% intervals of 500
-    examples (both smoothings) and of 2000 (the kernel) held true errors of 0.03 to 0.09
-    in 93 to 98% of the data sets. That of a calibrated model, which is 0, those of 500
-    held in 93 to 99%.
+    In simulations (`studies/semiparametric_coverage.py`), 95% intervals of 500 examples
+    (both smoothings) and of 2000 examples (kernel) held true errors of 0.03 to 0.09 in
+    93 to 98% of data sets. Intervals of 500 examples held the error 0 of a calibrated
+    model in 93 to 99%.
 
     Args:
-      probs: in [0, 1], shape [n]: the forecasts come first.
+      probs: probabilities of label 1, in [0, 1], shape [n]. They come first here.
       labels: 0 or 1, shape [n]; integers, floats or booleans.
-      hyperparam_range: the values to choose from, > 0: sigma, or the residual sum of
-        squares of y - p that a spline of all data would leave, weighted by w / mean(w).
+      hyperparam_range: hyperparameters to choose from, > 0: sigma, or the residual sum
+        of squares of y - p that a spline of all data would leave, weighted by
+        w / mean(w).
       alpha: share of intervals that may miss the true error, in (0, 1).
-      folds: number of folds, from 2 to n. Examples are spread evenly over them by rank
-        of the forecast.
+      folds: number of folds, from 2 to n. Each fold gets examples of all ranks of the
+        forecast.
       weights: w: "constant" is 1, "relative" `1 / max(min(p, 1 - p)^2, weight_trunc)`,
         "chi" `1 / max(p (1 - p), weight_trunc)`.
       weight_trunc: least denominator of the weights, in (0, 1].
       orthogonal: whether to take the orthogonal estimate.
       normalize: whether to divide by the mean of w.
       smoothing: "kernel" or "spline".
-      hyperparam_attempts: number of values to choose from by default.
-      default_hyperparam_range: (low, high) in [0, 1]. Kernel: (0, 0.1) by default, for
-        sigma = (a / (max p - min p))^2 and a from low n + 2 n^0.4 to high n in equal
-        ratios. Spline: (0.7, 1) by default, for from high to low times the residual of
-        a cubic polynomial, with what is removed of it in equal ratios.
-      seed: of the assignment to folds, all that `np.random.default_rng` takes. None
-        draws anew in each call.
+      hyperparam_attempts: number of hyperparameters to choose from by default.
+      default_hyperparam_range: (low, high) in [0, 1], for the values to choose from by
+        default. Kernel: sigma = (a / (max p - min p))^2, with a from low n + 2 n^0.4 to
+        high n in equal ratios; (0, 0.1) by default. Spline: the residual of a cubic
+        polynomial minus a share of it, with shares from 1 - high to 1 - low (at least
+        1 / n) in equal ratios; (0.7, 1) by default.
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
-      A named tuple `(lower, estimate, upper)` of roots, 0 where the number under the
-      root is negative.
+      A named tuple `(lower, estimate, upper)` of roots; a root of a negative number
+      counts as 0.
 
     Raises:
       ValueError: an argument is not as described.

@@ -25,21 +25,21 @@ __all__ = ["BinStatistics", "GeneralCalibrationError"]
 
 
 class GeneralCalibrationError:
-    """Accumulates a general calibration error over batches, exactly.
+    """A general calibration error that is accumulated over batches, exactly.
 
-    Even bins keep their sums. Adaptive bins depend on all the data, so the examples are
-    kept until `reset_state`; the Keras metric of this name needs a fixed memory.
+    Of even bins only the sums are kept. Adaptive bins depend on all data, so all
+    examples are kept until `reset_state`; the Keras metric of this name needs a fixed
+    memory. `general_calibration_error` defines the error.
 
-    Metrics of the same options add: `a + b` is a new one that has seen the batches of
-    both, those of `a` first.
+    Metrics of the same options can be added: `a + b` is a new metric that has seen the
+    batches of `a` and then those of `b`.
 
     Args:
-      binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
-      max_prob: whether a score is the probability of the decision label, with outcome
-        "the decision is right" (True), or of every class k, with outcome `label == k`
-        (False). Required.
-      class_conditional: whether every class (for `max_prob`, every decision) is a group
-        of its own. Required.
+      binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+        Required.
+      max_prob: True to score the probability of the decided class, False to score the
+        probability of every class. Required.
+      class_conditional: whether every class is a group with bins of its own. Required.
       norm: "l1", "l2" or "max". Required.
       num_bins: number of bins.
       threshold: scores at or below this value are left out; 0.0 keeps all scores.
@@ -49,8 +49,8 @@ class GeneralCalibrationError:
         instead of the confidence of the decision with whether it is right.
 
     Attributes:
-      counts: total weight in each bin, shape [bins], or [K, bins] for class-wise
-        groups. None before the first update, like the other two.
+      counts: total weight in each bin, shape [bins], or [K, bins] where every class is
+        a group. None before the first update, as the other two.
       confidences: mean score in each bin, 0 where it is empty.
       accuracies: mean outcome in each bin, 0 where it is empty.
 
@@ -99,10 +99,10 @@ class GeneralCalibrationError:
 
     def __repr__(self) -> str:
         options = dataclasses.asdict(self.spec) | {"ignore_index": self.ignore_index}
-        empty = self.bin_statistics is None
-        options |= {} if empty else {"result": self.result()}
-        told = ", ".join(f"{name}={value!r}" for name, value in options.items())
-        return f"<GeneralCalibrationError {told}{', no examples' if empty else ''}>"
+        is_empty = self.bin_statistics is None
+        options |= {} if is_empty else {"result": self.result()}
+        text = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        return f"<GeneralCalibrationError {text}{', no examples' if is_empty else ''}>"
 
     def reset_state(self) -> None:
         """Forgets all examples."""
@@ -154,7 +154,8 @@ class GeneralCalibrationError:
             self._statistics = statistics
         else:
             _binning.checked(examples, self.spec)
-            self._examples.append(copy.deepcopy(examples))  # Not the caller's arrays.
+            # A copy, since the arrays may be the caller's.
+            self._examples.append(copy.deepcopy(examples))
             self._statistics = None
         self._num_classes = examples.num_classes
 
@@ -183,7 +184,7 @@ class GeneralCalibrationError:
         total._examples = self._examples + other._examples
         total._num_classes = self._num_classes or other._num_classes
         if total._examples:
-            total._statistics = None  # Of adaptive bins, which all examples make.
+            total._statistics = None  # Adaptive bins are made from all examples.
         elif self._statistics is None or other._statistics is None:
             total._statistics = self._statistics or other._statistics
         else:
@@ -191,8 +192,8 @@ class GeneralCalibrationError:
         return total
 
     def __radd__(self, other: object) -> GeneralCalibrationError:
-        start = isinstance(other, int) and other == 0  # Of `sum`.
-        return self if start else NotImplemented
+        is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
+        return self if is_start else NotImplemented
 
     @property
     def bin_statistics(self) -> BinStatistics | None:
@@ -213,11 +214,10 @@ class GeneralCalibrationError:
         """Draws the reliability diagram of all batches so far.
 
         Args:
-          ax: matplotlib Axes to draw in; where every class is a group of its own, an
-            array of as many as there are panels. By default a new pyplot figure, which
-            is not shown.
-          classes: where every class is a group of its own, those to draw; all of them
-            by default, where there are at most 20.
+          ax: matplotlib Axes to draw in; where every class is a group, an array of as
+            many Axes as panels. By default a new pyplot figure, which is not shown.
+          classes: where every class is a group, the classes to draw; by default all of
+            them, which must be at most 20.
 
         Returns:
           The Axes, or an array of them.

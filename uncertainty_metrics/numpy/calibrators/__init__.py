@@ -1,1 +1,1 @@
-"""Calibrators: maps that are fitted to held-out examples and mend forecasts."""
+"""Calibrators: maps, fitted to held-out examples, that make forecasts calibrated."""

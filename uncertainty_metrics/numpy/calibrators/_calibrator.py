@@ -1,5 +1,5 @@
-"""The one interface of all calibrators: fitted to held-out examples, they map forecasts
-to better ones, and are saved and loaded.
+"""The interface of all calibrators: they are fitted to held-out examples, map forecasts
+to calibrated ones, and are saved and loaded.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 _FORMAT = "uncertainty_metrics.Calibrator"
 _VERSION = 1
-_MAX_HEADER = 2**16  # Bytes of what is some hundred.
-# Probabilities of 0 and 1 are taken as so far from them.
+_MAX_HEADER = 2**16  # Bytes; the header of a calibrator has some hundred.
+# Probabilities are clipped to at least this distance from 0 and 1.
 LEAST = 2.0**-24
 _MAX_CLASSES = 2**24
 
 
 class Layout(NamedTuple):
-    """Of the predictions that a calibrator was fitted to.
+    """Layout of the predictions that a calibrator was fitted to.
 
     Attributes:
       name: "logits" or "probabilities".
-      classes: K.
-      rank: number of axes where the predictions were those of class 1, but for a last
-        one of 1; None where they were [..., K].
+      classes: number of classes, K.
+      rank: for predictions of class 1, their number of axes, without a last axis of 1;
+        None for predictions [..., K].
     """
 
     name: str
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, name: str, labels: _checks.Shape, predictions: _checks.Shape) -> Layout:
-        """Returns that of checked shapes."""
+        """Returns the layout of predictions, given checked shapes."""
         classes = _checks.layout(labels, predictions, name)
         if classes is not None:
             return cls(name, classes, None)
@@ -50,7 +50,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def checked(cls, value: Any) -> Layout:
-        """Returns one that a file describes."""
+        """Returns the layout in a file; raises ValueError if it is not valid."""
         name, classes, rank = value
         _checks.one_of("layout", name, ("logits", "probabilities"))
         whole = type(classes) is int and (rank is None or type(rank) is int)
@@ -61,8 +61,8 @@ class Layout(NamedTuple):
         return cls(name, classes, rank)
 
     def check(self, name: str, shape: _checks.Shape) -> None:
-        """Raises ValueError for the shape of predictions that are not like those of the
-        fit, or of none.
+        """Raises ValueError if a shape of predictions does not fit this layout, or is
+        empty.
         """
         if 0 in shape:
             raise _checks.error(
@@ -73,7 +73,7 @@ class Layout(NamedTuple):
                 expected = f"of shape [..., {self.classes}], as in `fit`"
                 raise _checks.error(name, expected, f"shape {list(shape)}")
         elif len(shape) > 1 and len(_without_last(shape)) not in (1, self.rank):
-            expected = "those of class 1, of shape [...] or [..., 1], as in `fit`"
+            expected = "predictions of class 1, of shape [...] or [..., 1], as in `fit`"
             raise _checks.error(name, expected, f"shape {list(shape)}")
 
     def rows(self, name: str, array: np.ndarray) -> np.ndarray:
@@ -94,14 +94,30 @@ class Layout(NamedTuple):
         return rows
 
     def restored(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Returns predictions [N, K], or of class 1, [N], of those of all classes."""
+        """Returns predictions [N, K] in this layout: [N, K], or [N] for class 1."""
         if self.rank is None:
             return rows
         return rows[:, 1] - rows[:, 0] if name == "logits" else rows[:, 1]
 
 
+class Predictions(NamedTuple):
+    """Checked predictions, to which a map is applied.
+
+    Attributes:
+      name: "logits" or "probabilities".
+      rows: the predictions, floating [N, K].
+      shape: shape of the result of the map.
+      dtype: floating type of the result.
+    """
+
+    name: str
+    rows: np.ndarray
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
 def shape_of(value: Any) -> _checks.Shape:
-    """Returns the shape of what is an array, a tensor, or becomes one."""
+    """Returns the shape of an array, a tensor, or a value that converts to an array."""
     return tuple(value.shape if hasattr(value, "shape") else np.shape(value))
 
 
@@ -110,15 +126,15 @@ def _without_last(shape: _checks.Shape) -> _checks.Shape:
 
 
 def check_some(name: str, p: np.ndarray) -> None:
-    """Raises ValueError for a row of probabilities that are all 0."""
-    nothing = ~np.any(p > 0, axis=-1)
-    if np.any(nothing):
+    """Raises ValueError if all probabilities of a row are 0."""
+    all_zero = ~np.any(p > 0, axis=-1)
+    if np.any(all_zero):
         expected = "above 0 for at least one class of each row"
-        raise _checks.error(name, expected, _inputs.first(nothing, p))
+        raise _checks.error(name, expected, _inputs.first(all_zero, p))
 
 
 def normalised(p: np.ndarray) -> np.ndarray:
-    """Returns rows of sum 1; those of 0 stay."""
+    """Returns rows divided by their sums; rows of zeros stay zeros."""
     total = p.sum(axis=-1, keepdims=True)
     return p / np.where(total > 0, total, 1.0)
 
@@ -128,12 +144,12 @@ class Calibrator(abc.ABC):
 
     Attributes:
       is_fitted: whether there was a fit.
-      optimality_gap: certificate of convergence: estimate of the nats, in the mean over
-        the examples, by which the objective was above its minimum before the last step
-        of the fit, from the Newton decrement. 0 where the fit is in closed form.
+      optimality_gap: certificate of the fit: how far the objective, in nats, mean over
+        the examples, was above its minimum before the last step, estimated from the
+        Newton decrement. 0 if the fit has a closed form.
     """
 
-    # The arrays of a fitted map, by name.
+    # Names of the arrays of a fitted map.
     _names: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
@@ -158,11 +174,11 @@ class Calibrator(abc.ABC):
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
     ) -> Self:
-        """Finds the map of held-out examples; where that fails the one before stays.
+        """Fits the map to held-out examples; a fit that fails changes nothing.
 
         Args:
-          labels: integers in [0, K), shape [...], of examples that the model was not
-            trained on.
+          labels: integer class labels in [0, K), shape [...], of examples on which the
+            model was not trained.
           logits: logits of the same shape, instead of `probabilities`.
           probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
             1) of two classes, shape [...] or [..., 1].
@@ -176,7 +192,8 @@ class Calibrator(abc.ABC):
         Raises:
           RuntimeError: the fit has not converged.
           ValueError: an argument is not as described, `logits` are rows of
-            probabilities, or the examples leave the map open, as those of one class do.
+            probabilities, or the examples do not determine the map, for example if all
+            have one class.
         """
         layout, examples = self._read(
             labels,
@@ -192,31 +209,37 @@ class Calibrator(abc.ABC):
     def transform(
         self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
     ) -> np.ndarray:
-        """Returns the forecasts that the map makes of others: logits of logits,
-        probabilities of probabilities.
+        """Applies the map to forecasts.
 
         Args:
-          logits: of the classes of the fit, shape [..., K]; or [...] or [..., 1] where
-            `fit` had those of class 1.
-          probabilities: instead of `logits`, in [0, 1].
+          logits: logits of the classes of `fit`, shape [..., K]; or of class 1, shape
+            [...] or [..., 1], if `fit` had logits of class 1.
+          probabilities: predicted probabilities in [0, 1], instead of `logits`.
 
         Returns:
-          Of the shape and floating type of what was given; float64 for integers. Rows
-          of probabilities sum to 1.
+          Calibrated logits for logits, and probabilities for probabilities, of the same
+          shape and floating type; float64 for integers. Rows of probabilities sum to 1.
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
+        name, rows, shape, dtype = self._checked(logits, probabilities)
+        mapped = self._fitted_layout().restored(name, self._mapped(name, rows))
+        return mapped.reshape(shape).astype(dtype)
+
+    def _checked(
+        self, logits: ArrayLike | None, probabilities: ArrayLike | None
+    ) -> Predictions:
+        """Returns checked predictions, in the layout of the fit."""
         layout = self._fitted_layout()
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
-        given = logits if name == "logits" else probabilities
-        array, shape = self._arranged(name, _inputs.as_array(name, given))
+        predictions = logits if name == "logits" else probabilities
+        array, shape = self._arranged(name, _inputs.as_array(name, predictions))
         rows = layout.rows(name, array)
         if name == "probabilities":
             check_some(name, rows)
-        mapped = layout.restored(name, self._mapped(name, rows))
-        dtype = array.dtype if _inputs.is_floating(array) else np.float64
-        return mapped.reshape(shape).astype(dtype)
+        dtype = array.dtype if _inputs.is_floating(array) else np.dtype(np.float64)
+        return Predictions(name, rows, shape, dtype)
 
     def _read(
         self,
@@ -225,33 +248,33 @@ class Calibrator(abc.ABC):
         probabilities: ArrayLike | None,
         **options: Any,
     ) -> tuple[Layout, _inputs.Examples]:
-        """Returns the layout of predictions, and checked examples."""
+        """Returns the layout of the predictions, and checked examples."""
         examples = _inputs.examples(labels, probabilities, logits, **options)
         if examples.name == "probabilities":
             p = _inputs.check_probabilities(examples.predictions, examples.name)
             check_some(examples.name, p)
-        given = logits if examples.name == "logits" else probabilities
-        layout = Layout.of(examples.name, shape_of(labels), shape_of(given))
+        predictions = logits if examples.name == "logits" else probabilities
+        layout = Layout.of(examples.name, shape_of(labels), shape_of(predictions))
         return layout, examples
 
     def _arranged(
         self, name: str, array: np.ndarray
     ) -> tuple[np.ndarray, tuple[int, ...]]:
-        """Returns predictions [..., K] or of class 1, and the shape of their map."""
+        """Returns predictions [..., K] or of class 1, and the shape of the result."""
         return array, array.shape
 
     def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:
-        """Returns the arrays of the best map."""
+        """Returns the arrays, by name, of the map fitted to these examples."""
         raise NotImplementedError
 
     @abc.abstractmethod
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
-        """Returns the map of checked predictions [N, K], in float64: the logits of
-        "logits", else probabilities.
+        """Returns float64 calibrated predictions [N, K] of checked ones: logits if the
+        name is "logits", else probabilities.
         """
 
     def _check(self, layout: Layout, arrays: dict[str, np.ndarray]) -> None:
-        """Raises ValueError for arrays, of a file, that are no map."""
+        """Raises ValueError unless the arrays of a file are a valid map."""
         raise NotImplementedError
 
     def _fitted_layout(self) -> Layout:
@@ -277,8 +300,8 @@ class Calibrator(abc.ABC):
         """Writes the map to a file, an .npz archive without pickles.
 
         Args:
-          path: where to, as it is: no ending is added. Or a file opened for writing
-            bytes.
+          path: the path of the file, to which no ending is added; or a file opened for
+            writing bytes.
         """
         header = {
             "format": _FORMAT,
@@ -294,10 +317,10 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | IO[bytes]) -> Self:
-        """Returns what `save` wrote. Nothing in the file is executed.
+        """Returns the object that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
           ValueError: the file holds something else, or is damaged.
@@ -307,7 +330,7 @@ class Calibrator(abc.ABC):
                 return cls._loaded(_archive.Archive(file))
             except ValueError as wrong:
                 reason = str(wrong)
-            except Exception as wrong:  # Of what is no header, or has other types.
+            except Exception as wrong:  # The header is missing, or not valid.
                 reason = type(wrong).__name__
         expected = f"a file that `save` wrote for {cls.__name__}"
         reason = reason.encode("unicode_escape", "replace").decode()[:200]
@@ -315,34 +338,34 @@ class Calibrator(abc.ABC):
 
     @classmethod
     def _loaded(cls, archive: _archive.Archive) -> Self:
-        if archive.declared("header") > _MAX_HEADER:
+        if archive.declared_bytes("header") > _MAX_HEADER:
             raise ValueError("the header is too long")
         header = json.loads(archive.read(["header"])["header"].item())
-        told = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}
-        for name, expected in told.items():
+        required = {"format": _FORMAT, "version": _VERSION, "class": cls.__name__}
+        for name, expected in required.items():
             if header[name] != expected:
                 raise _checks.error(name, repr(expected), repr(header[name])[:100])
-        made = cls(**header["config"])
+        calibrator = cls(**header["config"])
         names = [name for name in archive.names if name != "header"]
         if header["layout"] is None:
             expected_names: tuple[str, ...] = ()
         else:
-            made._layout = Layout.checked(header["layout"])
+            calibrator._layout = Layout.checked(header["layout"])
             expected_names = cls._names
         if sorted(names) != sorted(expected_names):
-            raise ValueError(f"it holds {names}, not {list(expected_names)}")
+            raise ValueError(f"the file holds {names}, not {list(expected_names)}")
         arrays = archive.read(names)
-        if made._layout is not None:
+        if calibrator._layout is not None:
             for name, array in arrays.items():
                 if array.dtype != np.dtype(np.float64):
                     raise _checks.error(name, "of type float64", array.dtype)
-            made._check(made._layout, arrays)
-        made._arrays = {name: arrays[name] for name in expected_names}
-        return made
+            calibrator._check(calibrator._layout, arrays)
+        calibrator._arrays = {name: arrays[name] for name in expected_names}
+        return calibrator
 
 
 def check_two(labels: np.ndarray) -> None:
-    """Raises ValueError for labels of one class."""
+    """Raises ValueError if all labels are equal."""
     if np.all(labels == labels[0]):
         raise _checks.error(
             "labels", "two classes or more", f"{labels[0]} alone", verb="hold"
@@ -350,7 +373,7 @@ def check_two(labels: np.ndarray) -> None:
 
 
 def check_array(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Raises ValueError unless an array of a file has the shape, and is finite."""
+    """Raises ValueError unless an array of a file has this shape and is finite."""
     if array.shape != shape:
         raise _checks.error(name, f"of shape {list(shape)}", list(array.shape))
     if not np.all(np.isfinite(array)):

@@ -1,5 +1,5 @@
-"""Newton's method, for all fits of calibrators: convex, deterministic, with a
-certificate.
+"""Newton's method for convex functions, which fits all calibrators. It is deterministic
+and has a certificate of convergence.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
-# Where there is no minimum, logits grow by 1 in each step, and curvatures fall to what
-# rounding is of 1 in some 36 of them. Others need a dozen.
+# A fit needs about a dozen steps. If there is no minimum, logits grow by 1 in each
+# step, and after some 36 steps curvatures are as small as the rounding of 1.
 MAX_STEPS = 30
-# A step that is as small beside the parameters is the last: the error that it leaves is
-# smaller again by the precision of its direction, or squared.
+# A step of this size relative to the parameters is the last: the remaining error is the
+# step times the precision of its direction, or its square.
 _LAST_STEP = 1e-7
-# Beside the parameters, too: the one before the last is longer only where slopes have
-# become so small that none are left.
+# The step before the last may have this size. It is larger only if the slopes have
+# vanished without a minimum.
 _STEP_BEFORE = 0.03
-# The share of the descent that the slope promises which a step must have.
-_SHARE = 1e-4
-# Of a direction: each step leaves so much of the error.
+# A step must have this share of the descent that the slope predicts.
+_LEAST_DESCENT = 1e-4
+# Relative error of a direction: each step leaves this share of the distance.
 _TOLERANCE = 0.01
 _MOST_PRODUCTS = 500
 _EPSILON = float(np.finfo(np.float64).eps)
-# Roots of curvatures that are as small beside the largest are rounding.
+# Square roots of curvatures below this share of the largest are rounding errors.
 _FLAT = 1e-7
 
 
 class Local(NamedTuple):
-    """A function at a point.
+    """Value and derivatives of a function at a point.
 
     Attributes:
       value: a float.
       gradient: float64 [P].
-      step: returns the Newton step [P], nearly; None for that of `hessian`.
-      hessian: float64 [P, P], where it is small; else empty.
+      step: function that returns the approximate Newton step [P]; None to compute it
+        from `hessian`.
+      hessian: float64 [P, P]; empty if there is `step`.
     """
 
     value: float
@@ -46,12 +47,12 @@ class Local(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """Where a function is least.
+    """The minimum of a function.
 
     Attributes:
       point: float64 [P].
-      gap: half the square of the last Newton decrement: by how much the value was above
-        the minimum before the last step, to first order.
+      gap: half the square of the last Newton decrement: how far the value was above the
+        minimum before the last step, to first order.
     """
 
     point: np.ndarray
@@ -59,11 +60,11 @@ class Optimum(NamedTuple):
 
 
 class NotConverged(Exception):
-    """There is no minimum, or it is farther than the steps go."""
+    """There is no minimum, or the steps did not reach it."""
 
 
 def error() -> RuntimeError:
-    """Returns the error for a problem that has a minimum."""
+    """Returns the error for a fit that has a minimum but did not converge."""
     return RuntimeError(f"The fit has not converged in {MAX_STEPS} steps.")
 
 
@@ -74,61 +75,65 @@ def minimize(
 ) -> Optimum:
     """Returns the minimum of a convex function.
 
-    Where there is none, along some direction in which the function goes on falling, the
-    steps stay as long as they are: convergence is told by the length of a step, which
-    never looks like that of a minimum then, and not by the slope, which would.
+    If there is none, because the function keeps falling along some direction, the slope
+    vanishes as it does at a minimum, but steps do not become shorter. So the size of
+    the steps decides on convergence, not the slope.
 
     Args:
-      function: of a point [P].
+      function: maps a point [P] to its value and derivatives.
       start: float64 [P].
-      nonnegative: boolean [P], which parameters must be >= 0, for one with a `hessian`.
-        Those at a bound are exactly 0.
+      nonnegative: boolean [P], which parameters must be >= 0; needs a `hessian`.
+        Parameters at the bound are exactly 0.
 
     Raises:
-      NotConverged: `MAX_STEPS` did not do.
+      NotConverged: there was no convergence in `MAX_STEPS` steps.
     """
-    point, last = start, 0.0
-    at = function(point)
+    point, last_size = start, 0.0
+    here = function(point)
     for _ in range(MAX_STEPS):
-        target = _target(point, at, nonnegative)
+        target = _target(point, here, nonnegative)
         step = target - point
-        descent = -float(at.gradient @ step)
+        descent = -float(here.gradient @ step)
         if not np.isfinite(descent):
             break
         size = np.max(np.abs(step)) / (1 + np.max(np.abs(point)))
-        # What is below the rounding of the value has no direction to trust.
-        rounding = 16 * _EPSILON * abs(at.value)
-        if last <= _STEP_BEFORE and (size <= _LAST_STEP or descent <= rounding):
+        # The direction of a descent below the rounding of the value means nothing.
+        rounding = 16 * _EPSILON * abs(here.value)
+        if last_size <= _STEP_BEFORE and (size <= _LAST_STEP or descent <= rounding):
             best = target if size <= _STEP_BEFORE else point
             return Optimum(best, max(descent, 0.0) / 2)
-        length, tried, there = 1.0, target, function(target)
-        while not there.value <= at.value - _SHARE * length * descent + rounding:
+        length, trial, there = 1.0, target, function(target)
+        while not (
+            there.value <= here.value - _LEAST_DESCENT * length * descent + rounding
+        ):
             length /= 2
             if length < _EPSILON:
                 raise NotConverged
-            tried = point + length * step
-            there = function(tried)
-        point, at, last = tried, there, size
+            trial = point + length * step
+            there = function(trial)
+        point, here, last_size = trial, there, size
     raise NotConverged
 
 
-def _target(point: np.ndarray, at: Local, nonnegative: np.ndarray | None) -> np.ndarray:
-    """Returns the minimum of the function's parabola, within the bounds."""
-    if at.step is not None:
-        return point + at.step()
-    values, vectors = np.linalg.eigh(at.hessian)
+def _target(
+    point: np.ndarray, here: Local, nonnegative: np.ndarray | None
+) -> np.ndarray:
+    """Returns the minimum of the quadratic approximation at a point, within bounds."""
+    if here.step is not None:
+        return point + here.step()
+    values, vectors = np.linalg.eigh(here.hessian)
     root = np.sqrt(np.maximum(values, 0))
-    root[root <= _FLAT * root.max()] = 0  # Along what is flat, no step.
+    root[root <= _FLAT * root.max()] = 0  # No step along flat directions.
     inverse = np.divide(1, root, out=np.zeros_like(root), where=root > 0)
-    slopes = inverse * (vectors.T @ at.gradient)
+    slopes = inverse * (vectors.T @ here.gradient)
     target = point - vectors @ (inverse * slopes)
     if nonnegative is None or not np.any(target[nonnegative] < 0):
         return target
-    # The parabola is || rows target - (rows point - slopes) ||^2.
+    # The approximation is || rows target - (rows point - slopes) ||^2.
     rows = root[:, None] * vectors.T
     bounds = (np.where(nonnegative, 0.0, -np.inf), np.inf)
-    found = optimize.lsq_linear(rows, rows @ point - slopes, bounds, method="bvls")
-    return np.asarray(found.x)
+    bounded = optimize.lsq_linear(rows, rows @ point - slopes, bounds, method="bvls")
+    return np.asarray(bounded.x)
 
 
 def conjugate_gradients(
@@ -136,13 +141,13 @@ def conjugate_gradients(
     precondition: Callable[[np.ndarray], np.ndarray],
     target: np.ndarray,
 ) -> np.ndarray:
-    """Returns x with product(x) = target, but for `_TOLERANCE` of the length of that.
+    """Returns x with product(x) = target, up to a relative error of `_TOLERANCE`.
 
-    Lengths are those that `precondition` gives, the approximate inverse of
-    `product`. What a singular product leaves open is 0.
+    The error is measured in the norm of `precondition`, an approximate inverse of
+    `product`. Components that a singular product does not determine are 0.
 
     Raises:
-      NotConverged: the product is 0, where the target is not.
+      NotConverged: the product is 0, but the target is not.
     """
     x = np.zeros_like(target)
     residual = target.copy()
@@ -155,7 +160,7 @@ def conjugate_gradients(
             break
         image = product(direction)
         curvature = float(direction @ image)
-        if not curvature > 0:  # Nothing but rounding.
+        if not curvature > 0:  # Only rounding errors are left.
             if not np.any(x):
                 raise NotConverged
             break

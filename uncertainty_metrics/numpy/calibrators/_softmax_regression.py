@@ -1,10 +1,10 @@
-"""Linear maps of logits that have the best likelihood, one of them for each class.
+"""Linear maps of logits with the largest likelihood, for vector and matrix scaling.
 
-The arithmetic of vector and matrix scaling: least mean of
+The maps f minimise the mean of
 
   logsumexp(f(z)) - f(z)_y + ridge / (2 n) penalty(f)
 
-n the sum of the weights, in units in which the logits of a row vary by 1.
+with n the sum of the weights, and logits z of standard deviation 1 in a row.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ import numpy as np
 
 from uncertainty_metrics.numpy.calibrators import _newton
 
-# Of more examples than these every eighth finds where to start.
+# With more examples than these, a fit to every eighth example gives the start.
 _MANY = 2**13
 _STRIDE = 8
-# Of the mean: it leaves 1e-6 of what it is on, and more would be rounding.
+# Of ridge / n: it shrinks penalised parameters to 1e-6; more would only add rounding.
 _MOST_RIDGE = 1e6
-# What keeps the inverse of an approximation finite, beside its largest.
+# This share of the largest entry keeps approximate inverses finite.
 _LEAST = 1e-10
 
 
 class Problem(abc.ABC):
-    """The mean likelihood of one kind of maps.
+    """The objective for one kind of map, as a function of the parameters.
 
     Args:
       z: float64 [N, K].
       labels: int64 [N].
       weights: float64 [N], of sum 1.
-      ridge: of the mean.
+      ridge: ridge / n.
     """
 
-    _block_size = 2**16  # Numbers that fit in the cache with what is made of them.
+    _block_size = 2**16  # Numbers that fit in the cache with intermediate results.
 
     def __init__(
         self, z: np.ndarray, labels: np.ndarray, weights: np.ndarray, ridge: float
     ):
-        self._features = self._made(z)
+        self._features = self._to_features(z)
         self._labels, self._weights, self._ridge = labels, weights, ridge
         self._classes = z.shape[1]
 
@@ -54,30 +54,33 @@ class Problem(abc.ABC):
     def unpacked(cls, x: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns the factors of the logits, and the biases [K]."""
 
-    def _made(self, z: np.ndarray) -> np.ndarray:
+    def _to_features(self, z: np.ndarray) -> np.ndarray:
+        """Returns the features [N, D] of logits [N, K]."""
         return z
 
     @abc.abstractmethod
     def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Returns the logits [n, K] of the parameters and of some rows."""
+        """Returns the mapped logits [n, K] of rows of features."""
 
     @abc.abstractmethod
-    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Returns the slope in the parameters [P] of that in the logits."""
+    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Returns slopes in the parameters [P], given slopes in the logits [n, K]."""
 
     @abc.abstractmethod
     def _penalty(self, x: np.ndarray) -> np.ndarray:
-        """Returns the gradient of half the penalty: the part of the parameters, a
-        projection, that is not free.
+        """Returns the gradient of half the penalty, a projection: the penalised part of
+        the parameters.
         """
 
     @abc.abstractmethod
     def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Returns nearly the inverse of what is penalised, of forecasts p [N, K]."""
+        """Returns the approximate inverse, at forecasts p [N, K], of the Hessian in the
+        penalised part.
+        """
 
-    def _open(self, rows: np.ndarray) -> np.ndarray | float:
-        """Returns what all classes [K, ...] have in common, which makes no difference,
-        where nothing else decides on it.
+    def _undetermined(self, rows: np.ndarray) -> np.ndarray | float:
+        """Returns the mean of rows [K, ...] if there is no ridge: the likelihood does
+        not depend on it.
         """
         return rows.mean(axis=0) if self._ridge == 0 else 0.0
 
@@ -88,9 +91,9 @@ class Problem(abc.ABC):
 
     def __call__(self, x: np.ndarray) -> _newton.Local:
         p = np.empty((len(self._labels), self._classes))
-        pull = self._penalty(x)
-        value = self._ridge / 2 * float(pull @ pull)  # Of a projection.
-        gradient = self._ridge * pull
+        penalised = self._penalty(x)
+        value = self._ridge / 2 * float(penalised @ penalised)
+        gradient = self._ridge * penalised
         for rows in self._blocks():
             features, weights = self._features[rows], self._weights[rows]
             mapped = self._mapped(x, features)
@@ -104,7 +107,7 @@ class Problem(abc.ABC):
             p[rows] = mass
             mass[at_label] -= 1
             mass *= weights[:, None]
-            gradient += self._pulled(mass, features)
+            gradient += self._parameter_slopes(mass, features)
 
         def product(v: np.ndarray) -> np.ndarray:
             out = self._ridge * self._penalty(v)
@@ -114,7 +117,7 @@ class Problem(abc.ABC):
                 changes -= means[:, None]
                 changes *= p[rows]
                 changes *= self._weights[rows, None]
-                out += self._pulled(changes, self._features[rows])
+                out += self._parameter_slopes(changes, self._features[rows])
             return out
 
         def step() -> np.ndarray:
@@ -152,7 +155,7 @@ class Vector(Problem):
         mapped += b
         return mapped
 
-    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
         of_a = np.einsum("nk,nk->k", slopes, features)
         return np.concatenate([of_a, slopes.sum(axis=0)])
 
@@ -161,7 +164,7 @@ class Vector(Problem):
         return np.concatenate([a - a.mean(), b])
 
     def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        # That of each class by itself, [2, 2].
+        # The inverse of the Hessian [2, 2] of each class alone.
         aa, ab, bb = np.zeros((3, self._classes))
         for rows in self._blocks():
             variance = p[rows] * (1 - p[rows])
@@ -176,9 +179,9 @@ class Vector(Problem):
 
         def inverse(v: np.ndarray) -> np.ndarray:
             a, b = v.reshape(2, -1)
-            b = b - self._open(b)
+            b = b - self._undetermined(b)
             of_a, of_b = [bb * a - ab * b, aa * b - ab * a] / determinant
-            return np.concatenate([of_a, of_b - self._open(of_b)])
+            return np.concatenate([of_a, of_b - self._undetermined(of_b)])
 
         return inverse
 
@@ -190,7 +193,7 @@ class Matrix(Problem):
     """
 
     # Threads that share a product wait for each other, on a busy machine for longer
-    # than they work: few products of many rows.
+    # than they work. So there are few products, each of many rows.
     _block_size = 2**19
 
     @classmethod
@@ -198,28 +201,29 @@ class Matrix(Problem):
         rows = x.reshape(classes, -1)
         return rows[:, :-1] / np.sqrt(classes), rows[:, -1]
 
-    def _made(self, z: np.ndarray) -> np.ndarray:
+    def _to_features(self, z: np.ndarray) -> np.ndarray:
         scaled = z / np.sqrt(z.shape[1])
         return np.concatenate([scaled, np.ones((len(z), 1))], axis=1)
 
     def _mapped(self, x: np.ndarray, features: np.ndarray) -> np.ndarray:
         return features @ x.reshape(self._classes, -1).T
 
-    def _pulled(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def _parameter_slopes(self, slopes: np.ndarray, features: np.ndarray) -> np.ndarray:
         return (slopes.T @ features).reshape(-1)
 
     def _penalty(self, x: np.ndarray) -> np.ndarray:
         rows = x.reshape(self._classes, -1).copy()
         diagonal = np.einsum("kk->k", rows[:, :-1])
-        diagonal -= self._of_diagonal(diagonal)
+        diagonal -= self._free_diagonal(diagonal)
         return rows.reshape(-1)
 
-    def _of_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
-        """Returns the part that is not penalised."""
+    def _free_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
+        """Returns the part of the diagonal that is not penalised."""
         return float(diagonal.mean())
 
     def _approximate_inverse(self, p: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        # The product of the mean covariance of the classes, and that of the features.
+        # The Kronecker product of the mean covariance of the classes and the second
+        # moments of the features.
         share = p * self._weights[:, None]
         classes = np.diag(share.sum(axis=0)) - share.T @ p
         weighted = self._features * self._weights[:, None]
@@ -231,25 +235,25 @@ class Matrix(Problem):
 
         def inverse(v: np.ndarray) -> np.ndarray:
             rows = v.reshape(self._classes, -1)
-            turned = vectors.T @ (rows - self._open(rows)) @ axes
+            turned = vectors.T @ (rows - self._undetermined(rows)) @ axes
             rows = vectors @ (turned / scale) @ axes.T
-            return (rows - self._open(rows)).reshape(-1)
+            return (rows - self._undetermined(rows)).reshape(-1)
 
         return inverse
 
 
 class OffDiagonalMatrix(Matrix):
-    """The same with the diagonal free.
+    """Maps A z + b, whose diagonal is not penalised.
 
     penalty = K sum_(i != j) A_ij^2 + sum_k b_k^2
     """
 
-    def _of_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
+    def _free_diagonal(self, diagonal: np.ndarray) -> np.ndarray | float:
         return diagonal.copy()
 
 
 def is_separable(z: np.ndarray, labels: np.ndarray) -> bool:
-    """Says if a temperature alone, or one below 0, makes all labels certain."""
+    """Says if a temperature near 0, positive or negative, makes all labels certain."""
     at_label = z[np.arange(len(z)), labels]
     return bool(np.all(at_label == z.max(1)) or np.all(at_label == z.min(1)))
 
@@ -261,17 +265,17 @@ def fit(
     weights: np.ndarray | None,
     ridge: float,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Returns the factors of the logits, the biases, and the gap of the optimum.
+    """Returns the factors of the logits, the biases, and the optimality gap.
 
     Args:
-      kind: of the maps.
+      kind: kind of the maps.
       z: float64 [N, K].
       labels: int64 [N].
       weights: float64 [N], > 0; None for ones.
       ridge: >= 0.
 
     Raises:
-      NotConverged: there is no optimum, or it is too far.
+      NotConverged: there is no optimum, or the steps did not reach it.
     """
     masses = np.ones(len(z)) if weights is None else weights
     total = float(masses.sum())
@@ -288,9 +292,9 @@ def _fit(
 ) -> _newton.Optimum:
     problem = kind(z, labels, shares, ridge)
     start = problem.start()
-    some = slice(None, None, _STRIDE)
-    if ridge > 0 and len(z) > _MANY and not is_separable(z[some], labels[some]):
-        few = shares[some] / shares[some].sum()
+    part = slice(None, None, _STRIDE)
+    if ridge > 0 and len(z) > _MANY and not is_separable(z[part], labels[part]):
+        part_shares = shares[part] / shares[part].sum()
         with contextlib.suppress(_newton.NotConverged):
-            start = _fit(kind, z[some], labels[some], few, ridge).point
+            start = _fit(kind, z[part], labels[part], part_shares, ridge).point
     return _newton.minimize(problem, start)

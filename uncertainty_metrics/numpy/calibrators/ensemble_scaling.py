@@ -21,10 +21,9 @@ from uncertainty_metrics.numpy.ensemble import _predictions
 
 __all__ = ["EnsembleTemperatureScaling"]
 
-# Doublings of 1 / T beyond those of the members.
-_MOST = 24
-# Of log T; the slope there is the certificate.
-_PRECISION = 1e-12
+# Doublings of 1 / T that are tried beyond the range of the members.
+_MOST_DOUBLINGS = 24
+_PRECISION = 1e-12  # Of log T.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,9 +33,10 @@ class _Mixture:
     Attributes:
       beta: 1 / T, in units of the logits.
       value: mean negative log-likelihood.
-      slope: of it in log beta; the weights, which are best, do not count.
+      slope: derivative of the value in log beta; the weights are optimal, so that their
+        change adds nothing.
       weights: float64 [M], >= 0, of sum 1.
-      gap: of the weights.
+      gap: optimality gap of the weights.
     """
 
     beta: float
@@ -50,8 +50,8 @@ class _Members:
     """The logits of M members.
 
     Args:
-      examples: of members, [N * M].
-      members: M.
+      examples: the N * M pairs of example and member.
+      members: number of members, M.
     """
 
     def __init__(self, examples: _inputs.Examples, members: int):
@@ -71,7 +71,7 @@ class _Members:
         return values.reshape(-1, self.count)
 
     def alone(self) -> list[float]:
-        """Returns the best 1 / T of each member, where labels are possible."""
+        """Returns the best 1 / T of each member alone, without impossible labels."""
         possible = self._by_example(self.rows.at_label > -np.inf)
         index = self._by_example(np.arange(possible.size))
         chosen = (index[possible[:, m], m] for m in range(self.count))
@@ -102,8 +102,8 @@ class _Members:
 def _likelihood(
     weights: np.ndarray, q: np.ndarray, shares: np.ndarray
 ) -> _newton.Local:
-    """Returns mean(-log(q weights)) + sum(weights): where that is least, over weights
-    >= 0, they sum to 1, and are best of those that do.
+    """Returns mean(-log(q weights)) + sum(weights). The weights >= 0 that minimise this
+    sum to 1, and are the best of all weights that sum to 1.
     """
     mixed = q @ weights
     if not np.all(mixed > 0):
@@ -118,23 +118,23 @@ def _best(members: _Members, name: str) -> _Mixture:
     """Returns the best mixture over all temperatures.
 
     Raises:
-      ValueError: there is none.
+      ValueError: there is no best temperature.
     """
     alone = members.alone()
-    known = [beta for beta in alone if 0 < beta < math.inf]
-    if math.inf in alone or not known:
+    finite = [beta for beta in alone if 0 < beta < math.inf]
+    if math.inf in alone or not finite:
         raise temperature_scaling.no_optimum(name, max(alone), " of a member")
-    tried: dict[float, _Mixture] = {}
+    mixtures: dict[float, _Mixture] = {}
 
     def at(log: float) -> _Mixture:
-        if log not in tried:
-            tried[log] = members.at(math.exp(log))
-        return tried[log]
+        if log not in mixtures:
+            mixtures[log] = members.at(math.exp(log))
+        return mixtures[log]
 
-    low, high = math.log(min(known)), math.log(max(known))
+    low, high = math.log(min(finite)), math.log(max(finite))
     step = math.log(2)
     nodes = [low + i * step for i in range(math.ceil((high - low) / step) + 1)]
-    for _ in range(_MOST):  # The likelihood may have more minima than one.
+    for _ in range(_MOST_DOUBLINGS):  # The likelihood may have several minima.
         log = min(nodes, key=lambda node: at(node).value)
         if log == nodes[-1]:
             nodes.append(log + step)
@@ -150,8 +150,8 @@ def _best(members: _Members, name: str) -> _Mixture:
     other = nodes[nodes.index(log) + (1 if slope < 0 else -1)]
     if slope * at(other).slope > 0:
         raise _newton.error()
-    found = optimize.brentq(lambda log: at(log).slope, log, other, xtol=_PRECISION)
-    return at(float(found))
+    root = optimize.brentq(lambda log: at(log).slope, log, other, xtol=_PRECISION)
+    return at(float(root))
 
 
 class EnsembleTemperatureScaling(_calibrator.Calibrator):
@@ -159,21 +159,22 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
 
       q = sum_m w_m softmax(z_m / T),    w_m >= 0,  sum_m w_m = 1
 
-    T, one for all members, and w have the least negative log-likelihood. For a T it is
-    convex in w; T is the best of a grid, made as precise as float64 allows. Members are
-    scaled before they are averaged, so that those who are less sure together than each
-    alone can get T < 1. A member that adds nothing has the weight 0.
+    T, one for all members, and w minimise the negative log-likelihood. For a given T it
+    is convex in w; the best T of a grid is refined to the precision of float64. Members
+    are scaled before they are averaged, so that T < 1 can correct an average that is
+    less confident than its members. A member that adds nothing has weight 0.
 
     Args:
-      ensemble_axis: the axis of the members in `logits` or `probabilities`, which have
-        the shape [..., M, K], or [..., M, 1] of class 1 of two, and rank >= 3. The
-        result has no such axis: logits are log q, up to a constant.
+      ensemble_axis: axis of the members in `logits` or `probabilities`, which have the
+        shape [..., M, K], or [..., M, 1] for two classes, and rank >= 3. The result has
+        no such axis: logits are log q, up to a constant.
 
     Attributes:
       temperature: T, a float > 0.
       weights: w, float64 [M].
-      optimality_gap: estimate of the nats, in the mean over the examples, by which the
-        weights at T were worse than the best, from the Newton decrement.
+      optimality_gap: certificate of the fit: how far the negative log-likelihood, in
+        nats, mean over the examples, was above its minimum over w at T before the last
+        step, estimated from the Newton decrement.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -231,17 +232,19 @@ class EnsembleTemperatureScaling(_calibrator.Calibrator):
         **options: Any,
     ) -> tuple[_calibrator.Layout, _inputs.Examples]:
         name = _checks.exactly_one(logits=logits, probabilities=probabilities)
-        given = logits if name == "logits" else probabilities
-        array = _inputs.as_array(name, given)
+        predictions = logits if name == "logits" else probabilities
+        array = _inputs.as_array(name, predictions)
         moved = self._moved(name, array)
         labels = _inputs.as_array("labels", labels)
         leading = moved.shape[:-2]
         _predictions.check_labels(labels.shape, name, array.shape, leading)
-        # Of members, each with the label of its example.
+        # Each member of an example has its label.
         labels = labels.reshape(*leading, 1)
-        each = np.broadcast_to(labels, moved.shape[:-1])
+        member_labels = np.broadcast_to(labels, moved.shape[:-1])
         return super()._read(
-            each, **{"logits": None, "probabilities": None, name: moved}, **options
+            member_labels,
+            **{"logits": None, "probabilities": None, name: moved},
+            **options,
         )
 
     def _found(self, examples: _inputs.Examples) -> dict[str, np.ndarray]:

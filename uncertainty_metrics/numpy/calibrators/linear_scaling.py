@@ -17,12 +17,12 @@ __all__ = ["MatrixScaling", "VectorScaling"]
 
 Regularization = Literal["ridge", "odir"]
 DEFAULT_RIDGE = 10.0
-# Less than that of the largest logit is what rounding makes of equal ones.
+# Differences below this share of the largest logit are rounding errors.
 _EQUAL = 1e-14
 
 
 class _LinearScaling(_calibrator.Calibrator):
-    """Maps logits to linear functions of them; of probabilities their logarithms."""
+    """Maps logits, or logarithms of probabilities, to linear functions of them."""
 
     def __init__(self, ridge: float):
         super().__init__()
@@ -41,7 +41,7 @@ class _LinearScaling(_calibrator.Calibrator):
 
     @abc.abstractmethod
     def _kind(self) -> type[regression.Problem]:
-        """Returns what is fitted."""
+        """Returns the kind of map that is fitted."""
 
     @abc.abstractmethod
     def _shape(self, classes: int) -> tuple[int, ...]:
@@ -62,7 +62,7 @@ class _LinearScaling(_calibrator.Calibrator):
         _calibrator.check_two(labels)
         z = self._logits(name, examples.predictions)
         unit = float(np.abs(z).max()) or 1.0
-        z /= unit  # Whose squares are finite.
+        z /= unit  # Their squares are finite.
         within = z - z.mean(axis=1, keepdims=True)
         if not np.any(np.abs(within) > _EQUAL) or np.all(z == z[0]):
             expected = "between the classes of a row, and between rows"
@@ -72,26 +72,27 @@ class _LinearScaling(_calibrator.Calibrator):
         deviation = math.sqrt(np.average(variances, weights=examples.weights))
         z /= deviation
         kind = self._kind()
-        tied = self._ridge > 0 and kind is not regression.OffDiagonalMatrix
-        if tied and regression.is_separable(z, labels):
+        # With a penalty on all but the temperature, only that may have no optimum.
+        penalised = self._ridge > 0 and kind is not regression.OffDiagonalMatrix
+        if penalised and regression.is_separable(z, labels):
             raise _checks.error(
                 name,
                 "wrong about at least one label, and right about another: else the "
                 "likelihood grows without bound as the temperature goes to 0",
-                "labels that all have the largest, or the least, of their row",
+                "labels that all have the largest, or all the least, of their row",
             )
         try:
-            found = regression.fit(kind, z, labels, examples.weights, self._ridge)
+            optimum = regression.fit(kind, z, labels, examples.weights, self._ridge)
         except _newton.NotConverged:
-            if tied:
+            if penalised:
                 raise _newton.error() from None
             raise _checks.plain_error(
-                f"There is no best map of these `{name}`: either one predicts every "
+                f"There is no best map of these `{name}`: either a map predicts every "
                 "label with certainty, or they hardly differ. Pass more examples, or "
                 '`ridge` > 0 (and regularization="ridge" where that is an option).',
                 f"examples for which {_newton.MAX_STEPS} steps did not converge",
             ) from None
-        factors, biases, gap = found
+        factors, biases, gap = optimum
         return {
             self._names[0]: factors / (unit * deviation),
             "biases": biases,
@@ -100,15 +101,15 @@ class _LinearScaling(_calibrator.Calibrator):
 
     def _mapped(self, name: str, rows: np.ndarray) -> np.ndarray:
         fitted = self._fitted_layout().name
-        if name != fitted:  # Logits are known but for a constant, which counts here.
-            expected = f"left out: the map was fitted to `{fitted}`, so pass these"
+        if name != fitted:  # Logits are known up to a constant, which matters here.
+            expected = f"left out: the map was fitted to `{fitted}`, so pass `{fitted}`"
             raise _checks.error(name, expected, f"`{name}`")
         mapped = self._scaled(self._logits(name, rows))
         return mapped if name == "logits" else _inputs.softmax(mapped)
 
     @abc.abstractmethod
     def _scaled(self, z: np.ndarray) -> np.ndarray:
-        """Returns the map of logits [N, K]."""
+        """Returns the mapped logits [N, K]."""
 
     def _check(self, layout: _calibrator.Layout, arrays: dict[str, np.ndarray]) -> None:
         shapes = self._shape(layout.classes), (layout.classes,), ()
@@ -121,31 +122,32 @@ class VectorScaling(_LinearScaling):
 
       q = softmax(a_1 z_1 + b_1, ..., a_K z_K + b_K)
 
-    a and b have the least
+    a and b minimise
 
       sum_n w_n (-log q_n,y_n)
         + ridge / 2 (s^2 sum_k (a_k - mean a)^2 + sum_k b_k^2)
 
     where s is the standard deviation of the logits of a row. So the penalty is on the
-    deviation from a temperature, 1 / mean a, and free of the scale of the logits. The
-    problem is convex; what is found is unique.
+    deviation from temperature scaling, with T = 1 / mean a, and does not depend on the
+    scale of the logits. The problem is convex, and its solution unique.
 
-    z are logits as they are, or logarithms of probabilities, of 2^-24 where these are
-    less. The two differ: logits that differ by a constant are the same forecast, but
-    not to a slope for each.
+    z are the logits, or the logarithms of probabilities, which are clipped to at least
+    2^-24. The two give different maps: adding a constant to all logits of a row leaves
+    its forecast as it is, but not the result of a slope for each logit.
 
     Args:
-      ridge: >= 0. The default, 10, is the prior that biases have a standard deviation
-        of 0.32, and so what slopes add: a class needs about ten examples before it
-        moves half as far as they tell. Many examples overrule it, few do no harm. With
-        0 there is no optimum where such a map makes the labels certain.
+      ridge: factor of the penalty, >= 0. The default, 10, is a prior by which biases,
+        and what deviations of slopes add to a logit, have a standard deviation of 0.32:
+        a class needs about ten examples to move half as far as without the penalty.
+        Many examples overrule the prior, few do no harm. With 0 there is no optimum if
+        such a map can make the labels certain.
 
     Attributes:
       scales: a, float64 [K].
       biases: b, float64 [K]; their sum is 0.
-      optimality_gap: certificate of the fit: by how many nats, in the mean over the
-        examples, the objective was above its minimum before the last step, as the
-        Newton decrement tells.
+      optimality_gap: certificate of the fit: how far the objective, in nats, mean over
+        the examples, was above its minimum before the last step, estimated from the
+        Newton decrement.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -195,33 +197,34 @@ class MatrixScaling(_LinearScaling):
 
       q = softmax(A z + b)
 
-    A and b have the least
+    A and b minimise
 
       sum_n w_n (-log q_n,y_n) + ridge / 2 (K s^2 R(A) + sum_k b_k^2)
 
-    where s is the standard deviation of the logits of a row, and R(A) the sum of the
-    squares of A - t I, t the mean of the diagonal (`regularization="ridge"`): of the
-    deviation from a temperature, 1 / t. With `regularization="odir"` it is that of the
-    squares off the diagonal, which is free (Kull et al. 2019). Fitted to probabilities
-    this is their Dirichlet calibration.
+    where s is the standard deviation of the logits of a row. With
+    `regularization="ridge"`, R(A) is the sum of the squares of A - t I, with t the mean
+    of the diagonal: the deviation from temperature scaling with T = 1 / t. With
+    `regularization="odir"` it is the sum of the squares off the diagonal, and the
+    diagonal is free (Kull et al. 2019). Fitted to probabilities this is their Dirichlet
+    calibration.
 
-    z are logits as they are, or logarithms of probabilities, of 2^-24 where these are
-    less; the two differ. The problem is convex; what is found is unique. K (K + 1)
-    numbers need many examples: at least some ten of them each.
+    z are the logits, or the logarithms of probabilities, which are clipped to at least
+    2^-24; the two give different maps. The problem is convex, and its solution unique.
+    The map has K (K + 1) numbers, and needs at least some ten examples for each.
 
     Args:
-      ridge: >= 0. The default, 10, is the prior that biases have a standard deviation
-        of 0.32, and so what all entries of a row of A add together: a number needs
-        about ten examples before it moves half as far as they tell. With 0 there is no
-        optimum where such a map makes the labels certain.
+      ridge: factor of the penalty, >= 0. The default, 10, is a prior by which biases,
+        and what all entries of a row of A add together, have a standard deviation of
+        0.32: a number needs about ten examples to move half as far as without the
+        penalty. With 0 there is no optimum if such a map can make the labels certain.
       regularization: "ridge" or "odir".
 
     Attributes:
       matrix: A, float64 [K, K].
       biases: b, float64 [K]; their sum is 0.
-      optimality_gap: certificate of the fit: by how many nats, in the mean over the
-        examples, the objective was above its minimum before the last step, as the
-        Newton decrement tells.
+      optimality_gap: certificate of the fit: how far the objective, in nats, mean over
+        the examples, was above its minimum before the last step, estimated from the
+        Newton decrement.
       is_fitted: whether there was a fit.
 
     Raises:

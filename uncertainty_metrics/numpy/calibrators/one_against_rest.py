@@ -25,24 +25,24 @@ __all__ = [
     "PlattScaling",
 ]
 
-# Of more examples than these every eighth finds where to start.
+# With more examples than these, a fit to every eighth example gives the start.
 _MANY = 2**13
 _STRIDE = 8
-# As many tell, as a rule, that there are several values.
+# So many values usually have enough distinct ones.
 _SOME = 100
 
 
 class _OneAgainstRest(_calibrator.Calibrator):
-    """Maps the probability of each class by itself; of two classes that of class 1."""
+    """Maps the probability of each class by itself; of two classes, only P(class 1)."""
 
-    # Distinct scores that a map needs.
+    # Number of distinct scores that a map needs.
     _least: ClassVar[int] = 2
 
     @abc.abstractmethod
     def _one(
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
     ) -> dict[str, np.ndarray]:
-        """Returns the arrays of the map of a class.
+        """Returns the arrays of the map of one class.
 
         Args:
           scores: floating [N], in [0, 1].
@@ -50,20 +50,21 @@ class _OneAgainstRest(_calibrator.Calibrator):
           weights: float64 [N], > 0; None for ones.
 
         Raises:
-          ValueError: what the scores must be, and what they are.
+          ValueError: the scores do not determine a map. Its two arguments say what they
+            must hold and what was received.
         """
 
     def _joined(self, maps: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        return {name: np.stack([one[name] for one in maps]) for name in maps[0]}
+        return {name: np.stack([arrays[name] for arrays in maps]) for name in maps[0]}
 
     @abc.abstractmethod
     def _values(self, index: int, scores: np.ndarray) -> np.ndarray:
-        """Returns q of scores [N], of a map."""
+        """Returns the calibrated probabilities q of scores [N], by one map."""
 
     def _pair(
         self, index: int, scores: np.ndarray, logs: bool
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns q and 1 - q of scores [N], of a map, or their logarithms."""
+        """Returns q and 1 - q of scores [N], by one map, or their logarithms."""
         q = self._values(index, scores)
         if not logs:
             return q, 1 - q
@@ -74,7 +75,7 @@ class _OneAgainstRest(_calibrator.Calibrator):
         labels, p = examples.labels, examples.probabilities
         _calibrator.check_two(labels)
         maps = []
-        for k in _columns(examples.num_classes):  # Each is a problem of its own.
+        for k in _columns(examples.num_classes):  # Each class has its own fit.
             scores, outcomes = np.ascontiguousarray(p[:, k]), labels == k
             if not np.any(outcomes):
                 expected = "each class at least once"
@@ -100,21 +101,21 @@ class _OneAgainstRest(_calibrator.Calibrator):
         columns = _columns(p.shape[1])
         q = np.empty(p.shape)
         for index, k in enumerate(columns):
-            q[:, k], rest = self._pair(index, np.ascontiguousarray(p[:, k]), logs)
+            q[:, k], complement = self._pair(index, np.ascontiguousarray(p[:, k]), logs)
             if len(columns) == 1:
-                q[:, 0] = rest
+                q[:, 0] = complement
         if logs:
-            nothing = np.all(np.isneginf(q), axis=1)
-            q[nothing] = rows[nothing]
+            all_zero = np.all(np.isneginf(q), axis=1)
+            q[all_zero] = rows[all_zero]
             return q
-        nothing = np.all(q == 0, axis=1)
-        q[nothing] = p[nothing]
+        all_zero = np.all(q == 0, axis=1)
+        q[all_zero] = p[all_zero]
         return _calibrator.normalised(q)
 
 
 def _has_fewer(values: np.ndarray, least: int) -> bool:
     """Says if fewer than `least` values are distinct."""
-    return all(len(np.unique(some)) < least for some in (values[:_SOME], values))
+    return all(len(np.unique(part)) < least for part in (values[:_SOME], values))
 
 
 def _columns(classes: int) -> range:
@@ -129,26 +130,26 @@ class _Logistic(_OneAgainstRest):
 
     @property
     def a(self) -> np.ndarray:
-        """The factors of the first feature."""
+        """The factors of the first feature, one for each map."""
         return self._array("a")
 
     @property
     def c(self) -> np.ndarray:
-        """The constants."""
+        """The constants, one for each map."""
         return self._array("c")
 
     @abc.abstractmethod
     def _features(self, p: np.ndarray) -> np.ndarray:
         """Returns increasing functions [D, N] of probabilities in (0, 1)."""
 
-    def _of(self, scores: np.ndarray) -> np.ndarray:
+    def _clipped_features(self, scores: np.ndarray) -> np.ndarray:
         least = _calibrator.LEAST
         return self._features(np.clip(scores.astype(np.float64), least, 1 - least))
 
     def _one(
         self, scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
     ) -> dict[str, np.ndarray]:
-        features = self._of(scores)
+        features = self._clipped_features(scores)
         if _has_fewer(features[0], self._least):
             expected = f"at least {self._least} values that differ once clipped"
             raise ValueError(expected, "fewer")
@@ -187,7 +188,7 @@ class _Logistic(_OneAgainstRest):
 
     def _log_odds(self, index: int, scores: np.ndarray) -> np.ndarray:
         factors = [self._array(name)[index] for name in self._names[:-1]]
-        return factors[:-1] @ self._of(scores) + factors[-1]
+        return factors[:-1] @ self._clipped_features(scores) + factors[-1]
 
     def _check(self, layout: _calibrator.Layout, arrays: dict[str, np.ndarray]) -> None:
         for name, array in arrays.items():
@@ -199,8 +200,8 @@ class _Logistic(_OneAgainstRest):
 def _logistic(
     features: np.ndarray, outcomes: np.ndarray, shares: np.ndarray, nonnegative: bool
 ) -> _newton.Optimum:
-    """Returns the factors [D] of features [D, N], and the constant, of the largest mean
-    likelihood. The factors may have to be >= 0.
+    """Returns the factors [D] of features [D, N], and the constant, with the largest
+    mean likelihood; the factors are >= 0 if `nonnegative`.
     """
     rows = np.concatenate([features, np.ones((1, len(shares)))])
     hits = shares * outcomes
@@ -217,11 +218,11 @@ def _logistic(
     start = np.zeros(len(rows))
     start[-1] = special.logit(hits.sum())
     bounds = np.arange(len(rows)) < len(features) if nonnegative else None
-    some = slice(None, None, _STRIDE)
-    part = shares[some].sum()
-    if len(shares) > _MANY and 0 < hits[some].sum() < part:
+    part = slice(None, None, _STRIDE)
+    total = shares[part].sum()
+    if len(shares) > _MANY and 0 < hits[part].sum() < total:
         with contextlib.suppress(_newton.NotConverged):
-            few = features[:, some], outcomes[some], shares[some] / part
+            few = features[:, part], outcomes[part], shares[part] / total
             return _newton.minimize(at, _logistic(*few, nonnegative).point, bounds)
     return _newton.minimize(at, start, bounds)
 
@@ -231,18 +232,18 @@ class PlattScaling(_Logistic):
 
       log(q / (1 - q)) = a log(p / (1 - p)) + c
 
-    a and c have the largest likelihood; the labels are not smoothed, and p is the
-    probability, taken as at least 2^-24 away from 0 and 1, not a score of another
-    scale. Of two classes p is that of class 1. Of more each class has a map, against
-    all others, and rows are divided by their sum.
+    a and c maximise the likelihood. The labels are not smoothed, and p is a
+    probability, clipped to a distance of at least 2^-24 from 0 and 1, not a score on
+    another scale. With two classes p is P(class 1). With more, each class has a map,
+    against all others, and rows are divided by their sum.
 
     Attributes:
-      a: slopes, float64 [K], of two classes [1]; not > 0 where the forecasts are no
+      a: slopes, float64 [K], or [1] for two classes; <= 0 if the forecasts are no
         better than chance.
-      c: float64, of the same shape.
-      optimality_gap: certificate of the fit: by how many nats, in the mean over the
-        examples, the objective was above its minimum before the last step, as the
-        Newton decrement tells.
+      c: constants, float64, of the same shape.
+      optimality_gap: certificate of the fit: how far the objective, in nats, mean over
+        the examples, was above its minimum before the last step, estimated from the
+        Newton decrement.
       is_fitted: whether there was a fit.
 
     Example:
@@ -269,19 +270,20 @@ class BetaCalibration(_Logistic):
 
       log(q / (1 - q)) = a log p - b log(1 - p) + c,    a, b >= 0
 
-    a, b and c have the largest likelihood of what these bounds allow; p is taken as at
-    least 2^-24 away from 0 and 1. The map never decreases; unlike Platt scaling, a = b,
-    it can bend one end alone, and leave calibrated forecasts as they are: a = b = 1,
-    c = 0. Of two classes p is that of class 1. Of more each class has a map, against
+    a, b and c maximise the likelihood within these bounds; p is clipped to a distance
+    of at least 2^-24 from 0 and 1. The map never decreases. Unlike Platt scaling, where
+    a = b, it can bend one end alone; with a = b = 1 and c = 0 it leaves forecasts as
+    they are. With two classes p is P(class 1). With more, each class has a map, against
     all others, and rows are divided by their sum.
 
     Attributes:
-      a: float64 [K], >= 0, of two classes [1]; exactly 0 where the bound counts.
-      b: likewise.
-      c: float64, of the same shape.
-      optimality_gap: certificate of the fit: by how many nats, in the mean over the
-        examples, the objective was above its minimum before the last step, as the
-        Newton decrement tells.
+      a: factors of log p, float64 [K], or [1] for two classes; >= 0, and exactly 0 at
+        the bound.
+      b: factors of -log(1 - p), likewise.
+      c: constants, float64, of the same shape.
+      optimality_gap: certificate of the fit: how far the objective, in nats, mean over
+        the examples, was above its minimum before the last step, estimated from the
+        Newton decrement.
       is_fitted: whether there was a fit.
 
     Example:
@@ -313,18 +315,17 @@ class BetaCalibration(_Logistic):
 class IsotonicCalibration(_OneAgainstRest):
     """Isotonic calibration: the non-decreasing map of least squared error.
 
-    Scores that are equal are pooled, then neighbours whose frequencies would decrease
-    (pool adjacent violators); the map is linear between the pools, and constant outside
-    of all scores. Of two classes p is the probability of class 1. Of more each class
-    has a map, against all others, and rows are divided by their sum; a row of zeros
-    keeps its forecast.
+    Equal scores are pooled, then neighbours whose frequencies would decrease (pool
+    adjacent violators). The map is linear between the pools, and constant beyond the
+    scores. With two classes p is P(class 1). With more, each class has a map, against
+    all others, and rows are divided by their sum; a row of zeros keeps its forecast.
 
-    The map may be 0 and 1, where one error makes a likelihood infinite, and needs some
-    thousand examples of each class: it suits the Brier score.
+    The map can return 0 and 1, where one error makes a likelihood infinite, and needs
+    some thousand examples of each class: it suits the Brier score.
 
     Attributes:
-      knots: for each class, of two classes for class 1, an array [2, J]: scores,
-        ascending, and the values of the map there.
+      knots: an array [2, J] for each class, or for class 1 of two: scores, ascending,
+        and the values of the map there.
       is_fitted: whether there was a fit.
 
     Example:
@@ -339,7 +340,7 @@ class IsotonicCalibration(_OneAgainstRest):
       Probability Estimates.
     """
 
-    # The knots of all classes [2, J], and how many each has, [K].
+    # The knots of all classes, [2, total], and the number of knots of each, [K].
     _names = ("knots", "counts")
 
     @property
@@ -360,7 +361,7 @@ class IsotonicCalibration(_OneAgainstRest):
 
     def _joined(self, maps: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         return {
-            name: np.concatenate([one[name] for one in maps], axis=-1)
+            name: np.concatenate([arrays[name] for arrays in maps], axis=-1)
             for name in self._names
         }
 
@@ -382,22 +383,22 @@ class IsotonicCalibration(_OneAgainstRest):
 
 
 class HistogramBinning(_OneAgainstRest):
-    """Histogram binning: the frequency of what has a probability in the same bin.
+    """Histogram binning: the frequency of the class among examples of the same bin.
 
     The bins are those of `ece`: even, (a, b], the first one closed at 0. A probability
-    in a bin that was empty in the fit stays as it is. Of two classes p is that of
-    class 1. Of more each class has a map, against all others, and rows are divided by
-    their sum; a row of zeros keeps its forecast.
+    in a bin that was empty in the fit stays as it is. With two classes p is P(class 1).
+    With more, each class has a map, against all others, and rows are divided by their
+    sum; a row of zeros keeps its forecast.
 
-    The map has steps, which lose what the forecasts tell within a bin, and may be 0 and
-    1, where one error makes a likelihood infinite.
+    The map is a step function: it loses all differences within a bin. It can return 0
+    and 1, where one error makes a likelihood infinite.
 
     Args:
       num_bins: number of bins.
 
     Attributes:
-      frequencies: float64 [K, num_bins], of two classes [1, num_bins]; NaN for an empty
-        bin.
+      frequencies: float64 [K, num_bins], or [1, num_bins] for two classes; NaN for an
+        empty bin.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -423,7 +424,7 @@ class HistogramBinning(_OneAgainstRest):
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Frequencies [K, num_bins]."""
+        """Frequencies of the classes in the bins, [K, num_bins]."""
         return self._array("frequencies")
 
     def get_config(self) -> dict[str, Any]:
@@ -442,13 +443,13 @@ class HistogramBinning(_OneAgainstRest):
 
     def _values(self, index: int, scores: np.ndarray) -> np.ndarray:
         bins = _binning.even_index(scores, self._num_bins)
-        found = self.frequencies[index][bins]
-        return np.where(np.isnan(found), scores, found)
+        frequencies = self.frequencies[index][bins]
+        return np.where(np.isnan(frequencies), scores, frequencies)
 
     def _check(self, layout: _calibrator.Layout, arrays: dict[str, np.ndarray]) -> None:
         shape = len(_columns(layout.classes)), self._num_bins
         frequencies = arrays["frequencies"]
-        held = np.where(np.isnan(frequencies), 0.0, frequencies)
-        _calibrator.check_array("frequencies", held, shape)
-        if np.any(held < 0) or np.any(held > 1):
+        filled = np.where(np.isnan(frequencies), 0.0, frequencies)
+        _calibrator.check_array("frequencies", filled, shape)
+        if np.any(filled < 0) or np.any(filled > 1):
             raise _checks.error("frequencies", "in [0, 1] or NaN", "numbers outside")

@@ -1,7 +1,4 @@
-"""Temperature scaling of a classifier, and its likelihood after it, in float64.
-
-Labels, logits, `sample_weight` and `ignore_index` are those of `_arguments`.
-"""
+"""Temperature scaling of a classifier, and the likelihood after it, in float64."""
 
 from __future__ import annotations
 
@@ -24,23 +21,23 @@ __all__ = ["TemperatureScaling", "calibrated_negative_log_likelihood"]
 
 _BLOCK_SIZE = 2**16  # Numbers that fit in the cache with their exponentials.
 MAX_STEPS = 100
-# A sum of terms that cancel is 0 within so many times the precision of their sizes.
+# A sum that cancels counts as 0 below this multiple of the rounding of its terms.
 ROUNDING = 8
 _EPSILON = float(np.finfo(np.float64).eps)
-# Newton doubles the digits: the step after one as small as this is the last.
+# Each Newton step doubles the right digits: the step after one this small is the last.
 _LAST_STEP = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Logits less the largest of their row, in units of the largest such distance.
+    """Logits less the largest of their row, in units of the largest such difference.
 
     Attributes:
       z: float64 [N, K], in [-1, 0]; 0 where the class is impossible.
       possible: 0.0 where a logit was -inf, else 1.0, [N, K]; None if all are possible.
-      at_label: z at the label, [N]; -inf where that is impossible.
+      at_label: z at the label, [N]; -inf if the label is impossible.
       means: of z over the possible classes, [N].
-      variances: likewise.
+      variances: of z over the possible classes, [N].
       weights: [N], positive, or None.
     """
 
@@ -78,8 +75,8 @@ def rows_of(examples: _inputs.Examples, logits: np.ndarray) -> tuple[Rows, float
 def moments(
     z: np.ndarray, possible: np.ndarray | None, beta: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns log(sum_k e^(beta z_k)), and mean and variance of z under the softmax of
-    beta z, [N] each.
+    """Returns log(sum_k e^(beta z_k)), and the mean and the variance of z under the
+    softmax of beta z, [N] each.
     """
 
     def blocks() -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -101,26 +98,26 @@ def moments(
 
 
 def inverse_temperature(rows: Rows, start: float | None = None) -> float:
-    """Returns the beta of the least mean of `logsumexp(beta z) - beta z_label`.
+    """Returns the beta that minimises the mean of `logsumexp(beta z) - beta z_label`.
 
-    The limits are 0, where the logits of the labels are no larger than the others, and
-    inf, where every label has the largest.
+    It is 0 if the logits of the labels are on average no larger than the others, and
+    inf if every label has the largest logit.
     """
     gaps = rows.means - rows.at_label
     if rows.mean(gaps) >= -ROUNDING * _EPSILON * rows.mean(np.abs(gaps)):
         return 0.0
     if not np.any(rows.at_label < 0):
         return np.inf
-    # The slope increases with beta from below 0 to above: Newton's steps, inside the
-    # bracket that they leave, or a bisection where they are not fast.
-    # The variance of differences that are tiny beside the largest underflows.
+    # The slope increases with beta and changes its sign. So take Newton steps inside
+    # the bracket [low, high], or bisect where these are slow. The variance of
+    # differences that are far smaller than the largest underflows.
     beta = start or -rows.mean(gaps) / (rows.mean(rows.variances) or 1.0)
     low, high, last = 0.0, np.inf, np.inf
     for _ in range(MAX_STEPS):
         _, means, variances = moments(rows.z, rows.possible, beta)
         slope = rows.mean(means - rows.at_label)
         low, high = (beta, high) if slope < 0 else (low, beta)
-        if high - low <= _LAST_STEP * low:  # Where rounding makes larger steps.
+        if high - low <= _LAST_STEP * low:  # Rounding would make larger steps.
             return beta
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.divide(slope, rows.mean(variances))
@@ -154,7 +151,7 @@ def no_optimum(name: str, beta: float, where: str = "") -> ValueError:
 
 
 def _optimal_temperature(examples: _inputs.Examples) -> float:
-    """Returns the temperature; raises ValueError where none is best."""
+    """Returns the best temperature; raises ValueError if there is none."""
     name = examples.name
     rows, unit = rows_of(examples, log_probabilities(examples))
     if np.any(np.isneginf(rows.at_label)):
@@ -170,18 +167,18 @@ def _optimal_temperature(examples: _inputs.Examples) -> float:
     return unit / beta
 
 
-class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
+class TemperatureScaling(  # type: ignore[misc]  # `save` takes no open files.
     _temperature.Scaling, _calibrator.Calibrator
 ):
     """Temperature scaling: divides the logits of a classifier by one number.
 
-    The temperature T is that of the least negative log-likelihood of held-out examples,
+    The temperature T minimises the negative log-likelihood of held-out examples,
 
       T = argmin mean of logsumexp(z / T) - z_y / T
 
-    which is convex in 1 / T: the optimum, unique, is found to the precision of float64.
-    Decisions stay what they are; T > 1 lowers the confidence of an overconfident model.
-    Of probabilities p, z = log p.
+    which is convex in 1 / T: the unique optimum is found to the precision of float64.
+    Decisions do not change; T > 1 lowers the confidence of an overconfident model. For
+    probabilities p, z = log p.
 
     Attributes:
       temperature: T, a float > 0; 1.0 before the fit.
@@ -215,12 +212,15 @@ class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
         sample_weight: ArrayLike | None = None,
         ignore_index: int | None = None,
     ) -> Self:
-        """Finds the temperature; where that fails the one before stays.
+        """Fits the temperature to held-out examples; a fit that fails changes nothing.
 
         Args:
-          labels: integer class labels in [0, K), shape [...].
-          logits: shape [..., K], [..., 1] or [...]; -inf is an impossible class.
-          probabilities: instead of `logits`, in [0, 1]; 0 is an impossible class.
+          labels: integer class labels in [0, K), shape [...], of examples on which the
+            model was not trained.
+          logits: logits of the same shape, instead of `probabilities`; -inf is an
+            impossible class.
+          probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
+            1) of two classes, shape [...] or [..., 1]. 0 is an impossible class.
           sample_weight: weight of each example, finite and >= 0, broadcastable to the
             labels.
           ignore_index: a label whose examples are left out.
@@ -229,18 +229,18 @@ class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
           The object itself.
 
         Raises:
-          RuntimeError: inside a graph of TensorFlow, which has no number to keep.
-          ValueError: an argument is not as described, or no temperature is best: the
-            logits of the labels are on average no larger than the others (it would be
-            infinite), every label has the largest logit (it would be 0), or one has
-            -inf.
+          RuntimeError: in a graph of TensorFlow, where the temperature has no value.
+          ValueError: an argument is not as described, or there is no best temperature:
+            the logits of the labels are on average no larger than the others (it would
+            be infinite), every label has the largest logit (it would be 0), or a label
+            has -inf.
         """
         options = {"sample_weight": sample_weight, "ignore_index": ignore_index}
         temperature = self._optimum(labels, logits, probabilities, **options)
         self._set(temperature)
         name = "probabilities" if logits is None else "logits"
-        given = probabilities if logits is None else logits
-        shapes = (_calibrator.shape_of(value) for value in (labels, given))
+        predictions = probabilities if logits is None else logits
+        shapes = (_calibrator.shape_of(value) for value in (labels, predictions))
         self._layout = _calibrator.Layout.of(name, *shapes)
         return self
 
@@ -257,19 +257,20 @@ class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
     def transform(
         self, logits: ArrayLike | None = None, probabilities: ArrayLike | None = None
     ) -> np.ndarray:
-        """Returns the logits divided by the temperature, or the probabilities of that.
+        """Returns z / T for logits, or softmax(log(p) / T) for probabilities.
 
         Args:
-          logits: of any shape; -inf stays -inf.
-          probabilities: instead of `logits`, of the classes of the fit, shape [..., K];
-            or [...] or [..., 1] where `fit` had those of class 1.
+          logits: logits of any shape; -inf stays -inf.
+          probabilities: predicted probabilities in [0, 1], instead of `logits`, of the
+            classes of `fit`, shape [..., K]; or of class 1, shape [...] or [..., 1], if
+            `fit` had probabilities of class 1.
 
         Returns:
-          Of the shape and floating type of what was given; float64 for integers. Rows
-          of probabilities sum to 1.
+          Logits for logits, and probabilities for probabilities, of the same shape and
+          floating type; float64 for integers. Rows of probabilities sum to 1.
 
         Raises:
-          ValueError: there was no fit, the logits hold NaN, +inf or nothing, or the
+          ValueError: there was no fit, the logits are empty or hold NaN or +inf, or the
             probabilities are not as described.
         """
         temperature = self._require_fitted()
@@ -299,8 +300,8 @@ class TemperatureScaling(  # type: ignore[misc]  # Its files have names.
         return _inputs.softmax(logs / self.temperature)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the temperature, None before the fit, and what it was fitted to, as
-        `from_config` takes it.
+        """Returns the temperature, None before the fit, and the layout of the fitted
+        predictions, as `from_config` takes them.
         """
         return {**super().get_config(), "layout": self._layout}
 
@@ -337,8 +338,8 @@ def fold_keys(folds: int, repeats: int, seed: int) -> tuple[int, np.ndarray]:
 
 
 def _fold_numbers(size: int, folds: int, key: np.ndarray) -> np.ndarray:
-    """Returns the fold of each example: every `folds` neighbours are one in each, in an
-    order that is turned at random.
+    """Returns the fold of each example. Of `folds` neighbours one is in each fold, in
+    an order that is rotated at random.
     """
     index = np.arange(size, dtype=np.uint32)
     turn = (_mix(index // folds ^ key) >> 1) % folds
@@ -346,7 +347,7 @@ def _fold_numbers(size: int, folds: int, key: np.ndarray) -> np.ndarray:
 
 
 def log_probabilities(examples: _inputs.Examples) -> np.ndarray:
-    """Returns logits [N, K]; of probabilities their logarithms."""
+    """Returns logits [N, K]; for probabilities, their logarithms."""
     if examples.name == "logits":
         return examples.predictions
     p = _inputs.check_probabilities(examples.predictions, examples.name)
@@ -365,7 +366,7 @@ def _calibrated_likelihood(
     scores = np.zeros(len(rows.z))
     for repeat, key in enumerate(keys):
         numbers = _fold_numbers(len(scores), folds, key)
-        for fold in range(folds):  # Each has a temperature of its own.
+        for fold in range(folds):  # Each fold has its own temperature.
             test = numbers == fold
             beta = inverse_temperature(rows[~test], start)
             if beta == np.inf:
@@ -390,30 +391,32 @@ def calibrated_negative_log_likelihood(
 ) -> float:
     """Negative log-likelihood after temperature scaling, cross-validated.
 
-    The examples are split into folds; each is scored at the temperature that
-    `TemperatureScaling` finds on the others. The result is the mean over all examples,
-    and over repeated splits. Unlike the likelihood itself it does not depend on the
-    scale of the logits, so that it ranks models by what a recalibration cannot mend.
+    The examples are split into folds; each fold is scored at the temperature that
+    `TemperatureScaling` finds on the other folds. The result is the mean over all
+    examples, and over repeated splits. Unlike the likelihood itself it does not depend
+    on the scale of the logits, so that it ranks models by errors that a recalibration
+    cannot correct.
 
     Args:
-      labels: integers in [0, K), shape [...].
-      probabilities: in [0, 1], shape [..., K], [..., 1] or [...], read as the logits
-        `log p`.
-      logits: instead of `probabilities`.
+      labels: integer class labels in [0, K), shape [...].
+      probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
+        two classes, shape [...] or [..., 1]. They are read as the logits `log p`.
+      logits: logits of the same shape, instead of `probabilities`.
       folds: number of folds, from 2 to the number of examples.
       repeats: number of splits.
-      seed: of the splits, an integer in [0, 2^32); the same in NumPy and TensorFlow.
-      sample_weight: finite and >= 0, broadcastable to the labels. An example of any
-        weight is in one fold.
+      seed: seed of the splits, an integer in [0, 2^32), which gives the same splits in
+        NumPy and TensorFlow.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. An example is in one fold, whatever its weight.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      The mean in nats, >= 0; inf where a label is impossible. Smaller is better. Where
-      the temperature of a fold is infinite its forecasts are uniform.
+      The mean in nats, >= 0; inf if a label is impossible. Smaller is better. If the
+      temperature of a fold is infinite, its forecasts are uniform.
 
     Raises:
       ValueError: an argument is not as described, or outside a fold every label has the
-        largest logit of its row: the temperature would be 0.
+        largest logit of its row, so that the temperature would be 0.
 
     Example:
       >>> import uncertainty_metrics.numpy as um

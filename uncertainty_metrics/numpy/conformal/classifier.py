@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ConformalClassifier"]
 
 ClassifierScore = Literal["lac", "aps", "raps"]
-# Numbers whose order is found at a time.
+# Numbers of a block of rows that are sorted at once.
 _BLOCK = 2**20
 
 
@@ -40,7 +40,8 @@ def _cumulated(
 ) -> np.ndarray:
     """Returns the scores [n, K] of APS; equal probabilities have equal scores.
 
-    `shares` is how much of its own probability a class counts, [n, 1] or 1.
+    `shares` is the share that counts of the probabilities equal to that of the class,
+    [n, 1] or 1.
     """
     classes = p.shape[1]
     order = np.argsort(-p, axis=1, kind="stable")
@@ -88,19 +89,20 @@ class ConformalClassifier(quantile.Conformal):
       raps: that + penalty * max(0, #{j: p_j >= p_k} - k_reg)
 
     The sets of "lac" are the smallest on average; those of "aps" are larger where an
-    example is hard, which "raps" limits. `randomized=True` counts of the classes with
-    p_j = p_k a share alone, drawn evenly from [0, 1] for each example: the sets of
-    "aps" are smaller, and cover 1 - alpha instead of more.
+    example is hard, which "raps" limits. With `randomized=True` only a share of the sum
+    over classes with p_j = p_k counts, drawn uniformly from [0, 1] for each example:
+    the sets of "aps" are then smaller, and cover 1 - alpha instead of more.
 
     Args:
       score: "lac", "aps" or "raps".
       alpha: share of labels that sets may miss, in (0, 1).
-      randomized: whether to draw; for "aps" and "raps".
-      penalty: of "raps", >= 0, for each class from the `k_reg`-th on.
-      k_reg: of "raps", an integer >= 0.
+      randomized: whether to draw a share for each example; for "aps" and "raps".
+      penalty: penalty of "raps" for each class after the first `k_reg`, >= 0.
+      k_reg: number of classes without a penalty in "raps", an integer >= 0.
 
     Attributes:
-      quantile: q; with groups a dictionary of one for each.
+      quantile: q; with groups, a dictionary of the q of each group. After a fit with
+        weights there is no single q, because each new example has its own.
       is_fitted: whether there was a fit.
 
     Raises:
@@ -120,7 +122,8 @@ class ConformalClassifier(quantile.Conformal):
       Bounded Error Levels. Romano, Sesia and Candes (2020), Classification with Valid
       and Adaptive Coverage. Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty
       Sets for Image Classifiers using Conformal Prediction. Vovk (2012), Conditional
-      Validity of Inductive Conformal Predictors.
+      Validity of Inductive Conformal Predictors. Tibshirani, Barber, Candes and Ramdas
+      (2019), Conformal Prediction Under Covariate Shift.
     """
 
     def __init__(
@@ -150,17 +153,23 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> Self:
         """Finds the quantile of held-out examples, which the model was not trained on.
 
         Args:
-          labels: integers in [0, K), shape [...].
-          probabilities: in [0, 1], shape [..., K]; or of class 1, [..., 1] or [...].
+          labels: integer class labels in [0, K), shape [...].
+          probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class
+            1) of two classes, shape [...] or [..., 1].
           groups: integers or text, shape of the labels. Each group has a quantile of
             its own, so that the coverage holds in each (Mondrian).
-          seed: of `randomized=True`, all that `np.random.default_rng` takes. None draws
-            anew.
+          sample_weight: weight of each example, finite and >= 0, broadcastable to the
+            labels. If new examples come from another distribution than the held-out
+            examples, it is the ratio of the new density to the old one at the example,
+            times any constant. Examples of weight 0 are left out.
+          seed: seed of `randomized=True`, all that `np.random.default_rng` takes. None
+            gives new draws in each call.
 
         Returns:
           The object itself.
@@ -168,7 +177,7 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(labels, probabilities)
+        examples = _inputs.examples(labels, probabilities, sample_weight=sample_weight)
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
         rows = np.arange(len(p))
         scores = np.concatenate(
@@ -177,7 +186,11 @@ class ConformalClassifier(quantile.Conformal):
                 for start, block in self._blocks(p, seed)
             ]
         )
-        self._set(scores, groups)
+        names = None
+        if groups is not None:
+            kept = examples.kept.reshape(-1)
+            names = quantile.of_examples(groups, len(kept))[kept]
+        self._set(scores, names, examples.weights)
         self._classes = examples.num_classes
         self._has_axis = np.ndim(probabilities) > np.ndim(labels)
         return self
@@ -187,15 +200,20 @@ class ConformalClassifier(quantile.Conformal):
         probabilities: ArrayLike,
         *,
         groups: ArrayLike | None = None,
+        test_weight: ArrayLike | None = None,
         seed: Any = None,
     ) -> np.ndarray:
         """Returns the sets of new examples.
 
         Args:
           probabilities: as in `fit`.
-          groups: as in `fit`, if there were some. What a group that was not there may
-            hold is not known: its sets hold all classes.
-          seed: as in `fit`; another one than that.
+          groups: as in `fit`, if `fit` had groups. For a group that `fit` did not have,
+            no quantile is known: its sets hold all classes.
+          test_weight: weight of each new example, if `fit` had `sample_weight`: the
+            same ratio of densities, with the same constant. Finite and >= 0,
+            broadcastable to the sets without the axis of classes. No set shrinks as its
+            weight grows.
+          seed: as in `fit`, but not the same seed.
 
         Returns:
           Booleans, shape [..., K]: whether the set of an example holds a class.
@@ -203,10 +221,10 @@ class ConformalClassifier(quantile.Conformal):
         Raises:
           ValueError: an argument is not as described, or there was no fit.
         """
-        self._fitted()
+        self._check_fitted()
         p = _inputs.as_array("probabilities", probabilities)
         shape = p.shape[:-1] if self._has_axis and p.ndim else p.shape
-        # With labels that are surely right this is the reading of `fit`.
+        # With labels of 0, which are always valid, predictions are read as in `fit`.
         examples = _inputs.examples(np.zeros(shape, np.int64), p)
         if examples.num_classes != self._classes:
             raise _checks.error(
@@ -216,7 +234,7 @@ class ConformalClassifier(quantile.Conformal):
                 verb="have",
             )
         p = _inputs.check_probabilities(examples.probabilities, examples.name)
-        limits = np.broadcast_to(self._limits(groups, shape), len(p))
+        limits = np.broadcast_to(self._limits(groups, test_weight, shape), len(p))
         sets = np.empty(p.shape, bool)
         for start, scores in self._blocks(p, seed):
             rows = slice(start, start + len(scores))

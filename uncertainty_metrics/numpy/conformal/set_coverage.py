@@ -1,4 +1,4 @@
-"""How well prediction sets and intervals do what they promise."""
+"""Coverage and size of prediction sets and intervals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def _sets(sets: ArrayLike) -> np.ndarray:
-    """Returns booleans [n, K]."""
+    """Returns checked sets, boolean [..., K]."""
     array = _inputs.as_array("sets", sets)
     if array.ndim < 2 or array.size == 0:
         raise _checks.error(
@@ -32,26 +32,26 @@ def _sets(sets: ArrayLike) -> np.ndarray:
 def _read(
     labels: ArrayLike, sets: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns labels [n], sets [n, K] and weights [n], those of weight 0 left out."""
-    held = _sets(sets)
+    """Returns labels [n], sets [n, K] and weights [n], without examples of weight 0."""
+    in_set = _sets(sets)
     y = _inputs.as_array("labels", labels)
-    if y.shape not in (held.shape[:-1], (*held.shape[:-1], 1)):
+    if y.shape not in (in_set.shape[:-1], (*in_set.shape[:-1], 1)):
         raise _checks.error(
             "labels",
-            f"of the shape of the sets without classes, {list(held.shape[:-1])}",
+            f"of the shape of `sets` without the last axis, {list(in_set.shape[:-1])}",
             f"shape {list(y.shape)}",
         )
     weights = _weights(sample_weight, y.shape, "labels")
-    kept = weights > 0
-    held = held.reshape(-1, held.shape[-1])[kept]
-    y = _inputs.integer_labels("labels", y.reshape(-1)[kept], held.shape[1])
-    return y, held, weights[kept]
+    counted = weights > 0
+    in_set = in_set.reshape(-1, in_set.shape[-1])[counted]
+    y = _inputs.integer_labels("labels", y.reshape(-1)[counted], in_set.shape[1])
+    return y, in_set, weights[counted]
 
 
 def _weights(
     sample_weight: ArrayLike | None, shape: tuple[int, ...], name: str
 ) -> np.ndarray:
-    """Returns the weights of examples of a shape, flat."""
+    """Returns the weights [n] of examples of a shape."""
     if sample_weight is None:
         return np.ones(int(np.prod(shape)))
     weights = _inputs.sample_weights(sample_weight, shape)
@@ -68,14 +68,15 @@ def coverage(
     """Share of prediction sets, or intervals, that hold the truth.
 
     Args:
-      labels: integers in [0, K), shape [...]; or real targets.
+      labels: integer class labels in [0, K), shape [...]; or real targets.
       sets: booleans (or 0 and 1), shape [..., K], as `ConformalClassifier.predict`
         returns; or a tuple of two real arrays of the shape of the targets, `(lower,
         upper)`, as `ConformalRegressor.predict` does.
-      sample_weight: finite and >= 0, broadcastable to the labels.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
 
     Returns:
-      The coverage in [0, 1]; right is 1 - alpha or a little more.
+      The coverage in [0, 1], which should be 1 - alpha or a little more.
 
     Raises:
       ValueError: an argument is not as described.
@@ -90,8 +91,8 @@ def coverage(
     """
     ends = _ends(sets)
     if ends is None:
-        y, held, weights = _read(labels, sets, sample_weight)
-        right = held[np.arange(len(y)), y]
+        y, in_set, weights = _read(labels, sets, sample_weight)
+        right = in_set[np.arange(len(y)), y]
     else:
         y = _inputs.finite("labels", labels)
         for end in ends:
@@ -107,7 +108,8 @@ def mean_set_size(sets: ArrayLike, *, sample_weight: ArrayLike | None = None) ->
 
     Args:
       sets: as in `coverage`.
-      sample_weight: finite and >= 0, broadcastable to the sets without their classes.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the sets
+        without the axis of classes, or to the ends.
 
     Returns:
       The mean, in [0, K], or the mean of `upper - lower`, which may be infinite; an
@@ -125,15 +127,15 @@ def mean_set_size(sets: ArrayLike, *, sample_weight: ArrayLike | None = None) ->
     """
     ends = _ends(sets)
     if ends is None:
-        held = _sets(sets)
-        sizes = held.sum(axis=-1)
+        in_set = _sets(sets)
+        sizes = in_set.sum(axis=-1)
     else:
         lower, upper = ends
         _checks.paired("sets", upper.shape, "sets", lower.shape)
         sizes = np.maximum(upper.reshape(lower.shape) - lower, 0.0)
     weights = _weights(sample_weight, sizes.shape, "sets")
-    kept = weights > 0
-    return float(np.average(sizes.reshape(-1)[kept], weights=weights[kept]))
+    counted = weights > 0
+    return float(np.average(sizes.reshape(-1)[counted], weights=weights[counted]))
 
 
 def class_coverage_gap(
@@ -150,10 +152,11 @@ def class_coverage_gap(
       gap = mean over the classes k that occur of abs(coverage_k - (1 - alpha))
 
     Args:
-      labels: integers in [0, K), shape [...].
-      sets: booleans, or 0 and 1, shape [..., K].
+      labels: integer class labels in [0, K), shape [...].
+      sets: booleans (or 0 and 1), shape [..., K].
       alpha: share of labels that the sets may miss, in (0, 1).
-      sample_weight: finite and >= 0, broadcastable to the labels.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
 
     Returns:
       The gap in [0, 1]; smaller is better.
@@ -172,8 +175,8 @@ def class_coverage_gap(
       Conformal Prediction with Many Classes.
     """
     alpha = _checks.open_unit("alpha", alpha)
-    y, held, weights = _read(labels, sets, sample_weight)
-    coverages = _coverages(y, held[np.arange(len(y)), y], weights)
+    y, in_set, weights = _read(labels, sets, sample_weight)
+    coverages = _coverages(y, in_set[np.arange(len(y)), y], weights)
     return float(np.mean(np.abs(coverages - (1 - alpha))))
 
 
@@ -186,13 +189,14 @@ def size_stratified_coverage(
       the label
 
     Args:
-      labels: integers in [0, K), shape [...].
-      sets: booleans, or 0 and 1, shape [..., K].
-      sample_weight: finite and >= 0, broadcastable to the labels.
+      labels: integer class labels in [0, K), shape [...].
+      sets: booleans (or 0 and 1), shape [..., K].
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels.
 
     Returns:
-      The coverage in [0, 1]; larger is better, up to 1 - alpha. Empty sets, where there
-      are some, make it 0.
+      The coverage in [0, 1]; larger is better, up to 1 - alpha. It is 0 if there are
+      empty sets.
 
     Raises:
       ValueError: an argument is not as described.
@@ -207,22 +211,22 @@ def size_stratified_coverage(
       Angelopoulos, Bates, Malik and Jordan (2021), Uncertainty Sets for Image
       Classifiers using Conformal Prediction.
     """
-    y, held, weights = _read(labels, sets, sample_weight)
-    right = held[np.arange(len(y)), y]
-    return float(np.min(_coverages(held.sum(axis=1), right, weights)))
+    y, in_set, weights = _read(labels, sets, sample_weight)
+    right = in_set[np.arange(len(y)), y]
+    return float(np.min(_coverages(in_set.sum(axis=1), right, weights)))
 
 
 def _coverages(
     strata: np.ndarray, right: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Returns the share of what is right in each stratum that occurs."""
+    """Returns the share of the weight that is right, in each stratum that occurs."""
     total = np.bincount(strata, weights)
     occurs = total > 0
     return np.bincount(strata, weights * right)[occurs] / total[occurs]
 
 
 def _ends(sets: ArrayLike) -> tuple[np.ndarray, np.ndarray] | None:
-    """Returns both ends of intervals; None of sets."""
+    """Returns both ends of intervals; None for sets."""
     if not (isinstance(sets, tuple) and len(sets) == 2):
         return None
     lower, upper = (_inputs.as_array("sets", end) for end in sets)

@@ -1,4 +1,4 @@
-"""What the predictions of ensembles may be, and how their members vote."""
+"""Checks of predictions of ensembles and of two models, and votes of members."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
 
-# Numbers held at once: intermediate results that leave the cache take twice the time.
+# Numbers of a block: results that do not fit in the cache take twice the time.
 _BLOCK = 2**17
 
 
@@ -20,13 +20,13 @@ def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
     """Returns the axis of the members, counted from the front.
 
     Raises:
-      ValueError: the shape is not that of an ensemble, or the axis not one of it.
+      ValueError: the shape is not that of an ensemble, or it has no such axis.
     """
     shape = list(shape)
     if len(shape) < 3:
         raise _checks.error(
             name,
-            "of rank 3 or more, with an axis of members and the classes last",
+            "of rank 3 or more, with an axis of members, and classes on the last axis",
             f"shape {shape}",
         )
     check_shape(name, shape)
@@ -46,8 +46,8 @@ def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
 
 
 def check_shape(name: str, shape: _checks.Shape, rank: int = 1, size: int = 1) -> None:
-    """Raises ValueError unless the shape is [..., K], of at least `rank` axes and with
-    K >= size, K is static and nothing is empty.
+    """Raises ValueError unless the shape is [..., K], not empty, of rank >= `rank`, and
+    K is static and >= `size`.
     """
     shape = list(shape)
     if 0 in shape:
@@ -63,7 +63,7 @@ def check_shape(name: str, shape: _checks.Shape, rank: int = 1, size: int = 1) -
 def check_pair(
     names: tuple[str, str], shapes: Sequence[_checks.Shape], **least: int
 ) -> None:
-    """Raises ValueError unless both shapes are the same, and as of `check_shape`."""
+    """Raises ValueError unless both shapes are the same and pass `check_shape`."""
     check_shape(names[0], shapes[0], **least)
     if not _checks.compatible(*shapes):
         raise _checks.error(
@@ -77,7 +77,7 @@ def check_labels(
     labels: _checks.Shape, name: str, shape: _checks.Shape, leading: _checks.Shape
 ) -> None:
     """Raises ValueError unless the labels have the shape `leading`, or one more axis of
-    1. `shape` is that of all of the predictions.
+    1. `shape` is the shape of the predictions.
     """
     labels, shape, leading = list(labels), list(shape), list(leading)
     if labels[len(leading) :] == [1]:
@@ -95,7 +95,7 @@ def check_labels(
 def check_not_swapped(
     labels: _checks.Shape, name: str, predictions: _checks.Shape
 ) -> None:
-    """Raises ValueError where the labels have the rank of an ensemble's predictions."""
+    """Raises ValueError if the labels have the rank of an ensemble's predictions."""
     if len(labels) > 2 and len(predictions) < 3:
         raise _checks.plain_error(
             _checks.SWAPPED,
@@ -109,7 +109,7 @@ def check_members_first(
     """Returns the number of members M of `probs`, of static shape [M, ..., K].
 
     Raises:
-      ValueError: the shape is not that, M is below `least` or not `num_models`.
+      ValueError: the shape is another, or M is below `least` or not `num_models`.
     """
     check_members("probs", shape, 0)
     members = shape[0]
@@ -130,7 +130,7 @@ def check_members_first(
 
 
 def check_number(name: str, shape: _checks.Shape) -> None:
-    """Raises ValueError unless the shape is that of a number."""
+    """Raises ValueError unless the shape is []."""
     if len(shape) > 0:
         raise _checks.error(name, "a number", f"shape {list(shape)}")
 
@@ -144,7 +144,7 @@ def check_order(p: Any) -> float:
 
 
 def checked(name: str, array: np.ndarray) -> np.ndarray:
-    """Returns floating predictions [..., K] whose values are in their range."""
+    """Returns floating predictions [..., K]; raises ValueError for invalid values."""
     array = _inputs.native_floating(array)
     if not name.startswith("logits"):
         return _inputs.check_probabilities(array, name)
@@ -156,13 +156,13 @@ def pair(
     names: tuple[str, str], values: tuple[ArrayLike, ArrayLike], **least: int
 ) -> list[np.ndarray]:
     """Returns the arrays of two arguments [..., K] of the same shape."""
-    arrays = [_inputs.as_array(*given) for given in zip(names, values, strict=True)]
+    arrays = list(map(_inputs.as_array, names, values))
     check_pair(names, [array.shape for array in arrays], **least)
     return arrays
 
 
 def classes(name: str, array: np.ndarray) -> np.ndarray:
-    """Returns float64 predictions of all classes, of those [..., K] or of class 1."""
+    """Returns float64 predictions [..., K], also from those of class 1, [..., 1]."""
     array = array.astype(np.float64)
     if array.shape[-1] > 1:
         return array
@@ -173,8 +173,8 @@ def classes(name: str, array: np.ndarray) -> np.ndarray:
 def flat_labels(
     labels: ArrayLike, name: str, shape: tuple[int, ...], leading: tuple[int, ...]
 ) -> np.ndarray:
-    """Returns int64 labels [N] in [0, K), for predictions whose examples are of the
-    shape `leading`.
+    """Returns int64 labels [N] in [0, K), for predictions of the shape `shape`, whose
+    axes of examples are `leading`.
     """
     labels = _inputs.as_array("labels", labels)
     check_labels(labels.shape, name, shape, leading)
@@ -185,7 +185,7 @@ def member_rows(
     probs: ArrayLike, num_models: int | None, least: int = 1
 ) -> tuple[np.ndarray, tuple[int, ...]]:
     """Returns checked probabilities [M, N, K], or [M, N, 1] of class 1, and the shape
-    that was passed.
+    of `probs`.
     """
     probs = _inputs.as_array("probs", probs)
     check_members_first(probs.shape, num_models, least)
@@ -194,7 +194,7 @@ def member_rows(
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Returns the sums of x y over the last axis, without an array of the products."""
+    """Returns the sums of x * y over the last axis, without an array of products."""
     return np.matmul(x[..., None, :], y[..., None])[..., 0, 0]
 
 
@@ -202,23 +202,28 @@ def in_blocks(
     function: Callable[[np.ndarray], np.ndarray],
     predictions: np.ndarray,
     axis: int,
-    held: int = 1,
+    memory: int = 1,
 ) -> np.ndarray:
-    """Returns the function of all examples, [..., N], which are on the axis; it holds
-    more results of the size of a block than others do by the factor `held`.
+    """Returns the results of a function for all examples, [..., N].
+
+    Args:
+      function: maps predictions of a block of examples to results [..., n].
+      predictions: predictions of all examples.
+      axis: axis of the examples.
+      memory: how many times more memory the function needs than others do.
     """
-    step = max(1, _BLOCK * predictions.shape[axis] // (held * predictions.size))
+    step = max(1, _BLOCK * predictions.shape[axis] // (memory * predictions.size))
     blocks = np.split(predictions, range(step, predictions.shape[axis], step), axis)
     return np.concatenate([function(block) for block in blocks], axis=-1)
 
 
 def votes(decisions: np.ndarray, num_classes: int) -> np.ndarray:
-    """Returns how many of the decisions [N, M] of an example are as each is, [N, M]."""
+    """Returns how many members decide as each member does, from decisions [N, M]."""
     cells = decisions + num_classes * np.arange(len(decisions))[:, None]
     return np.bincount(cells.reshape(-1))[cells]
 
 
 def share_of_pairs(votes: np.ndarray) -> np.ndarray:
-    """Returns the share of pairs that differ, of the votes [N, M] for each of M."""
+    """Returns the share of pairs of members that differ, [N], from `votes` [N, M]."""
     m = votes.shape[-1]
     return (m * m - votes.sum(axis=-1)) / max(m * (m - 1), 1)

@@ -17,19 +17,19 @@ __all__ = [
     "lp_distance",
 ]
 
-# What is smaller is not normal, and counts as 0.
+# Smaller numbers are subnormal, and count as 0.
 TINY = np.finfo(np.float64).tiny
-# Where |x| is below, x - log(1 + x) is a series, which does not cancel.
+# For |x| below this a series is used, because x - log(1 + x) would cancel.
 NEAR = 0.5
 _NEAR = 0.125  # Enough in float64.
 
 
 def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
-    """Returns `x - log(1 + x)`, to full precision near x = 0, in place of the log."""
+    """Returns `x - log(1 + x)` to full precision near x = 0; overwrites `log`."""
     excess = np.subtract(x, log, out=log)
-    near = np.flatnonzero(np.abs(x) < _NEAR)  # Often few of all.
+    near = np.flatnonzero(np.abs(x) < _NEAR)  # Usually few.
     inner = x.reshape(-1)[near]
-    # log(1 + x) = 2 atanh(t), and x - 2 t = x t.
+    # For t = x / (2 + x), log(1 + x) = 2 atanh(t), and x - 2 t = x t.
     t = inner / (2 + inner)
     square, series = t * t, 0.0
     for k in reversed(range(7)):
@@ -41,8 +41,8 @@ def log_excess(x: np.ndarray, log: np.ndarray) -> np.ndarray:
 def _divergence(
     p: np.ndarray, q: np.ndarray, x: np.ndarray, log: np.ndarray
 ) -> np.ndarray:
-    """Returns sum_k p log(p / q) - p + q, given x = q / p - 1 and log(q / p); of both
-    where p is not normal, and counts as 0, anything.
+    """Returns sum_k p log(p / q) - p + q, given x = q / p - 1 and log(q / p). If p is
+    below TINY, it counts as 0, and x and log may be anything.
     """
     with np.errstate(invalid="ignore"):
         terms = np.where(p >= TINY, p * log_excess(x, log), q)
@@ -71,17 +71,18 @@ def kl_divergence(
 
       KL(p || q) = sum_k p_k log(p_k / q_k) - p_k + q_k
 
-    The last two terms cancel for distributions; with them it is >= 0, and 0 only for
-    p = q, for any measures.
+    The last two terms sum to 0 for distributions. With them the divergence is >= 0, and
+    0 only for p = q, for any measures.
 
     Args:
       p: finite and >= 0, shape [..., K], K >= 2. For P(class 1) pass `[1 - p, p]`.
       q: of the shape of `p`, finite and >= 0.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      Divergences in nats, shape [...], or their mean; inf where q_k = 0 < p_k, while
-      p_k = 0 contributes q_k. No digits cancel where p and q nearly agree.
+      The mean, or divergences in nats, shape [...]; inf if q_k = 0 < p_k for a class,
+      while p_k = 0 contributes q_k. No digits cancel if p and q nearly agree.
 
     Raises:
       ValueError: an argument is not as described.
@@ -100,12 +101,12 @@ def kl_divergence(
     for name, array in (("p", p), ("q", q)):
         if np.any(array < 0):
             raise _checks.error(name, ">= 0", _inputs.first(array < 0, array))
-    # Also 0 is what is so small that q / p would overflow.
+    # Numbers so small that q / p would overflow count as 0, too.
     p = np.where(p >= TINY * np.maximum(q, 1), p, 0)
-    some = np.where(p > 0, p, 1)
+    divisor = np.where(p > 0, p, 1)
     with np.errstate(divide="ignore"):
-        log = np.log(q / some)
-    return _aggregated(_divergence(p, q, (q - some) / some, log), aggregate)
+        log = np.log(q / divisor)
+    return _aggregated(_divergence(p, q, (q - divisor) / divisor, log), aggregate)
 
 
 def _two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,13 +123,15 @@ def logit_kl_divergence(
     """Kullback-Leibler divergence of the softmax of two logits: KL(p_1 || p_2).
 
     Args:
-      logits_1: of p_1, finite or -inf, shape [..., K]; or [..., 1], those of class 1.
-      logits_2: of p_2, of the same shape.
-      aggregate: whether to return the mean over the examples.
+      logits_1: logits of p_1, finite or -inf, shape [..., K]; or [..., 1] for logits of
+        class 1.
+      logits_2: logits of p_2, of the same shape.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or divergences in nats, shape [...]; >= 0, inf where p_2 is 0 and p_1
-      is not.
+      The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
+      for which p_1 is not.
 
     Raises:
       ValueError: an argument is not as described.
@@ -148,10 +151,10 @@ def logit_kl_divergence(
         _predictions.checked, names, _predictions.pair(names, (logits_1, logits_2))
     )
     logits = list(map(_predictions.classes, names, arrays))
-    # First of all, for what two rows differ by may be nothing beside their tops.
+    # Subtract the maxima first: two rows may differ by far less than their maxima.
     with np.errstate(invalid="ignore", over="ignore"):
-        tops = [-array.max(axis=-1, keepdims=True) for array in logits]
-        shifted, lost = zip(*map(_two_sum, logits, tops), strict=True)
+        shifts = [-array.max(axis=-1, keepdims=True) for array in logits]
+        shifted, errors = zip(*map(_two_sum, logits, shifts), strict=True)
     p, q = np.exp(shifted)
     norms = [array.sum(axis=-1, keepdims=True) for array in (p, q)]
     p, q = p / norms[0], q / norms[1]
@@ -160,7 +163,7 @@ def logit_kl_divergence(
         log, rounding = _two_sum(
             np.where(positive, shifted[1], 0), -np.where(positive, shifted[0], 0)
         )
-        rounding += lost[1] - lost[0]
+        rounding += errors[1] - errors[0]
         log += np.where(np.isfinite(rounding), rounding, 0)
         log -= np.log(norms[1] / norms[0])
         divergences = _divergence(p, q, np.expm1(log), log)
@@ -168,7 +171,7 @@ def logit_kl_divergence(
 
 
 def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns vectors whose largest entry is 1, and the factor, 1 for zeros."""
+    """Returns vectors of largest absolute entry 1, and their scales, 1 for zeros."""
     scale = np.abs(vectors).max(axis=-1, keepdims=True)
     scale = np.where(scale > 0, scale, 1)
     return vectors / scale, scale
@@ -186,7 +189,8 @@ def lp_distance(
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
       p: a number >= 1, or inf.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
       The mean, or distances, shape [...], >= 0.
@@ -215,11 +219,12 @@ def cosine_similarity(
     Args:
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or similarities, shape [...], in [-1, 1]; 0 where a vector is zero. Of
-      predictions: larger is less diverse.
+      The mean, or similarities, shape [...], in [-1, 1]; 0 if a vector is zero. For
+      predictions of two models, larger is less diverse.
 
     Raises:
       ValueError: an argument is not as described.
@@ -239,15 +244,16 @@ def cosine_similarity(
 def cosine_distance(
     x: ArrayLike, y: ArrayLike, *, aggregate: bool = True
 ) -> float | np.ndarray:
-    """One less the cosine similarity.
+    """Cosine distance of vectors, over the last axis: 1 - x.y / (|x| |y|).
 
     Args:
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or distances, shape [...], in [0, 2]; 1 where a vector is zero.
+      The mean, or distances, shape [...], in [0, 2]; 1 if a vector is zero.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,4 +1,4 @@
-"""How differently the members of an ensemble decide and predict."""
+"""Diversity: how differently the members of an ensemble decide and predict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def disagreement(logits_1: ArrayLike, logits_2: ArrayLike) -> float:
 
     Args:
       logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
-      logits_2: those of the other, of the same shape.
+      logits_2: scores of the other model, of the same shape.
 
     Returns:
       The share of examples with different argmax, in [0, 1]. Ties go to the lowest
@@ -54,8 +54,8 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
 
     Args:
       logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
-      logits_2: those of the other, of the same shape.
-      labels: integers in [0, K), shape [N, ...].
+      logits_2: scores of the other model, of the same shape.
+      labels: integer class labels in [0, K), shape [N, ...].
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.
@@ -83,7 +83,7 @@ def double_fault(logits_1: ArrayLike, logits_2: ArrayLike, labels: ArrayLike) ->
 
 
 def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
-    """Returns the KL divergences of members [M, N, K], sums over the pairs i < j, [N].
+    """Returns the sums of the KL divergences over the pairs i < j of members, [N].
 
     No pair is formed. With c the mean of the members, t_i = p_i / c - 1 and
     l_i = log(p_i / c) = t_i - e_i:
@@ -91,29 +91,32 @@ def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
       sum_(i<j) KL(p_i || p_j) = sum_k c sum_i (l_i ((M - 1 - i) t_i - sum_(j<i) t_j)
                                                 - (M - 1 - 2 i) e_i)
 
-    in which all terms are of the second order in t. Members are ordered by position.
-    `impossible` are the classes of probability 0.
+    where all terms are of second order in t, so that no digits cancel.
+
+    Args:
+      p: probabilities [M, N, K].
+      impossible: which probabilities are 0, boolean [M, N, K].
     """
     m = len(p)
-    center = np.matmul(np.ones(m), p.reshape(m, -1)).reshape(p.shape[1:]) / m
-    inverse = 1 / np.where(center >= distances.TINY, center, 1)
-    t = p - center
+    mean = np.matmul(np.ones(m), p.reshape(m, -1)).reshape(p.shape[1:]) / m
+    inverse = 1 / np.where(mean >= distances.TINY, mean, 1)
+    t = p - mean
     t *= inverse
     ratios = p * inverse
     np.copyto(ratios, 1, where=impossible)  # Its logarithm is 0.
     e = distances.log_excess(t, np.log(ratios, out=ratios))
     np.copyto(e, t, where=impossible)
-    total = np.matmul(np.arange(1.0 - m, m, 2), e.reshape(m, -1)).reshape(center.shape)
+    total = np.matmul(np.arange(1.0 - m, m, 2), e.reshape(m, -1)).reshape(mean.shape)
     logs = np.subtract(t, e, out=e)
-    earlier, terms = np.zeros_like(center), np.empty_like(center)
+    earlier, terms = np.zeros_like(mean), np.empty_like(mean)
     for i in range(m):
         np.multiply(t[i], m - 1 - i, out=terms)
         terms -= earlier
         terms *= logs[i]
         total += terms
         earlier += t[i]
-    sums = np.maximum((center * total).sum(axis=-1), 0)
-    # An impossible class that was possible for an earlier member.
+    sums = np.maximum((mean * total).sum(axis=-1), 0)
+    # A class is possible for an earlier member and impossible for a later one.
     if impossible.any():
         lost = np.logical_or.accumulate(~impossible, axis=0) & impossible
         sums[lost.any(axis=(0, -1))] = np.inf
@@ -121,7 +124,7 @@ def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
 
 
 def _cosines(p: np.ndarray) -> np.ndarray:
-    """Returns the cosines of the angles of members [M, N, K], sums over the pairs."""
+    """Returns the sums of the cosines over the pairs of members [M, N, K], [N]."""
     norms = np.sqrt(_predictions.dot(p, p))
     inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     direction = np.einsum("mnk,mn->nk", p, inverse)
@@ -130,7 +133,7 @@ def _cosines(p: np.ndarray) -> np.ndarray:
 
 def _diversity(p: np.ndarray) -> np.ndarray:
     """Returns disagreement, KL divergence and cosine similarity of members [M, N, K],
-    means over the pairs i < j, [3, N]. It overwrites `p`.
+    means over the pairs i < j, [3, N]; overwrites `p`.
     """
     pairs = len(p) * (len(p) - 1) / 2
     impossible = p < distances.TINY
@@ -147,8 +150,8 @@ def average_pairwise_diversity(
 ) -> dict[str, float]:
     """Diversity of an ensemble: means over its M (M - 1) / 2 pairs of members.
 
-      disagreement: share of the examples that the two decide differently
-      average_kl: mean over the examples of KL(p_i || p_j), i < j, as `kl_divergence`
+      disagreement: share of the examples for which the decisions differ
+      average_kl: mean over the examples of KL(p_i || p_j), i < j, see `kl_divergence`
       cosine_similarity: mean over the examples of p_i.p_j / (|p_i| |p_j|)
 
     O(M N K): no pair is formed.
@@ -156,14 +159,15 @@ def average_pairwise_diversity(
     Args:
       probs: probabilities of M >= 2 members in [0, 1], shape [M, N, K], or [M, N, 1] of
         class 1. There may be more axes of examples.
-      num_models: M, to check it.
-      error: a number > 0, which the disagreement is divided by; with the error rate of
-        the members, ensembles of different accuracy compare.
+      num_models: the expected M, to check `probs`; None for no check.
+      error: a number > 0 by which to divide the disagreement. Divided by the error rate
+        of the members, ensembles of different accuracies can be compared.
 
     Returns:
-      A dict `disagreement`, `average_kl`, `cosine_similarity`: in [0, 1] before the
-      division; >= 0, inf where an earlier member gives a class a chance that a later
-      one does not; in [0, 1]. Larger, larger and smaller is more diverse.
+      A dict of `disagreement`, in [0, 1] before the division, larger is more diverse;
+      `average_kl`, >= 0, larger is more diverse, inf if a class has probability 0 for a
+      member but not for an earlier one; and `cosine_similarity`, in [0, 1], smaller is
+      more diverse.
 
     Raises:
       ValueError: an argument is not as described.
@@ -188,7 +192,7 @@ def average_pairwise_diversity(
         lambda block: _diversity(_predictions.classes("probs", block)),
         rows,
         axis=1,
-        held=2,
+        memory=2,
     )
     means = values.mean(axis=-1).tolist()
     diversity = dict(zip(DIVERSITIES, means, strict=True))

@@ -1,8 +1,4 @@
-"""Calibration of an ensemble next to that of its members.
-
-Averaging probabilities lowers confidence, since max_k mean_m p_mk <= mean_m max_k p_mk.
-That corrects members that are too sure, and makes those that are not sure enough worse.
-"""
+"""Calibration of an ensemble, compared with the calibration of its members."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ __all__ = ["ensemble_calibration"]
 class EnsembleCalibration:
     """Calibration of M members and of their mean, in even bins of the confidence.
 
-    Means of an empty bin are NaN.
+    Confidences and accuracies of empty bins are NaN.
 
     Attributes:
       edges: the bins, `(edges[b], edges[b + 1]]`, shape [bins + 1].
@@ -36,11 +32,11 @@ class EnsembleCalibration:
       ensemble_confidences: as `member_confidences`, shape [bins].
       ensemble_accuracies: as `member_accuracies`, shape [bins].
       member_eces: expected calibration error of each member, shape [M].
-      ensemble_ece: that of the ensemble.
+      ensemble_ece: expected calibration error of the ensemble.
       member_overall_confidences: mean confidence over all examples, shape [M].
-      member_overall_accuracies: share of right decisions among them, shape [M].
+      member_overall_accuracies: share of right decisions of each member, shape [M].
       ensemble_confidence: mean confidence of the ensemble over all examples.
-      ensemble_accuracy: share of its right decisions among them.
+      ensemble_accuracy: share of right decisions of the ensemble.
     """
 
     edges: np.ndarray
@@ -69,10 +65,10 @@ class EnsembleCalibration:
 
     @property
     def verdict(self) -> str:
-        """What averaging did to calibration, and where it left it, in a sentence.
+        """A sentence that says how averaging changed calibration.
 
         Errors that are equal to three decimals are called equal. The ensemble is called
-        over- or underconfident where at least three quarters of its ECE have that sign.
+        over- or underconfident if at least three quarters of its ECE have that sign.
         """
         before, after = float(np.mean(self.member_eces)), self.ensemble_ece
         if f"{after:.3f}" == f"{before:.3f}":
@@ -91,7 +87,7 @@ class EnsembleCalibration:
     def _direction(self) -> str:
         if f"{self.ensemble_ece:.3f}" == "0.000":
             return "calibrated"
-        # The ECE adds the gaps of both signs up, and this is what they leave.
+        # The ECE is the sum of all absolute gaps; here gaps of opposite signs cancel.
         gap = self.ensemble_accuracy - self.ensemble_confidence
         if abs(gap) < self.ensemble_ece / 2:
             return "overconfident in some bins and underconfident in others"
@@ -99,7 +95,7 @@ class EnsembleCalibration:
 
 
 def _calibration(statistics: list[BinStatistics]) -> EnsembleCalibration:
-    """Returns the means of the members, and of the ensemble, which is the last."""
+    """Returns the result, given the statistics of the members and last the ensemble."""
     counts, scores, outcomes = np.array(
         [[s.counts[0], s.score_sums[0], s.outcome_sums[0]] for s in statistics]
     ).swapaxes(0, 1)
@@ -145,16 +141,17 @@ def ensemble_calibration(
       gap_b = acc_b - conf_b
       ECE = sum_b (n_b / n) |gap_b|
 
-    for the ensemble and for each member. Averaging lowers confidence, so it improves
-    the calibration of members that are overconfident (gaps below 0) and worsens that of
-    members that are underconfident, as those trained with strong Mixup are.
+    for the ensemble and for each member. Averaging lowers confidence, because
+    max_k mean_m p_mk <= mean_m max_k p_mk. So it improves the calibration of members
+    that are overconfident (gaps below 0), and worsens the calibration of members that
+    are underconfident, as members trained with strong Mixup are.
 
     Args:
-      labels: integer class labels in [0, K), shape [...].
-      logits: of the members, shape [..., M, K] with the M members on `ensemble_axis`;
-        [..., M, 1] for the logit of class 1 against class 0.
-      probabilities: instead of `logits`, in [0, 1], of the same shape.
-      ensemble_axis: the axis of the members, any but the last.
+      labels: integer class labels in [0, K), shape of the predictions without the axes
+        of members and classes.
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
+      probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
+      ensemble_axis: axis of the members, any but the last.
       num_bins: number of bins.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
@@ -162,7 +159,7 @@ def ensemble_calibration(
 
     Returns:
       An `EnsembleCalibration`, float64; its `verdict` says in words what averaging did.
-      Bins are decided in the precision that is passed.
+      Bins are assigned in the precision of the predictions.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,4 +1,4 @@
-"""Uncertainty of each example, and how much of it is the members' disagreement."""
+"""Uncertainty of each example, and the part due to disagreement between members."""
 
 from __future__ import annotations
 
@@ -25,15 +25,14 @@ __all__ = [
     "variation_ratio",
 ]
 
-# digamma(a + 1) - log(a) = 1 / (2 a) - sum_n c_n a^(-2 n), c_n = B_2n / (2 n), from
-# SERIES_FROM on.
+# digamma(a + 1) - log(a) = 1 / (2 a) - sum_n c_n a^(-2 n), c_n = B_2n / (2 n), for
+# a >= SERIES_FROM.
 DIGAMMA_SERIES = (
     *(1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132),
     *(-691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364),
 )
 SERIES_FROM = 8
-# The exponential of it is 0.
-_NOTHING = -800.0
+_LOG_ZERO = -800.0  # Its exponential is 0.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +40,8 @@ class _Members:
     """Checked predictions of N examples.
 
     Attributes:
-      name: what the user called the predictions.
-      predictions: [N, M, K], or [N, M, 1] of class 1, as they were passed.
+      name: name of the argument, "logits" or "probabilities".
+      predictions: values of the argument, [N, M, K], or [N, M, 1] of class 1.
     """
 
     name: str
@@ -61,12 +60,12 @@ class _Members:
 
     @functools.cached_property
     def exponentials(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Logits less the largest of a row, their exponentials, and the sums of these,
-        [N, M, 1].
+        """Logits less the largest of a row, their exponentials, and the sums of the
+        exponentials, [N, M, 1].
         """
         below = _inputs.below_maximum(self.classes)
-        if below.min() < _NOTHING:  # 0 * -inf would be NaN.
-            np.maximum(below, _NOTHING, out=below)
+        if below.min() < _LOG_ZERO:  # 0 * -inf would be NaN.
+            np.maximum(below, _LOG_ZERO, out=below)
         exponentials = np.exp(below)
         ones = np.ones((below.shape[-1], 1))  # A product is faster than a sum.
         return below, exponentials, np.matmul(exponentials, ones)
@@ -82,7 +81,7 @@ class _Members:
 
     @property
     def entropies(self) -> np.ndarray:
-        """Those of each member, [N, M]."""
+        """The entropy of each member, [N, M]."""
         if self.name != "logits":
             return _entropy(self.classes)
         below, exponentials, sums = self.exponentials
@@ -98,9 +97,15 @@ def _scores(
     labels: ArrayLike | None,
     single: bool = False,
 ) -> np.ndarray:
-    """Returns the scores [..., N] of all examples, N in the shape of the examples.
+    """Returns the scores of all examples, [...] or [parts, ...].
 
-    `single` tells that there is no axis of members.
+    Args:
+      score: maps N examples to scores [N] or [parts, N].
+      logits: logits, as in the public functions.
+      probabilities: instead of `logits`.
+      ensemble_axis: axis of the members.
+      labels: None, or labels whose shape is checked.
+      single: whether there is no axis of members.
     """
     name, predictions = _checks.predictions(probabilities, logits, None)
     predictions = _inputs.as_array(name, predictions)
@@ -112,8 +117,8 @@ def _scores(
         axis = _predictions.check_members(name, predictions.shape, ensemble_axis)
         predictions = np.moveaxis(_predictions.checked(name, predictions), axis, -2)
     if labels is not None:
-        given = _inputs.as_array("labels", labels).shape
-        _predictions.check_labels(given, name, shape, predictions.shape[:-2])
+        labels_shape = _inputs.as_array("labels", labels).shape
+        _predictions.check_labels(labels_shape, name, shape, predictions.shape[:-2])
     rows = predictions.reshape(-1, *predictions.shape[-2:])
     if name == "logits":
         _inputs.are_probabilities(rows, name=name)
@@ -123,7 +128,7 @@ def _scores(
 
 def _entropy(p: np.ndarray) -> np.ndarray:
     """Returns the entropy over the last axis."""
-    # 0 log 0 = 0: all but tiny numbers are what they were.
+    # So that 0 log 0 = 0. Only tiny numbers change.
     log = np.log(p + np.finfo(np.float64).tiny)
     return 0.0 - _predictions.dot(p, log)  # No -0.0.
 
@@ -169,22 +174,22 @@ def model_uncertainty(
     ensemble_axis: int = 1,
     labels: ArrayLike | None = None,
 ) -> ModelUncertainty:
-    """Uncertainty of an ensemble, and how much of it is the members' disagreement.
+    """Uncertainty of an ensemble, and the part due to disagreement between members.
 
       total = H(mean_m p_m)
       expected data = mean_m H(p_m)
       model = total - expected data
 
     The model uncertainty is the mutual information of the label and the member. It is
-    0 where all members agree, however uncertain they are; large values point at inputs
-    far from the training data.
+    0 if all members agree, however uncertain they are; large values indicate inputs far
+    from the training data.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
@@ -225,10 +230,10 @@ def predictive_entropy(
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
+      ensemble_axis: axis of the members; None for a single model, shape [..., K] or
         [..., 1].
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
@@ -272,13 +277,12 @@ def expected_entropy(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for
-      distributions. Larger is more uncertain; the part that more members would not
-      remove.
+      distributions. Larger is more uncertain. More members would not reduce it.
 
     Raises:
       ValueError: an argument is not as described.
@@ -312,12 +316,12 @@ def mutual_information(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
-      distributions; 0 where the members agree, or there is one. Larger is more
+      distributions; 0 if the members agree or there is only one. Larger is more
       uncertain.
 
     Raises:
@@ -354,8 +358,8 @@ def ensemble_disagreement(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
@@ -383,18 +387,18 @@ def mean_member_uncertainty(
     ensemble_axis: int = 1,
     labels: ArrayLike | None = None,
 ) -> np.ndarray:
-    """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
+    """Mean uncertainty of the members: `1 - mean_m max_k p_mk`.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
-      Larger is more uncertain; that the members disagree does not count.
+      Larger is more uncertain; disagreement between members does not count.
 
     Raises:
       ValueError: an argument is not as described.
@@ -421,20 +425,20 @@ def variation_ratio(
 ) -> np.ndarray:
     """Share of the members that do not vote for the class with most votes.
 
-    The `VariationRatio` of torch-uncertainty counts against the class of the mean of
-    the members, which may have fewer votes, and by default probabilities, not votes:
-    `1 - max_k mean_m p_mk`.
+    The `VariationRatio` of torch-uncertainty takes the class of the largest mean
+    probability, which may have fewer votes, and by default probabilities instead of
+    votes: `1 - max_k mean_m p_mk`.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
-      uncertain. A member with ties votes for the lowest of the classes.
+      uncertain. A member with ties votes for the lowest class.
 
     Raises:
       ValueError: an argument is not as described.
@@ -468,8 +472,8 @@ def _dirichlet_parts(
     """Returns knowledge, total and expected data uncertainty of alphas [..., K].
 
     With excess(a) = digamma(a + 1) - log(a) the knowledge uncertainty is
-    `sum_k pi_k (excess(a_k) - excess(a_0))`, in which the large alphas do not cancel.
-    The small ones do, and what is left of them is the expected data uncertainty.
+    `sum_k pi_k (excess(a_k) - excess(a_0))`, where large alphas do not cancel. Small
+    alphas do: for these it is the total less the expected data uncertainty.
     """
     from scipy import special
 
@@ -480,21 +484,21 @@ def _dirichlet_parts(
     with np.errstate(over="ignore"):
         total_alphas = np.exp(top) * norm
 
-    def small(a: np.ndarray) -> np.ndarray:
-        return special.digamma(np.minimum(a, SERIES_FROM) + 1)
+    def digamma(a: np.ndarray) -> np.ndarray:
+        return special.digamma(np.minimum(a, SERIES_FROM) + 1)  # For small a only.
 
     def excess(a: np.ndarray, log_a: np.ndarray) -> np.ndarray:
         return np.where(
             a < SERIES_FROM,
-            small(a) - log_a,
+            digamma(a) - log_a,
             _digamma_series(np.maximum(a, SERIES_FROM)),
         )
 
     total = _entropy(shares)
     gaps = excess(alphas, log_alphas) - excess(total_alphas, top + np.log(norm))
     large = np.sum(shares * gaps, axis=-1)
-    tiny = total + np.sum(shares * (small(alphas) - small(total_alphas)), axis=-1)
-    knowledge = np.where(total_alphas[..., 0] < SERIES_FROM, tiny, large)
+    small = total + np.sum(shares * (digamma(alphas) - digamma(total_alphas)), axis=-1)
+    knowledge = np.where(total_alphas[..., 0] < SERIES_FROM, small, large)
     knowledge = np.clip(knowledge, 0, total)
     return knowledge, total, total - knowledge
 
@@ -502,7 +506,7 @@ def _dirichlet_parts(
 def knowledge_uncertainty(
     alphas: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> KnowledgeUncertainty:
-    """Uncertainty of a Dirichlet distribution, and how much of it is lack of knowledge.
+    """Uncertainty of a Dirichlet distribution, and the part due to lack of knowledge.
 
     With pi_k = alpha_k / alpha_0 and alpha_0 = sum_k alpha_k, p ~ Dirichlet(alpha):
 
@@ -515,11 +519,11 @@ def knowledge_uncertainty(
 
     Args:
       alphas: concentrations > 0, shape [..., K], K >= 2.
-      logits: instead of `alphas`, their logarithms, finite.
+      logits: logarithms of the concentrations, instead of `alphas`; finite.
 
     Returns:
       A named tuple `(knowledge_uncertainty, total_uncertainty,
-      expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K].
+      expected_data_uncertainty)`, each of shape [...], in nats, in [0, log K].
 
     Raises:
       ValueError: an argument is not as described.

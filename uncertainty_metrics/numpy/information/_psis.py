@@ -15,14 +15,14 @@ from uncertainty_metrics import _checks
 
 # No generalized Pareto distribution is fitted to fewer ratios.
 MIN_TAIL = 5
-# What is smaller than this share of the largest ratio is not in the tail.
+# A ratio below this share (its logarithm) of the largest is not in the tail.
 LOG_TINY = math.log(np.finfo(np.float64).tiny)
-# Numbers held at once while the tails are fitted.
+# Numbers of a block of rows whose tails are fitted at once.
 _BLOCK = 2**18
 
 
 def check_reff(reff: Any) -> float:
-    """Returns it as a float; raises ValueError unless it is finite and > 0."""
+    """Returns `reff` as a float; raises ValueError unless it is finite and > 0."""
     value = _checks.number(reff)
     if not 0 < value < math.inf:
         raise _checks.error("reff", "a finite number > 0", repr(reff))
@@ -35,7 +35,7 @@ def tail_length(num_members: int, reff: float) -> int:
 
 
 def max_pareto_k(num_members: int) -> float:
-    """Returns the largest Pareto k at which so many draws give a reliable estimate."""
+    """Returns the largest Pareto k at which estimates by so many draws are reliable."""
     return min(1 - 1 / math.log10(num_members), 0.7)
 
 
@@ -54,12 +54,12 @@ def _fit_pareto(
     more observations (Vehtari et al., 2024).
 
     Args:
-      log_excesses: [rows, tail], descending; of each row the first `sizes` count, and
-        the rest is -inf.
+      log_excesses: [rows, tail], descending; the first `sizes` of each row count, and
+        all others are -inf.
       sizes: integers >= 5, [rows, 1].
     """
-    # In units of the lower quartile, so that nothing but the largest excesses can
-    # overflow; of those, log(1 + x) is log(x).
+    # In units of the lower quartile only the largest excesses can overflow, and for
+    # these log(1 + x) is log(x).
     log_unit = np.take_along_axis(log_excesses, sizes - (sizes + 2) // 4, axis=1)
     logs = log_excesses - log_unit
     most = math.log(np.finfo(np.float64).max) - 8
@@ -72,7 +72,7 @@ def _fit_pareto(
         terms = np.log1p(-theta[:, :, None] * excesses[:, None, :])
         return (terms.sum(axis=2) + beyond) / sizes
 
-    # The formulas have limits at 0, and this is close to them.
+    # The formulas have limits at theta = 0, and a tiny theta is close to these.
     def nonzero(theta: np.ndarray) -> np.ndarray:
         return np.where(theta == 0, np.finfo(np.float64).eps * least, theta)
 
@@ -94,7 +94,7 @@ def _fit_pareto(
 def _pareto_order_statistics(
     k: np.ndarray, log_scale: np.ndarray, sizes: np.ndarray, num: int
 ) -> np.ndarray:
-    """Returns logarithms of the quantiles (r - 1/2) / size, descending, [rows, num].
+    """Returns the log quantiles of levels (r - 1/2) / size, descending, [rows, num].
 
     The quantile of level q is scale ((1 - q)^-k - 1) / k.
     """
@@ -106,15 +106,15 @@ def _pareto_order_statistics(
 
 
 class _Tail(NamedTuple):
-    """The largest ratios, descending, [rows, tail + 1]; logarithms, in units of the one
-    at the cut.
+    """Logarithms of the largest ratios, descending, [rows, tail + 1], relative to the
+    ratio at the cut.
 
     Attributes:
-      cut: logp of the unit, [rows, 1].
-      raw: the ratios, some of which may be at the cut or below.
-      inside: whether they are above it.
-      smooth: what they are smoothed to, where they are inside.
-      k: shape of the tail, inf where none is fitted, [rows].
+      cut: logp at the cut, [rows, 1].
+      raw: the ratios, of which some may be at or below the cut.
+      inside: whether each ratio is above the cut.
+      smooth: the smoothed ratios, valid only inside.
+      k: shape of the tail, inf if none is fitted, [rows].
     """
 
     cut: np.ndarray
@@ -125,18 +125,18 @@ class _Tail(NamedTuple):
 
 
 def _smoothed(least: np.ndarray) -> _Tail:
-    """Smooths the tail of which logp is `least`, ascending, [rows, tail + 1]."""
+    """Smooths the tail, given its logp `least`, ascending, [rows, tail + 1]."""
     tail = least.shape[1] - 1
     # The ratio at the cut is the unit of all others.
     cut = np.minimum(least[:, -1:], least[:, :1] - LOG_TINY)
-    # Ratios equal to it are not above it, and may leave too few.
+    # Ratios equal to the cut are not above it, and too few others may be left.
     fitted = (least < cut).sum(axis=1, keepdims=True) >= MIN_TAIL
     cut = np.where(fitted, cut, least[:, :1])
     raw = cut - least
     inside = raw > 0
     num_inside = inside.sum(axis=1, keepdims=True)
 
-    # Rows that are not fitted take part with harmless numbers.
+    # Rows that are not fitted get harmless numbers.
     sizes = np.where(fitted, num_inside, tail)
     log_excesses = raw + np.log(-np.expm1(-np.where(inside, raw, 1)))
     log_excesses = np.where(inside, log_excesses, np.where(fitted, -np.inf, 0))
@@ -154,22 +154,22 @@ def _loo(logp: np.ndarray, tail: int) -> tuple[np.ndarray, np.ndarray]:
     cut, raw, inside, smooth, k = _smoothed(least)
     num_inside = inside.sum(axis=1, keepdims=True)
 
-    def log_sum(logs: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """Returns log(sum exp(logs) + rest) of the tail and the rest."""
+    def log_sum(logs: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Returns log(sum exp(logs) + others), of the tail and all other ratios."""
         logs = np.where(inside, logs, -np.inf)
-        with np.errstate(divide="ignore"):  # The rest may underflow.
-            logs = np.append(logs, np.log(rest), axis=1)
+        with np.errstate(divide="ignore"):  # The sum of the others may underflow.
+            logs = np.append(logs, np.log(others), axis=1)
         return np.logaddexp.reduce(logs, axis=1)
 
     body = np.where(logp < cut, 0, np.exp(np.minimum(cut - logp, 0)))
-    # A raw ratio times p is 1 everywhere.
+    # Outside the tail, each ratio times its likelihood is 1.
     numerator = log_sum(smooth - raw, logp.shape[1] - num_inside)
     denominator = log_sum(smooth, body.sum(axis=1, keepdims=True))
     return cut[:, 0] + numerator - denominator, k
 
 
 def _weights(logp: np.ndarray, tail: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the weights of each row of logp [rows, m], of sum 1, and Pareto k."""
+    """Returns the weights, of sum 1, and the Pareto k of each row of logp [rows, m]."""
     k = np.full(len(logp), np.inf)
     if tail < MIN_TAIL:
         ratios = np.exp(logp.min(axis=1, keepdims=True) - logp)
@@ -180,7 +180,8 @@ def _weights(logp: np.ndarray, tail: int) -> tuple[np.ndarray, np.ndarray]:
         top = np.where(inside[:, :1], smooth[:, :1], 0)
         ratios = np.exp(np.minimum(cut - logp, 0) - top)
         largest = np.exp(np.where(inside, smooth, np.minimum(raw, 0)) - top)
-        # Equal ratios share what they are smoothed to, for draws have no order.
+        # Equal ratios get the mean of their smoothed values, because draws have no
+        # order.
         group = np.cumsum(np.diff(least, axis=1, prepend=-np.inf) > 0) - 1
         means = np.bincount(group, largest.reshape(-1)) / np.bincount(group)
         np.put_along_axis(ratios, order, means[group].reshape(largest.shape), axis=1)
@@ -191,11 +192,11 @@ def _weights(logp: np.ndarray, tail: int) -> tuple[np.ndarray, np.ndarray]:
 def _in_blocks(
     function: Callable[..., Any], logp: np.ndarray, reff: float
 ) -> list[np.ndarray]:
-    """Returns what a function of rows of logp [rows, m] returns of all of them."""
+    """Returns the results of a function of rows, for all rows of logp [rows, m]."""
     m = logp.shape[1]
     tail = tail_length(m, reff)
     step = max(1, _BLOCK // max(m, tail * (30 + math.isqrt(tail))))
-    # A block at a time, to hold the likelihood of every shape for few rows only.
+    # The fit holds the likelihood of every shape for each row of a block.
     blocks = [function(logp[i : i + step], tail) for i in range(0, len(logp), step)]
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
@@ -205,8 +206,8 @@ def leave_one_out(logp: np.ndarray, reff: float = 1.0) -> list[np.ndarray]:
     [n, ...] both.
     """
     rows = np.moveaxis(logp, 1, -1)
-    found = _in_blocks(_loo, rows.reshape(-1, rows.shape[-1]), reff)
-    return [part.reshape(rows.shape[:-1]) for part in found]
+    results = _in_blocks(_loo, rows.reshape(-1, rows.shape[-1]), reff)
+    return [part.reshape(rows.shape[:-1]) for part in results]
 
 
 def leave_one_out_weights(logp: np.ndarray, reff: float) -> list[np.ndarray]:

@@ -5,8 +5,8 @@ from their posterior distribution, or under each member of an ensemble of equal 
 
   logp[i, j] = log p(y_i | x_i, theta_j)
 
-and every criterion estimates how well the average of the draws would predict y_i had
-it not been trained on it. Higher is better.
+and every criterion estimates how well the average of the draws would predict y_i if
+the model had not been trained on y_i. Higher is better.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 WaicType = Literal["waic1", "waic2"]
 Criterion = Literal["psis_loo", "waic1", "waic2", "iscv"]
 
-# Above it the criteria that do not smooth are unreliable (Vehtari et al., 2017).
+# Above this variance criteria without smoothing are unreliable (Vehtari et al., 2017).
 MAX_VARIANCE = 0.4
 
 
@@ -92,8 +92,8 @@ def _mean_and_sem(values: np.ndarray) -> tuple[Any, Any]:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
-    """Returns the criterion of each instance, and what tells where it is unreliable:
-    Pareto k or the variance of logp; [n, ...] both.
+    """Returns the criterion of each instance, and a number that is large if it is
+    unreliable: Pareto k or the variance of logp; [n, ...] both.
     """
     if criterion == "psis_loo":
         return _psis.leave_one_out(logp)
@@ -104,7 +104,7 @@ def _pointwise(logp: np.ndarray, criterion: str) -> Sequence[np.ndarray]:
 
 
 def _by_variance(logp: ArrayLike, criterion: str) -> InformationCriterion:
-    """Returns a criterion that is unreliable where the variance is large."""
+    """Returns a criterion, and warns of instances with a large variance."""
     values, variance = _pointwise(finite_logp("logp", logp), criterion)
     warn_of("The variance of logp", variance, MAX_VARIANCE, stacklevel=4)
     return InformationCriterion(*_mean_and_sem(values))
@@ -122,8 +122,8 @@ def negative_waic(
 
     The estimate is the mean over the instances. Watanabe recommends waic1. Gelman et
     al. number the other way: from the log-mean-exp, waic1 subtracts their p_WAIC2, the
-    variance, and waic2 their p_WAIC1, twice what it is above the mean. ArviZ's `waic`
-    is the sum of waic1 over the instances, with a variance of divisor m.
+    variance, and waic2 their p_WAIC1, twice the log-mean-exp less the mean. ArviZ's
+    `waic` is the sum of waic1 over the instances, with a variance of divisor m.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -133,8 +133,8 @@ def negative_waic(
     Returns:
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, a float for
-      [n, m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance. Each has the shape [...] of the axes after the second, a float for
+      [n, m]. Higher is better. Warns if the variance of logp over the draws of an
       instance exceeds 0.4.
 
     Raises:
@@ -161,9 +161,9 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
 
       ISCV = -mean_i log mean_j exp(-logp_ij)
 
-    The log-likelihood of each instance under the draws as if it had been left out:
+    It is the log-likelihood of each instance as if the instance had been left out:
     each draw is weighted by the ratio 1 / p(y_i | x_i, theta_j). A few large ratios may
-    decide the value; `psis_loo` smooths them, and tells where that does not help.
+    decide the value; `psis_loo` smooths them, and shows where that does not help.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
@@ -172,8 +172,8 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
     Returns:
       A named tuple (estimate, sem): the estimated log-likelihood of a new instance, in
       nats, and its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for one
-      instance. Each has the shape [...] of the axes behind the second, a float for
-      [n, m]. Higher is better. Warns where the variance of logp over the draws of an
+      instance. Each has the shape [...] of the axes after the second, a float for
+      [n, m]. Higher is better. Warns if the variance of logp over the draws of an
       instance exceeds 0.4.
 
     Raises:
@@ -196,33 +196,33 @@ def importance_sampling_cross_validation(logp: ArrayLike) -> InformationCriterio
 def psis_loo(logp: ArrayLike, reff: float = 1.0) -> PsisLoo:
     """Leave-one-out cross-validation by Pareto smoothed importance sampling (PSIS-LOO).
 
-    With the importance ratios r_ij = exp(-logp_ij) of instance i, of which the largest
-    min(m / 5, 3 sqrt(m / reff)) are replaced by order statistics of a generalized
-    Pareto distribution fitted to them, and are at most the largest ratio:
+    The importance ratios of instance i are r_ij = exp(-logp_ij). The largest
+    min(m / 5, 3 sqrt(m / reff)) of them are replaced by order statistics of a
+    generalized Pareto distribution fitted to them, capped at the largest ratio:
 
       psis_loo = mean_i log(sum_j r_ij exp(logp_ij) / sum_j r_ij)
 
-    The shape k of the distribution tells how far to trust the value. With fewer than 21
-    draws nothing is smoothed: the estimate is that of
+    The shape k of the distribution shows how far to trust the value. With fewer than 21
+    draws nothing is smoothed: the estimate is the one of
     `importance_sampling_cross_validation`, and k is inf.
 
-    It equals `arviz.loo(..., reff=reff)`, which has the sum over the instances: n times
-    the estimate. ArviZ computes `reff` of its chains where it is not given.
+    `arviz.loo(..., reff=reff)` is the same, but as the sum over the instances, n times
+    the estimate. Without `reff` ArviZ computes it from its chains.
 
     Args:
       logp: real and finite, shape [n, m, ...]: n instances on axis 0, m >= 2 draws or
         members on axis 1. No criterion is finite where a probability is 0.
-      reff: relative efficiency of the draws, > 0: what share of m independent draws
-        would estimate as well; 1 for independent ones.
+      reff: relative efficiency of the draws, > 0: the share of m independent draws that
+        would estimate as well; 1 for independent draws.
 
     Returns:
       A named tuple (estimate, sem, pareto_k): the estimated log-likelihood of a new
       instance, in nats; its standard error `sd_i / sqrt(n)` with divisor n - 1, NaN for
-      one instance; both of the shape [...] of the axes behind the second, floats for
-      [n, m]; and the shape k of each instance [n, ...], inf where fewer than 5 ratios
-      are above the others, as where all are equal. The estimate: higher is better; k:
-      smaller. Warns where k exceeds `min(1 - 1 / log10(m), 0.7)`. O(n m) time, and
-      bounded memory beside a copy of logp.
+      one instance; both of the shape [...] of the axes after the second, floats for
+      [n, m]; and the shape k of each instance [n, ...], inf if fewer than 5 ratios are
+      above the others, for example if all are equal. Higher estimates and smaller k are
+      better. Warns if k exceeds `min(1 - 1 / log10(m), 0.7)`. Time O(n m), and bounded
+      memory beside a copy of logp.
 
     Raises:
       ValueError: an argument is not as described.
@@ -253,14 +253,14 @@ class ModelScore(NamedTuple):
     """A row of `InformationCriteria`.
 
     Attributes:
-      name: of the model.
-      rank: 1 for the best.
-      estimate: of the log-likelihood of a new instance, in nats; higher is better.
-      sem: its standard error.
-      difference: the estimate of the best model minus this one.
-      difference_sem: the standard error of the difference, paired over the instances.
-      num_unreliable: the instances of which the estimate is unreliable: their Pareto k
-        is large for "psis_loo", the variance of their logp for the others.
+      name: name of the model.
+      rank: 1 for the best model.
+      estimate: estimated log-likelihood of a new instance, in nats; higher is better.
+      sem: standard error of the estimate.
+      difference: the estimate of the best model minus this estimate.
+      difference_sem: standard error of the difference, paired over the instances.
+      num_unreliable: number of instances whose estimate is unreliable: their Pareto k
+        is large for "psis_loo", the variance of their logp for the other criteria.
     """
 
     name: str
@@ -277,8 +277,8 @@ class InformationCriteria:
     """Models compared by an information criterion; `str()` is a table.
 
     Attributes:
-      criterion: its name.
-      models: a `ModelScore` for each, best first.
+      criterion: name of the criterion.
+      models: a `ModelScore` for each model, best first.
     """
 
     criterion: str
@@ -325,8 +325,8 @@ def compare_information_criteria(
 ) -> InformationCriteria:
     """Ranks models by an information criterion on the same instances.
 
-    Instances that are hard for one model tend to be hard for all, so a difference is
-    known better than the estimates: its standard error is that of the mean of the
+    Instances that are hard for one model tend to be hard for all, so differences are
+    known better than estimates. The standard error of a difference is computed from the
     differences by instance. It tends to be too small for models that predict nearly the
     same (a difference below 4 / n) and for fewer than about 100 instances.
 
@@ -338,8 +338,8 @@ def compare_information_criteria(
     Returns:
       `InformationCriteria`: `models` holds a named tuple (name, rank, estimate, sem,
       difference, difference_sem, num_unreliable) for each model, best first; its
-      `str()` is a table. In nats for one instance, higher estimates are better.
-      Nothing warns; `num_unreliable` counts the instances that would.
+      `str()` is a table. Estimates are in nats for one instance; higher is better.
+      There are no warnings; `num_unreliable` counts unreliable instances instead.
 
     Raises:
       ValueError: an argument is not as described.
@@ -365,12 +365,12 @@ def compare_information_criteria(
     """
     _checks.one_of("criterion", criterion, get_args(Criterion))
     models = _models(logps)
-    found = {name: _pointwise(logp, criterion) for name, logp in models.items()}
-    ranked = sorted(found, key=lambda name: found[name][0].mean(), reverse=True)
-    best, _ = found[ranked[0]]
+    results = {name: _pointwise(logp, criterion) for name, logp in models.items()}
+    ranked = sorted(results, key=lambda name: results[name][0].mean(), reverse=True)
+    best, _ = results[ranked[0]]
     rows = []
     for rank, name in enumerate(ranked, start=1):
-        values, doubt = found[name]
+        values, unreliability = results[name]
         psis = criterion == "psis_loo"
         limit = _psis.max_pareto_k(models[name].shape[1]) if psis else MAX_VARIANCE
         rows.append(
@@ -379,7 +379,7 @@ def compare_information_criteria(
                 rank,
                 *_mean_and_sem(values),
                 *_mean_and_sem(best - values),
-                int(np.sum(doubt > limit)),
+                int(np.sum(unreliability > limit)),
             )
         )
     return InformationCriteria(criterion, tuple(rows))

@@ -1,4 +1,4 @@
-"""The probability integral transform of targets as if they had been left out."""
+"""Probability integral transform of training labels, as if each had been left out."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def loo_pit(
 ) -> PITInterval:
     """Probability integral transform (PIT) of training labels as if left out (LOO-PIT).
 
-    Draw j of the posterior distribution has a sample x_ij of the label y_i, and the
-    weight w_ij, of sum 1 over j, of Pareto smoothed importance sampling as in
-    `psis_loo`. As in `regression.sample_pit`, which it equals for equal weights, the
-    label counts as one draw more, of the mean weight:
+    Draw j of the posterior distribution has a sample x_ij of the label y_i, and a
+    weight w_ij by Pareto smoothed importance sampling, as in `psis_loo`, of sum 1 over
+    j. As in `regression.sample_pit`, which is the same for equal weights, the label
+    counts as one more draw of the mean weight:
 
       lower = m / (m + 1) sum_j w_ij [x_ij < y_i]
       upper = (m sum_j w_ij [x_ij <= y_i] + 1) / (m + 1)
 
-    The value of `arviz.loo_pit`, sum_j w_ij [x_ij <= y_i], is in this interval; draws
-    of equal logp share their weight here. Those of a calibrated model look uniform in
-    `regression.pit_histogram` and `regression.plot_pit_histogram`.
+    The value of `arviz.loo_pit`, sum_j w_ij [x_ij <= y_i], is in this interval; here
+    draws of equal logp have equal weights. The intervals of a calibrated model look
+    uniform in `regression.pit_histogram` and `regression.plot_pit_histogram`.
 
     Args:
       labels: real, shape [n] or [n, 1].
-      predictive_samples: a sample of each draw, real, shape [n, m].
+      predictive_samples: one sample by each draw, real, shape [n, m].
       logp: real and finite, shape [n, m]: the log-likelihood of each label under each
         draw, m >= 2.
-      reff: relative efficiency of the draws, > 0: what share of m independent draws
-        would estimate as well; 1 for independent ones.
+      reff: relative efficiency of the draws, > 0: the share of m independent draws that
+        would estimate as well; 1 for independent draws.
 
     Returns:
       `PITInterval` of `lower` and `upper` in [0, 1], each of the shape of the labels.

@@ -1,21 +1,18 @@
 """Calibration of predicted means and variances, exact and in float64.
 
 `um.regression` of the NumPy half. Every name is imported when it is first used. Most
-functions read a mean and a variance as a Normal distribution. Those of the probability
-integral transform (PIT) do for any forecast: of samples, of quantiles, or of a CDF.
+functions read a mean and a variance as a Normal distribution. Functions of the
+probability integral transform (PIT) serve any forecast: samples, quantiles, or a CDF.
 
-Arguments that the functions share:
+For all functions:
 
-  predictions: predicted means, real, shape [n] or [n, 1], or any other.
-  uncertainties: predicted variances, not standard deviations; finite and > 0.
-  stddevs: predicted standard deviations, likewise. Exactly one of the two is given.
-  targets: what was observed, real. Predictions, uncertainties and targets have one
-    shape; a last axis of 1 that some of them lack is no difference.
-  mask: True (or 1) for the examples to include, broadcastable to the targets; what is
-    left out may hold anything, NaN too.
-  sample_weight: finite and >= 0, broadcastable to the targets. Weight 2 is the example
-    twice, weight 0 the example left out.
-  n_bins: number of levels of coverage, or of bins, up to 10^6.
+  * Predictions, uncertainties and targets are finite and have one shape: [n], or any
+    other. A last axis of 1 that only some of them have makes no difference.
+  * Exactly one of `uncertainties`, which are variances, and `stddevs` is given.
+  * `mask` holds booleans, or 0 and 1, broadcastable to the targets.
+  * Weight 2 counts as the example twice. Examples that are masked out or of weight 0
+    are left out, and may hold anything, even NaN.
+  * `n_bins` is at most 10^6.
 """
 
 from uncertainty_metrics import _public_names

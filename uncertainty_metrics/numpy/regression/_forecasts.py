@@ -1,6 +1,6 @@
-"""What the functions of means and variances, and of PIT values, take: checks.
+"""Checks of means, variances, targets and PIT values.
 
-What is masked out or of weight 0 is left out before it is looked at.
+Examples that are masked out or of weight 0 are left out before values are checked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uncertainty_metrics.numpy import _inputs
 
 
 class Forecasts(NamedTuple):
-    """Examples that count.
+    """Errors, variances and weights of the examples that count.
 
     Attributes:
       errors: targets less predictions, [N].
@@ -38,42 +38,43 @@ def included(
     mask: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Returns the arguments, of which the last tells the shape, and the weights, [N]
-    each; what is masked out or of weight 0 is left out before it is looked at.
+    """Returns the arguments, in the shape of the last one, and the weights, [N] each,
+    without examples that are masked out or of weight 0.
     """
     arrays = {name: _inputs.as_array(name, value) for name, value in arguments.items()}
     reference, last = list(arrays.items())[-1]
     shape = last.shape
     for name, array in arrays.items():
         _checks.paired(name, array.shape, reference, shape)
-    kept = weights = None
+    counted = weights = None
     if mask is not None:
         mask = _inputs.as_array("mask", mask)
         _checks.aligned_shape("mask", mask.shape, shape)
         bad = (mask != 0) & (mask != 1)
         if np.any(bad):
             raise _checks.error("mask", "0 or 1", _inputs.first(bad, mask))
-        kept = _inputs.sample_weights(mask, shape) > 0
+        counted = _inputs.sample_weights(mask, shape) > 0
     if sample_weight is not None:
         weights = _inputs.sample_weights(sample_weight, shape)
-        kept = weights > 0 if kept is None else kept & (weights > 0)
+        counted = weights > 0 if counted is None else counted & (weights > 0)
     flat = [array.reshape(-1) for array in arrays.values()]
-    if kept is None:
+    if counted is None:
         return flat, None
-    if not np.any(kept):
+    if not np.any(counted):
         raise _checks.error(
             reference,
             "at least one example of positive weight that is not masked out",
             "none",
             verb="hold",
         )
-    return [array[kept] for array in flat], None if weights is None else weights[kept]
+    weights = None if weights is None else weights[counted]
+    return [array[counted] for array in flat], weights
 
 
 def variances(name: str, value: ArrayLike, single: bool = False) -> np.ndarray:
-    """Returns finite float64 variances > 0, of `stddevs` the squares.
+    """Returns finite float64 variances > 0; for `stddevs`, their squares.
 
-    `single` lets variances in float32 be.
+    With `single`, variances in float32 stay in float32.
     """
     array = _inputs.finite(name, value, single and name != "stddevs")
     if name != "stddevs":
@@ -97,13 +98,13 @@ def variances(name: str, value: ArrayLike, single: bool = False) -> np.ndarray:
 def spread(
     uncertainties: Any, stddevs: Any, name: str = "uncertainties"
 ) -> tuple[str, Any]:
-    """Returns the name and the value of the one that was given."""
-    given = _checks.exactly_one(**{name: uncertainties, "stddevs": stddevs})
-    return given, stddevs if given == "stddevs" else uncertainties
+    """Returns the name and the value of the argument that was passed."""
+    passed = _checks.exactly_one(**{name: uncertainties, "stddevs": stddevs})
+    return passed, stddevs if passed == "stddevs" else uncertainties
 
 
 def check_targets(targets: Any) -> None:
-    """Raises ValueError if there are none; `stddevs=` alone makes them an option."""
+    """Raises ValueError for None, the default that lets users omit `uncertainties`."""
     if targets is None:
         raise _checks.error("targets", "given", None)
 
@@ -118,19 +119,23 @@ def checked_arrays(
     names: tuple[str, str] = ("predictions", "uncertainties"),
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns means, variances, targets and weights [N] of the examples that count, in
-    float64, or in float32 where they were passed in it.
+    float64, or in float32 if they were passed in float32.
     """
-    name, given = spread(uncertainties, stddevs, names[1])
+    name, values = spread(uncertainties, stddevs, names[1])
     check_targets(targets)
-    arguments: dict[str, Any] = {names[0]: predictions, name: given, "targets": targets}
-    (mean, given, y), weights = included(arguments, mask, sample_weight)
+    arguments: dict[str, Any] = {
+        names[0]: predictions,
+        name: values,
+        "targets": targets,
+    }
+    (mean, values, y), weights = included(arguments, mask, sample_weight)
     mean = _inputs.finite(names[0], mean, single=True)
     y = _inputs.finite("targets", y, single=True)
-    return mean, variances(name, given, single=True), y, weights
+    return mean, variances(name, values, single=True), y, weights
 
 
 def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
-    """Returns the examples that count, of the arguments of `checked_arrays`."""
+    """Returns the examples that count; the arguments are those of `checked_arrays`."""
     mean, squares, y, weights = checked_arrays(*arguments, **options)
     errors = _inputs.in_double(np.subtract, y, mean)
     return Forecasts(errors, squares.astype(np.float64, copy=False), weights)

@@ -15,28 +15,28 @@ def curve_levels(n_bins: int) -> np.ndarray:
 
 
 def normal_limits(levels: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Returns the z of the central intervals of the standard Normal, [L]."""
-    from statistics import NormalDist  # It would add a tenth to the time of importing.
+    """Returns half the widths of central intervals of the standard Normal, [L]."""
+    from statistics import NormalDist  # At the top it would slow down the import.
 
-    # By the lower tail, which keeps its digits for levels next to 1.
+    # The lower tail keeps its digits for levels near 1.
     return np.array([-NormalDist().inv_cdf((1 - p) / 2) for p in levels])
 
 
 def pit_limits(levels: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
-    """Returns what |2 PIT - 1| must keep, which rounding may have raised a little."""
+    """Returns the limits of |2 PIT - 1|, raised a little to allow for its rounding."""
     precise = np.float64 if dtype == np.float64 else np.float32
     return levels + 4 * float(np.finfo(precise).eps)
 
 
 def interval_edges(limits: np.ndarray) -> np.ndarray:
-    """Returns the edges, of 2 PIT - 1, of cells that central intervals are made of."""
+    """Returns the edges, in 2 PIT - 1, of the cells that make up central intervals."""
     return np.concatenate([[-1.0], -limits[::-1], limits, [1.0]])
 
 
 def coverage(
     distances: np.ndarray, limits: np.ndarray, weights: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Returns the share of distances <= each limit, and the weight of all."""
+    """Returns the share of distances <= each limit, and the total weight."""
 
     def mass(chosen):
         return np.count_nonzero(chosen) if weights is None else weights @ chosen
@@ -58,7 +58,7 @@ def curve(
 def normal_curve(
     z: np.ndarray, weights: np.ndarray | None, n_bins: int
 ) -> dict[str, np.ndarray]:
-    """Returns the curve of Normal forecasts, whose targets are z deviations off."""
+    """Returns the curve of Normal forecasts with errors of z standard deviations."""
     levels = curve_levels(n_bins)
     return curve(np.abs(z), normal_limits(levels), levels, weights)
 
@@ -66,7 +66,7 @@ def normal_curve(
 def of_level(
     values: np.ndarray, levels: float | tuple[float, ...]
 ) -> float | np.ndarray:
-    """Returns values [L] as a number where the level is one."""
+    """Returns values [L], or a number if `levels` is a number."""
     return values if isinstance(levels, tuple) else float(values[0])
 
 

@@ -31,8 +31,8 @@ def compute_calibration_curve(
 ) -> dict[str, np.ndarray]:
     """Observed against expected coverage of central Normal intervals.
 
-    With z = (y - mean) / stddev, and z_p the limit that |z| of a standard Normal keeps
-    with probability p:
+    With z = (y - mean) / stddev, and z_p the limit that |z| does not exceed with
+    probability p if z is standard Normal:
 
       observed(p) = share of examples with |z| <= z_p
 
@@ -48,9 +48,9 @@ def compute_calibration_curve(
 
     Returns:
       A dict of vectors [n_bins]: `expected_coverage`, the levels p;
-      `observed_coverage`, in [0, 1], above p where the variances are too large and
-      below it where they are too small; `bin_counts`, the weight of all examples, of
-      which every level is a share.
+      `observed_coverage`, in [0, 1], above p if the variances are too large and below
+      p if they are too small; `bin_counts`, the total weight of the examples, the same
+      at every level.
 
     Raises:
       ValueError: an argument is not as described.
@@ -104,8 +104,8 @@ def expected_calibration_error(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      A number in [0, 1]. Smaller is better; of n calibrated examples it is of the order
-      of 1 / sqrt(n).
+      A number in [0, 1]. Smaller is better; for n calibrated examples it is of the
+      order of 1 / sqrt(n).
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,4 +1,4 @@
-"""Where chance leaves the empirical CDF of uniform values, at all points at once."""
+"""The band that holds the empirical CDF of uniform values at all points at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from uncertainty_metrics import _checks
 
 __all__ = ["ecdf_band"]
 
-# The points divide [0, 1] into as many steps.
+# The points divide [0, 1] into this many steps.
 NUM_STEPS = 100
-# Beyond as many values the tail is that of this many.
+# For more values the tail of this many values is used.
 _MAX_EXACT = 10**6
 _BISECTIONS = 16
 
@@ -23,8 +23,8 @@ class EcdfBand(NamedTuple):
 
     Attributes:
       points: 0, 0.01, ..., 1.
-      lower: of the share of the values that are at most the point.
-      upper: of the same.
+      lower: lower end of the share of the values that are at most the point.
+      upper: upper end of this share.
     """
 
     points: np.ndarray
@@ -35,18 +35,19 @@ class EcdfBand(NamedTuple):
 def ecdf_band(n: int, level: float = 0.95) -> EcdfBand:
     """Simultaneous band for the empirical CDF of n uniform values.
 
-    With probability `level` it is within the band at all points at once, where a band
-    of each point by itself is left by far more than 1 - level of calibrated forecasts.
-    At the point z it is, by n, between the quantiles of Binomial(n, z) of the levels
-    gamma and 1 - gamma. The largest gamma with
+    With probability `level` the empirical CDF is within the band at all points at once.
+    Far more than 1 - level of calibrated forecasts would leave bands that hold at each
+    point separately. At the point z the band goes from the quantile of level gamma to
+    the quantile of level 1 - gamma of Binomial(n, z), both divided by n. The largest
+    gamma with
 
       P(lower(z) <= share of values <= z <= upper(z), for all z) >= level
 
-    is found by bisection. The probability is exact: counts up to each point are a
-    Markov chain, that of a Poisson process whose last count is n.
+    is found by bisection. The probability is exact: the counts up to each point are a
+    Markov chain, a Poisson process conditional on its last count n.
 
-    Values that are known as intervals, as those of `sample_pit`, stay within at least
-    about as often: between points where they may end the spread mass varies less.
+    The CDF of intervals, such as those of `sample_pit`, is within the band at least
+    about as often: spread mass varies less, between points where intervals may end.
 
     Args:
       n: number of values, an integer >= 1.
@@ -54,11 +55,11 @@ def ecdf_band(n: int, level: float = 0.95) -> EcdfBand:
 
     Returns:
       A named tuple (points, lower, upper) of float64 [101]: the points 0, 0.01, ..., 1,
-      and the ends of the band, in [0, 1]. The probability exceeds `level` by what
-      counts cannot divide. As computed for some n up to 2000, it does so by up to 0.011
-      for n < 10 and 0.001 from n = 50 on at the level 0.95, by up to 0.035 and 0.02
-      at others. Takes 0.1 seconds, half a second for n = 10^6; of more values it is
-      right within 0.0005.
+      and the ends of the band, in [0, 1]. The probability exceeds `level`, because
+      counts are whole numbers: as computed for some n up to 2000, by up to 0.011 for
+      n < 10 and 0.001 from n = 50 on at the level 0.95, by up to 0.035 and 0.02 at
+      other levels. Takes 0.1 seconds, half a second for n = 10^6; for larger n the
+      probability is right within 0.0005.
 
     Raises:
       ValueError: an argument is not as described.
@@ -83,8 +84,8 @@ def _points() -> np.ndarray:
 
 
 def _lower_counts(n: int, tail: float) -> np.ndarray:
-    """Returns the least counts of values up to each point, with less than the tail
-    below; the greatest are n less these, from the other end.
+    """Returns the lowest counts in the band of values up to each point: fewer have less
+    than the probability `tail`. The highest are n less these, in reverse order.
     """
     from scipy import stats
 
@@ -94,9 +95,9 @@ def _lower_counts(n: int, tail: float) -> np.ndarray:
 
 @functools.lru_cache(maxsize=128)
 def _tail(n: int, level: float) -> float:
-    """Returns the largest tail of each point whose band has the level."""
-    most = (1 - level) / 2  # That of one point alone.
-    least = most / (NUM_STEPS - 1)  # Bonferroni's.
+    """Returns the largest tail probability at each point whose band has the level."""
+    most = (1 - level) / 2  # The tail of one point alone.
+    least = most / (NUM_STEPS - 1)  # Bonferroni's tail.
     if _coverage(n, _lower_counts(n, most)) >= level:
         return most
     for _ in range(_BISECTIONS):
@@ -116,10 +117,10 @@ def _coverage(n: int, lower: np.ndarray) -> float:
     reach = int(np.max(upper[1:] - lower[:-1])) + 1
     size = fft.next_fast_len(int(np.max(upper - lower)) + reach + 1, real=True)
     step = fft.rfft(stats.poisson.pmf(np.arange(reach), n / NUM_STEPS), size)
-    # Of the counts from `lower` to `upper` at a point, all points before being inside.
+    # Probabilities of the counts in the band at a point, all earlier ones being inside.
     mass = np.ones(1)
     for before, low, high in zip(lower[:-1], lower[1:], upper[1:], strict=True):
         counts = fft.irfft(fft.rfft(mass, size) * step, size)
-        # Rounding leaves a little beside 0.
+        # Rounding may leave numbers below 0.
         mass = np.maximum(counts[low - before : high - before + 1], 0)
     return float(mass[0] / stats.poisson.pmf(n, n))

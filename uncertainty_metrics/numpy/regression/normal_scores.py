@@ -1,4 +1,4 @@
-"""Scores of Normal forecasts, and how wide these are."""
+"""Scores of Normal forecasts, and their widths."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def negative_log_likelihood(
       stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
-      The mean, in nats; any real number. Smaller is better. That of tensors has a
-      gradient.
+      The mean, in nats; any real number. Smaller is better. It has a gradient for
+      tensors.
 
     Raises:
       ValueError: an argument is not as described.
@@ -89,13 +89,14 @@ def sharpness(
 ) -> float:
     """Sharpness: the mean predicted standard deviation.
 
-    It says how confident forecasts are, not how good: compare it between calibrated
-    models.
+    It says how confident the forecasts are, not how good: compare it between calibrated
+    models only.
 
     Args:
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        uncertainties.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -113,8 +114,8 @@ def sharpness(
       Gneiting, Balabdaoui and Raftery (2007), Probabilistic Forecasts, Calibration and
       Sharpness.
     """
-    name, given = _forecasts.spread(uncertainties, stddevs)
-    (values,), weights = _forecasts.included({name: given}, mask, sample_weight)
+    name, passed = _forecasts.spread(uncertainties, stddevs)
+    (values,), weights = _forecasts.included({name: passed}, mask, sample_weight)
     return _forecasts.mean(np.sqrt(_forecasts.variances(name, values)), weights)
 
 
@@ -134,7 +135,8 @@ def interval_width(
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        uncertainties.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -206,8 +208,7 @@ def expected_normalized_calibration_error(
     sample_weight: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
 ) -> float:
-    """Expected normalized calibration error (ENCE): whether variances are those of the
-    errors, small or large.
+    """Expected normalized calibration error (ENCE): relative error of the variances.
 
     Examples are sorted by variance into bins of equal mass; equal variances share a
     bin. With RMV_b the root of the mean variance of bin b, RMSE_b the root of its mean
@@ -215,9 +216,9 @@ def expected_normalized_calibration_error(
 
       ENCE = sum_b w_b |RMV_b - RMSE_b| / RMV_b
 
-    Nothing is assumed of the shape of the distribution. The ENCE of netcal is another
-    number: its bins are even intervals of the standard deviation, from the least to the
-    largest, and all that hold an example count the same.
+    It assumes nothing about the shape of the distribution. The ENCE of netcal is
+    another number: its bins divide the range of the standard deviations evenly, and all
+    bins that hold an example have the same weight.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
@@ -230,7 +231,7 @@ def expected_normalized_calibration_error(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      A number >= 0. Smaller is better; of n calibrated examples it is of the order of
+      A number >= 0. Smaller is better; for n calibrated examples it is of the order of
       sqrt(n_bins / n). Time O(n log n).
 
     Raises:
@@ -266,9 +267,9 @@ def _ence(
         weights = weights[order]
         masses = _binning.integer_masses(weights, n_bins)
     starts = _binning.adaptive_starts(variances, n_bins, masses)
-    first = starts[:-1][starts[:-1] < starts[1:]]  # Of the bins that hold an example.
+    filled = starts[:-1][starts[:-1] < starts[1:]]  # Starts of bins with examples.
     rows = weights, weights * variances, weights * errors**2
-    mass, variance, squares = (np.add.reduceat(row, first) for row in rows)
+    mass, variance, squares = (np.add.reduceat(row, filled) for row in rows)
     return _forecasts.mean(np.abs(1 - np.sqrt(squares / variance)), mass)
 
 
@@ -283,14 +284,14 @@ def evaluate_calibration(
     sample_weight: ArrayLike | None = None,
     stddevs: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """The metrics of Normal forecasts at once.
+    """Several metrics of Normal forecasts at once.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
       uncertainties: predicted variances, > 0.
       targets: observed values.
       mask: True for the examples to include.
-      n_bins: number of levels of the calibration error.
+      n_bins: number of coverage levels of `ece`, evenly spaced from 0.1 to 0.99.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
@@ -298,9 +299,9 @@ def evaluate_calibration(
     Returns:
       A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
       `negative_log_likelihood`, `expected_calibration_error`, `root_mean_squared_error`
-      and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev: it is
-      sqrt(2 / pi) = 0.798 of calibrated Normal forecasts, more where the variances are
-      too small.
+      and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev, which is
+      sqrt(2 / pi) = 0.798 for calibrated Normal forecasts, and larger if the variances
+      are too small.
 
     Raises:
       ValueError: an argument is not as described.

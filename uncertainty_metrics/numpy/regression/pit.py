@@ -1,4 +1,4 @@
-"""Probability integral transform (PIT): where targets are in their forecasts."""
+"""Probability integral transform (PIT): the CDF of each forecast at its target."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def check_quantiles(quantiles: object) -> tuple[float, ...]:
 def check_last_axis(
     name: str, shape: _checks.Shape, targets: _checks.Shape, axis: str
 ) -> None:
-    """Raises ValueError unless `shape` is that of the targets and one axis more."""
+    """Raises ValueError unless `shape` is that of the targets and one more axis."""
     shape, targets = list(shape), list(targets)
-    lone = shape[-1:] == [1] and targets[-1:] != [1]
-    if len(targets) > len(shape) or (lone and len(targets) == len(shape)):
+    column = shape[-1:] == [1] and targets[-1:] != [1]
+    if len(targets) > len(shape) or (column and len(targets) == len(shape)):
         raise _checks.plain_error(
             f"The arguments seem to be swapped: `{name}` come first, then `targets`.",
             f"`{name}` of shape {shape}, `targets` of shape {targets}",
@@ -97,7 +97,7 @@ def probability_integral_transform(
 def sample_pit(samples: ArrayLike, targets: ArrayLike) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
-    Of m samples x_i it is known no better than by the rank of y among them:
+    With m samples x_i the PIT is known only up to the rank of y among them:
 
       lower = #{x_i < y} / (m + 1),  upper = (#{x_i <= y} + 1) / (m + 1)
 
@@ -150,16 +150,19 @@ def quantile_pit(
     """Probability integral transform (PIT) of the targets, by predicted quantiles.
 
     The CDF is linear between the quantiles x_1 <= ... <= x_Q of levels t_1 < ... < t_Q.
-    Of a target outside it is known only that its PIT is below t_1 or above t_Q, so it
-    has the middle of those: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the CDF
-    jumps, and a target there has the middle of the jump.
+    The PIT of a target outside is known only to be below t_1 or above t_Q, and is taken
+    as the middle of that range: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the
+    CDF jumps, and a target there has the middle of the jump.
 
     So a target is in the central interval between two levels t and 1 - t if and only if
-    |2 PIT - 1| <= 1 - 2t: but for coinciding quantiles, coverage there is exact.
+    |2 PIT - 1| <= 1 - 2t: unless quantiles coincide, the coverage of these intervals is
+    exact.
 
     Args:
-      quantile_predictions: real, shape [n, Q], ascending along the last axis.
-      quantiles: their levels in (0, 1), at least two, strictly increasing.
+      quantile_predictions: predicted quantiles, real, shape [n, Q], ascending along the
+        last axis.
+      quantiles: levels of the predicted quantiles in (0, 1), at least two, strictly
+        increasing.
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
@@ -193,7 +196,7 @@ def quantile_pit(
         raise _checks.error(
             name,
             "ascending along the last axis",
-            f"a smaller one after {_inputs.first(crossed, knots[..., :-1])}",
+            f"a smaller number after {_inputs.first(crossed, knots[..., :-1])}",
         )
     y = targets.reshape(*knots.shape[:-1], 1)
     return _interpolated(y, knots, np.array(levels)).reshape(targets.shape)
@@ -204,9 +207,9 @@ def _interpolated(y: np.ndarray, knots: np.ndarray, levels: np.ndarray) -> np.nd
     left, right = knots[..., :-1], knots[..., 1:]
     width = right - left
     jump = width == 0
-    part = np.clip((y - left) / np.where(jump, 1.0, width), 0.0, 1.0)
-    part = np.where(jump, 0.5 * (y > left) + 0.5 * (y >= left), part)
-    pit = levels[0] + np.sum(np.diff(levels) * part, axis=-1)
+    fraction = np.clip((y - left) / np.where(jump, 1.0, width), 0.0, 1.0)
+    fraction = np.where(jump, 0.5 * (y > left) + 0.5 * (y >= left), fraction)
+    pit = levels[0] + np.sum(np.diff(levels) * fraction, axis=-1)
     y = y[..., 0]
     pit = np.where(y < knots[..., 0], levels[0] / 2, pit)
     return np.where(y > knots[..., -1], (1 + levels[-1]) / 2, pit)

@@ -21,8 +21,8 @@ def pit_values(
     mask: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Returns PIT values in [0, 1], in the precision that was passed, or the lower and
-    upper ends of intervals; and weights.
+    """Returns PIT values in [0, 1], or the lower and upper ends of intervals, in the
+    precision that was passed; and weights.
     """
     arguments = _results.pit_ends(pit)
     ends, weights = _forecasts.included(arguments, mask, sample_weight)
@@ -47,22 +47,26 @@ def _spread_masses(
     edges: np.ndarray,
     weights: np.ndarray | None,
 ) -> np.ndarray:
-    """Returns the weight in each cell, that of an example being spread evenly from its
+    """Returns the weight in each cell; an example spreads its weight evenly from its
     lower to its upper end.
 
-    `cells` are those of the ends; `edges` are in the precision that says so.
+    Args:
+      ends: lower and upper ends, [N] each.
+      cells: the cells that hold these ends, [N] each.
+      edges: edges of the cells, in the precision in which `cells` were found.
+      weights: [N], or None for ones.
     """
     edges = edges.astype(np.float64)
     lower, upper = (values.astype(np.float64) for values in ends)
     first, last = cells
     n = len(edges) - 1
-    whole = np.ones(len(lower)) if weights is None else weights
+    mass = np.ones(len(lower)) if weights is None else weights
     width = np.where(first < last, upper - lower, 1.0)
     start = np.where(first < last, (edges[first + 1] - lower) / width, 1.0)
     end = np.where(first < last, (upper - edges[last]) / width, 0.0)
-    masses = np.bincount(first, start * whole, n) + np.bincount(last, end * whole, n)
-    # Of a cell between the two it holds a share by width: only then is it not tiny.
-    slope = np.where(last - first > 1, whole / width, 0.0)
+    masses = np.bincount(first, start * mass, n) + np.bincount(last, end * mass, n)
+    # Each cell between the two gets mass by its width. Only then is `width` not tiny.
+    slope = np.where(last - first > 1, mass / width, 0.0)
     steps = np.bincount(first + 1, slope, n + 1) - np.bincount(last, slope, n + 1)
     return masses + np.maximum(np.cumsum(steps[:-1]), 0) * np.diff(edges)
 
@@ -76,17 +80,17 @@ def pit_histogram(
 ) -> dict[str, np.ndarray]:
     """Histogram of PIT values.
 
-    It is flat where forecasts are calibrated, shaped like a U where they are too
-    narrow, like a hill where too wide, and slanted where biased. The mass of an
-    interval is spread evenly over it.
+    It is flat if forecasts are calibrated, U-shaped if they are too narrow, hill-shaped
+    if they are too wide, and sloped if they are biased. The mass of an interval is
+    spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
+        two rows holds 2 n values.
+      n_bins: number of bins `(a, b]` of equal width; the first bin includes 0.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
       A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and
@@ -135,16 +139,16 @@ def pit_calibration_curve(
     The mass of an interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+        two rows holds 2 n values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A dict as that of `compute_calibration_curve`, which it equals for the PIT values
-      of Normal forecasts.
+      A dict with the entries of `compute_calibration_curve`, and equal to it for the
+      PIT values of Normal forecasts.
 
     Raises:
       ValueError: an argument is not as described.
@@ -187,12 +191,12 @@ def pit_calibration_error(
     over the levels of `pit_calibration_curve`.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+        two rows holds 2 n values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
       A number in [0, 1]. Smaller is better.

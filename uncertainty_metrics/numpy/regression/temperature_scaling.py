@@ -22,8 +22,8 @@ class TemperatureScaling(_temperature.Scaling):
 
       calibrated variance = T variance,  T = mean of (y - mean)^2 / variance
 
-    T minimises the negative log-likelihood of the data it is fitted to, which must not
-    be those that the model was trained on. T > 1 says that the model was overconfident.
+    T minimises the negative log-likelihood of the data it is fitted to. The model must
+    not have been trained on these data. T > 1 means that the model was overconfident.
 
     Attributes:
       temperature: the fitted T, a float > 0; 1.0 before the fit.
@@ -65,8 +65,8 @@ class TemperatureScaling(_temperature.Scaling):
           uncertainties: predicted variances, > 0.
           targets: observed values.
           mask: True for the examples to include.
-          max_iter: not needed; for code that was written for an iterative fit.
-          lr: not needed, likewise.
+          max_iter: ignored; accepted for code that was written for an iterative fit.
+          lr: ignored, likewise.
           sample_weight: weight of each example, finite and >= 0, broadcastable to the
             targets.
           stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
@@ -76,7 +76,7 @@ class TemperatureScaling(_temperature.Scaling):
 
         Raises:
           ValueError: an argument is not as described, or every prediction equals its
-            target. The temperature stays what it was.
+            target. The temperature is then unchanged.
         """
         forecasts = _forecasts.checked_forecasts(
             predictions, uncertainties, targets, mask, sample_weight, stddevs
@@ -97,21 +97,21 @@ class TemperatureScaling(_temperature.Scaling):
         *,
         stddevs: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Multiplies variances by the temperature, standard deviations by its root.
+        """Returns variances times the temperature, standard deviations times its root.
 
         Args:
           uncertainties: predicted variances, > 0, of any shape.
           stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
         Returns:
-          Float64 variances, or standard deviations, of that shape.
+          Variances or standard deviations, float64, of the shape of the argument.
 
         Raises:
           ValueError: there was no fit, or an argument is not as described.
         """
         temperature = self._require_fitted()
-        name, given = _forecasts.spread(uncertainties, stddevs)
-        values = _inputs.as_array(name, given)
+        name, passed = _forecasts.spread(uncertainties, stddevs)
+        values = _inputs.as_array(name, passed)
         _checks.paired(name, values.shape, name, values.shape)
         scaled = temperature * _forecasts.variances(name, values)
         return np.sqrt(scaled) if name == "stddevs" else scaled

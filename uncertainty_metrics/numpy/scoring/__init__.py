@@ -1,1 +1,1 @@
-"""Proper scoring rules, and curves of what forecasts are worth to a decision."""
+"""Proper scoring rules, and curves of the value of forecasts for decisions."""

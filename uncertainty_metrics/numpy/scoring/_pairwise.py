@@ -6,7 +6,7 @@ import numpy as np
 
 # A float32 widened to float64 leaves this many low bits of its significand zero.
 INDEX_BITS = 29
-_BLOCK = 2**16
+_BLOCK = 2**16  # Numbers of a block of rows.
 
 
 def pairwise_spread(samples: np.ndarray, fair: bool) -> np.ndarray:
@@ -14,7 +14,8 @@ def pairwise_spread(samples: np.ndarray, fair: bool) -> np.ndarray:
 
     Args:
       samples: array [..., m], m >= 1.
-      fair: the unbiased divisor, NaN for m = 1; else the plain mean over all pairs.
+      fair: whether to divide by m (m - 1), which is unbiased and gives NaN for m = 1,
+        instead of m^2.
 
     Returns:
       Float64 [...]. NaN where a row holds a NaN or infinity.
@@ -24,17 +25,17 @@ def pairwise_spread(samples: np.ndarray, fair: bool) -> np.ndarray:
 
 
 def rank_weights(m: int, fair: bool) -> np.ndarray:
-    """Returns (2 i - m + 1) / divisor of the sorted places i, float64 [m]."""
+    """Returns (2 i - m + 1) / divisor for the ranks i = 0, ..., m - 1, float64 [m]."""
     with np.errstate(invalid="ignore"):
         return np.arange(1.0 - m, m, 2.0) / np.float64(m * (m - 1) if fair else m * m)
 
 
 def spread_of_sorted(ordered: np.ndarray, fair: bool) -> np.ndarray:
-    """Returns the spread of rows sorted upwards, which it overwrites.
+    """Returns the spread of rows in ascending order, and overwrites the rows.
 
     With x_0 <= ... <= x_{m-1} the sum over pairs is sum_i (2 i - m + 1) x_i. These
-    weights add up to 0: taking the middle sample off first changes nothing but the
-    rounding, which then is relative to the spread and not to the samples.
+    weights sum to 0, so subtracting the middle sample first changes only the rounding
+    error, which is then relative to the spread and not to the samples.
     """
     m = ordered.shape[-1]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -48,12 +49,12 @@ def spread_of_sorted(ordered: np.ndarray, fair: bool) -> np.ndarray:
 def weighted_spread(
     samples: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns sum_{i<j} w_i w_j |x_i - x_j|, and twice the sum without the distances.
+    """Returns sum_{i<j} w_i w_j |x_i - x_j| and 2 sum_{i<j} w_i w_j.
 
     Args:
       samples: finite [..., m].
-      weights: float64 of the same shape; their sums over rows are 1, so that the second
-        is 1 - sum_i w_i^2, here without the rounding of numbers near 1.
+      weights: float64 of the same shape; each row sums to 1. The second sum is then
+        1 - sum_i w_i^2, but has no rounding error of numbers near 1.
     """
     order = np.argsort(samples, axis=-1)
     gaps = np.diff(np.take_along_axis(samples, order, axis=-1).astype(np.float64))
@@ -65,10 +66,10 @@ def weighted_spread(
 
 
 def spread_gradient(samples: np.ndarray, fair: bool) -> np.ndarray:
-    """Returns the derivatives of the spreads in the samples, [..., m].
+    """Returns the derivatives of the spreads with respect to the samples, [..., m].
 
-    They are (2 r - m + 1) / divisor, r the average rank among equal samples, as from
-    the sum over pairs with sign(0) = 0.
+    They are (2 r - m + 1) / divisor, where equal samples share their average rank r.
+    This is the derivative of the sum over pairs with sign(0) = 0.
     """
     m = samples.shape[-1]
     rows = samples.reshape(-1, m)
@@ -87,8 +88,8 @@ def _put_weights(out: np.ndarray, rows: np.ndarray, weights: np.ndarray) -> None
     finite = np.isfinite(rows)
     all_finite = finite.all()
     if rows.dtype == np.float32 and m < 2**INDEX_BITS:
-        # One sort of the samples with their places in the unused low bits of float64;
-        # argsort takes twice the time. The bits need a nonzero, finite number.
+        # Sort the samples with their positions in the unused low bits of float64:
+        # argsort takes twice the time. The numbers must be finite and not 0.
         keys = rows.astype(np.float64)
         np.copyto(keys, 2.0**-200, where=rows == 0)
         if not all_finite:
@@ -113,10 +114,10 @@ def _average_ties(weights: np.ndarray, ordered: np.ndarray) -> None:
     """Averages, in place, the flat weights over each run of equal samples of a row."""
     tied = np.zeros(ordered.shape, bool)
     np.equal(ordered[:, 1:], ordered[:, :-1], out=tied[:, 1:])
-    later = np.flatnonzero(tied)  # the places equal to the one before
+    later = np.flatnonzero(tied)  # positions of samples equal to the one before
     if not later.size:
         return
-    # The weights of a run are evenly spaced: their mean is that of its two ends.
+    # The weights of a run are evenly spaced, so their mean is that of first and last.
     start = np.flatnonzero(np.diff(later, prepend=-1) != 1)
     first = later[start] - 1
     last = later[np.append(start[1:], later.size) - 1]

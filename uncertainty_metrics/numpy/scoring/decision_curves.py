@@ -1,4 +1,4 @@
-"""What forecasts of an event are worth to those who act on them."""
+"""Curves of the value that forecasts of an event have for decisions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import PRESETS, REQUIRED
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.calibration import (
-    _binning,
     _pooled_errors,
     _pooled_scores,
 )
@@ -26,12 +25,12 @@ _PRESET = dataclasses.replace(
 
 
 class NetBenefit(NamedTuple):
-    """Net benefits at thresholds, float64 [T], in units of a true positive.
+    """Net benefits at thresholds, float64 [T], in true positives for each example.
 
     Attributes:
-      net_benefit: of acting where the forecast says so.
-      treat_all: of acting always.
-      treat_none: of acting never, 0.
+      net_benefit: net benefit of acting where P(class 1) reaches the threshold.
+      treat_all: net benefit of acting on every example.
+      treat_none: net benefit of never acting, 0.
     """
 
     net_benefit: np.ndarray
@@ -40,18 +39,18 @@ class NetBenefit(NamedTuple):
 
 
 def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
-    """Returns thresholds, float64 [T].
+    """Returns checked thresholds, float64 [T]; `one` tells whether 1 is allowed.
 
     Raises:
-      ValueError: there is none, or one is not in [0, 1), or in [0, 1] if `one`.
+      ValueError: there is no threshold, or a threshold is out of range.
     """
-    given = None if thresholds is REQUIRED else thresholds
-    array = _inputs.as_array("thresholds", () if given is None else given)
+    passed = None if thresholds is REQUIRED else thresholds
+    array = _inputs.as_array("thresholds", () if passed is None else passed)
     expected = (
         "numbers in " + ("[0, 1]" if one else "[0, 1)") + ", at least one, of shape [T]"
     )
     if array.ndim != 1 or array.size == 0:
-        raise _checks.error("thresholds", expected, repr(given))
+        raise _checks.error("thresholds", expected, repr(passed))
     array = array.astype(np.float64)
     bad = ~((array >= 0) & ((array <= 1) if one else (array < 1)))
     if np.any(bad):
@@ -60,13 +59,13 @@ def checked_thresholds(thresholds: Any, one: bool) -> np.ndarray:
 
 
 def cells_of(data: ClassifierData) -> tuple[_pooled_scores.Cells, np.dtype]:
-    """Returns the cells of P(class 1), and the type of the forecasts."""
-    examples, spec = _binning.read(data, _PRESET)
+    """Returns the examples pooled by P(class 1), and the dtype of the forecasts."""
+    examples = _inputs.examples_of(data)
     if examples.num_classes != 2:
-        expected = "those of one event, of shape [...], [..., 1] or [..., 2]"
+        expected = "forecasts of one event, of shape [...], [..., 1] or [..., 2]"
         received = f"{examples.num_classes} classes"
         raise _checks.error(examples.name, expected, received)
-    (cells,) = _pooled_scores.of_examples(examples, spec)
+    (cells,) = _pooled_scores.of_examples(examples, _PRESET)
     return cells, examples.probabilities.dtype
 
 
@@ -108,21 +107,21 @@ def net_benefit(
 ) -> NetBenefit:
     """Net benefit of acting on a forecast of class 1: the decision curve.
 
-    Who acts where P(class 1) >= t, and holds an action in vain for t / (1 - t) times as
-    bad as an action in place is good, gains
+    A user acts where P(class 1) >= t, and a false positive costs this user t / (1 - t)
+    times what a true positive gains:
 
       net_benefit = TP / n - FP / n * t / (1 - t)
 
-    with TP the examples of class 1 with P(class 1) >= t, FP the others, out of n. The
-    threshold t says what the user wants, and the curve over t whom the model helps:
-    where it is above both `treat_all`, which acts on everybody, and `treat_none`, 0.
+    where, of the n examples, TP are of class 1 with P(class 1) >= t, and FP of class 0
+    with P(class 1) >= t. The model helps the users whose t is where the curve is above
+    both `treat_all`, acting on every example, and `treat_none`, 0.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      thresholds: t, in [0, 1), shape [T]; compared as numbers of the type of the
-        probabilities. Required.
+      thresholds: t, in [0, 1), shape [T]; compared in the dtype of the probabilities.
+        Required.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
@@ -130,8 +129,8 @@ def net_benefit(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      `NetBenefit(net_benefit, treat_all, treat_none)`, float64 [T], at most the share
-      of class 1, in true positives for each example; higher is better.
+      `NetBenefit(net_benefit, treat_all, treat_none)`, float64 [T], in true positives
+      for each example; at most the share of class 1. Higher is better.
 
     Raises:
       ValueError: an argument is not as described.
@@ -202,16 +201,16 @@ def murphy_curve(
 
       S_t = t 1[p > t, y = 0] + (1 - t) 1[p <= t, y = 1]
 
-    the regret of a user who acts where p > t. A model whose mean S_t is the lower at
-    every t is the better one under all proper scores. The area under the curve is the
-    mean of (y - p)^2 / 2.
+    the regret of a user who acts where p > t. A model whose mean S_t is lower at every
+    t is better under every proper score. The area under the curve is the mean of
+    (y - p)^2 / 2.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      thresholds: t, in [0, 1], shape [T]; compared as numbers of the type of the
-        probabilities. Required.
+      thresholds: t, in [0, 1], shape [T]; compared in the dtype of the probabilities.
+        Required.
       logits: logits of the same shape, instead of `probabilities`.
       probs: another name for `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the

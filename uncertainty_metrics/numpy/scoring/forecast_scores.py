@@ -25,14 +25,14 @@ __all__ = [
     "weighted_interval_score",
 ]
 
-# How the spread of samples is estimated.
+# Estimators of the spread of samples.
 SpreadEstimator = Literal["fair", "nrg", "almost_fair", "roll"]
-# How fair "almost_fair" is, as its authors train with.
+# The share of "fair" in "almost_fair" with which its authors train.
 ALPHA = 0.95
 
 
 def check_scales(name: str, scales: np.ndarray) -> None:
-    """Raises ValueError where a scale is negative."""
+    """Raises ValueError if a scale is negative."""
     bad = scales < 0
     if np.any(bad):
         first = _inputs.first(bad, scales.astype(np.float64))
@@ -51,8 +51,8 @@ def crps_normal_score(
     Args:
       labels: real, shape [...].
       means: real, shape of the labels, or a scalar.
-      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is its limit,
-        the absolute error.
+      stddevs: >= 0, shape of the labels, or a scalar. For 0 the score is the limit, the
+        absolute error.
 
     Returns:
       Scores of the shape of the labels, >= 0, in the unit of the labels.
@@ -91,12 +91,12 @@ def crps_normal_score(
 def _samples(
     labels: ArrayLike, predictive_samples: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns labels [...] and samples [..., m], checked."""
+    """Returns checked labels [...] and samples [..., m]."""
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.last_axis("predictive_samples", samples.shape, labels.shape, "samples")
     labels = _inputs.finite("labels", labels).reshape(samples.shape[:-1])
-    # They are sorted as they are, and added in float64.
+    # Samples in float32 are sorted in float32; all sums are in float64.
     return labels, _inputs.finite("predictive_samples", samples, single=True)
 
 
@@ -115,8 +115,8 @@ def check_estimator(
 
 
 def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
-    """Returns the estimator, at both ends of "almost_fair" the one that it is there,
-    and the checked share `alpha`.
+    """Returns the estimator and the checked share `alpha`; "almost_fair" becomes "fair"
+    for alpha 1 and "nrg" for alpha 0.
     """
     alpha = _checks.share("alpha", alpha)
     if estimator == "almost_fair" and alpha in (0.0, 1.0):
@@ -125,12 +125,12 @@ def settled(estimator: Any, alpha: Any) -> tuple[Any, float]:
 
 
 def is_fair(estimator: str) -> bool:
-    """Says if an estimator leaves out the pairs of a sample with itself."""
+    """Says if an estimator excludes the pairs of a sample with itself."""
     return estimator in ("fair", "almost_fair")
 
 
 def share_of_fair(estimator: str, alpha: float, num_samples: Any) -> Any:
-    """Returns what to multiply the fair spread of m samples with."""
+    """Returns the factor from the fair spread of m samples to that of the estimator."""
     return 1 - (1 - alpha) / num_samples if estimator == "almost_fair" else 1.0
 
 
@@ -144,7 +144,7 @@ def check_member_weights(
     if not any(_checks.compatible(shape, fit) for fit in (samples[-1:], samples)):
         raise _checks.error(
             name,
-            f"of shape [m] = {list(samples[-1:])}, or of that of the samples, "
+            f"of shape [m] = {list(samples[-1:])}, or of the shape of the samples, "
             f"{list(samples)}",
             f"shape {list(shape)}",
         )
@@ -153,7 +153,7 @@ def check_member_weights(
 def _member_weights(
     member_weights: ArrayLike, samples: np.ndarray, estimator: str
 ) -> np.ndarray:
-    """Returns weights of the shape of the samples, of which each row sums to 1."""
+    """Returns weights in the shape of the samples; each row sums to 1."""
     name = "member_weights"
     weights = _inputs.as_array(name, member_weights)
     check_member_weights(weights.shape, samples.shape, estimator)
@@ -166,7 +166,7 @@ def _member_weights(
         expected = f'{needed} or more positive weights for estimator="{estimator}"'
         received = _inputs.first(positive < needed, np.asarray(positive))
         raise _checks.error(name, expected, received, verb="hold")
-    # Their sum may be out of range.
+    # Without this division their sum may overflow.
     weights = weights / np.max(weights, axis=-1, keepdims=True)
     weights = weights / np.sum(weights, axis=-1, keepdims=True)
     return np.broadcast_to(weights, samples.shape)
@@ -190,16 +190,16 @@ def crps_score(
       fair: mean of |x_i - x_j| over all pairs i != j, m(m-1); unbiased.
       nrg: mean over all m^2 pairs: the exact score of the empirical distribution, whose
         spread is too small by the factor (m-1)/m.
-      almost_fair: alpha fair + (1 - alpha) nrg. To train with: where all other samples
-        are at the label, "fair" is 0 wherever the last one is.
-      roll: mean of |x_i - x_(i-1)| over neighbours in the order given; unbiased for
-        independent samples, but noisier, and dependent on their order.
+      almost_fair: alpha fair + (1 - alpha) nrg. It is for training: if all samples but
+        one equal the label, the score with "fair" is 0 wherever that one sample is.
+      roll: mean of |x_i - x_(i-1)| over neighbours in the given order; unbiased for
+        independent samples, but noisier, and it depends on their order.
 
-    Weights w_i of the members, normalised to sum to 1, take the place of 1/m:
+    Weights w_i of the samples, normalised to sum to 1, replace 1/m:
 
       CRPS = sum_i w_i |x_i - y| - spread / 2
       nrg: spread = sum_ij w_i w_j |x_i - x_j|
-      fair: that of nrg, over 1 - sum_i w_i^2
+      fair: spread of nrg, divided by 1 - sum_i w_i^2
 
     Args:
       labels: real, shape [...].
@@ -207,8 +207,8 @@ def crps_score(
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
-      member_weights: >= 0, shape [m] or that of the samples; all alike by default. Not
-        for "roll". Gradients take them for constants.
+      member_weights: weights of the samples, >= 0, of shape [m] or of the shape of the
+        samples; equal by default. Not for "roll". Gradients treat them as constants.
 
     Returns:
       Scores, shape [...], in the unit of the labels. Smaller is better. "nrg"
@@ -269,9 +269,10 @@ def pinball_loss(
 
     Args:
       labels: real, shape [...].
-      quantile_predictions: real, shape [..., Q]; the shape of the labels where
-        `quantiles` is a number.
-      quantiles: their levels in (0, 1), a sequence of Q, or a number.
+      quantile_predictions: predicted quantiles, real, shape [..., Q]; or the shape of
+        the labels if `quantiles` is a number.
+      quantiles: levels of the predicted quantiles in (0, 1), a sequence of Q, or a
+        number.
 
     Returns:
       Losses of the shape of the predictions, >= 0, in the unit of the labels.
@@ -309,7 +310,7 @@ def pinball_loss(
 
 
 def _check_not_reversed(lower: np.ndarray, upper: np.ndarray) -> None:
-    """Raises ValueError where every lower bound is above its upper bound."""
+    """Raises ValueError if every lower bound is above its upper bound."""
     reversed_ = lower > upper
     if np.all(reversed_):
         low, high = (
@@ -329,8 +330,8 @@ def interval_score(
 
       score = (u - l) + 2/alpha (l - y where y < l) + 2/alpha (y - u where y > u)
 
-    It is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
-    1 - alpha/2, also where the two cross.
+    This is 2/alpha times the sum of the pinball losses of l at alpha/2 and of u at
+    1 - alpha/2, even if l > u.
 
     Args:
       labels: real, shape [...].
@@ -370,7 +371,7 @@ def interval_score(
 
 
 def interval_levels(alphas: Sequence[float] | np.ndarray) -> tuple[float, ...]:
-    """Returns the levels of intervals; raises ValueError unless all are in (0, 1)."""
+    """Returns checked `alphas`; raises ValueError unless all are in (0, 1)."""
     levels = _checks.levels("alphas", alphas)
     if not isinstance(levels, tuple):
         raise _checks.error("alphas", "a sequence of numbers in (0, 1)", repr(alphas))
@@ -389,9 +390,9 @@ def weighted_interval_score(
 
       WIS = (abs(y - median) / 2 + sum_k alpha_k / 2 IS_k) / (K + 1/2)
 
-    IS_k is the `interval_score` of the interval of level 1 - alpha_k. It is twice the
-    mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for many
-    evenly spaced levels.
+    IS_k is the `interval_score` of the interval of level 1 - alpha_k. The WIS is twice
+    the mean of the pinball losses of the 2K + 1 quantiles, and approaches the CRPS for
+    many evenly spaced levels.
 
     Args:
       labels: real, shape [...].
@@ -440,7 +441,7 @@ def weighted_interval_score(
 def _threshold(
     name: str, value: ArrayLike, labels: np.ndarray, infinite: float
 ) -> np.ndarray:
-    """Returns thresholds of the shape [..., 1], one of the infinities among them."""
+    """Returns thresholds [..., 1], finite or the infinity `infinite`."""
     array = _inputs.as_array(name, value)
     _checks.same_shape(name, array.shape, labels.shape)
     array = array.astype(np.float64)
@@ -460,19 +461,19 @@ def threshold_weighted_crps(
     estimator: SpreadEstimator = "fair",
     alpha: float = ALPHA,
 ) -> np.ndarray:
-    """CRPS of samples that counts thresholds from `lower` to `upper` alone.
+    """CRPS of samples, restricted to thresholds from `lower` to `upper`.
 
       twCRPS = integral from lower to upper of (F(z) - (z >= y))^2 dz
 
-    It is the `crps_score` of labels and samples that are clipped to the two: a proper
-    score of tails, while a mean over nothing but the labels beyond a threshold rewards
-    whoever always forecasts an extreme.
+    This is the `crps_score` of labels and samples clipped to [`lower`, `upper`], and a
+    proper score of tails. A mean over only the labels beyond a threshold is not proper:
+    it rewards a forecaster who always predicts an extreme.
 
     Args:
       labels: real, shape [...].
       predictive_samples: m samples of each forecast, shape [..., m].
-      lower: real or -inf, a number, or the shape of the labels.
-      upper: real or inf, not below `lower`, a number, or the shape of the labels.
+      lower: real or -inf, shape of the labels, or a scalar.
+      upper: real or inf, at least `lower`, shape of the labels, or a scalar.
       estimator: "fair", "nrg", "almost_fair" or "roll". "fair" and "almost_fair" need
         two samples.
       alpha: the share of "fair" in "almost_fair", in [0, 1]: 1 is "fair", 0 is "nrg".
@@ -523,8 +524,8 @@ def energy_score(
       fair: over all pairs i != j, m(m-1); unbiased.
       nrg: over all m^2 pairs: the exact score of the empirical distribution.
       almost_fair: alpha fair + (1 - alpha) nrg.
-      roll: over neighbours j = i - 1 in the order given; unbiased for independent
-        samples, but noisier, and dependent on their order. O(m d).
+      roll: over neighbours j = i - 1 in the given order; unbiased for independent
+        samples, but noisier, and it depends on their order. O(m d).
 
     Args:
       labels: real, shape [..., d].
@@ -565,9 +566,9 @@ def energy_score(
         steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
         return error - steps.mean(axis=-1) / 2
     total = np.zeros(labels.shape[:-1])
-    for shift in range(1, m // 2 + 1):  # All pairs at once would take m^2 d numbers.
+    for shift in range(1, m // 2 + 1):  # All pairs at once would need m^2 d numbers.
         pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
-        # The pairs that are m/2 apart come twice.
+        # A shift of m/2 counts each pair twice.
         total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
     if is_fair(estimator):
         return error - share_of_fair(estimator, alpha, m) * total / (m * (m - 1))

@@ -1,5 +1,5 @@
-"""Proper scoring rules of samples of multivariate forecasts that see how coordinates
-depend on each other, exact and in float64. See `energy_score` as well.
+"""Proper scoring rules of samples of multivariate forecasts, exact and in float64, that
+measure how coordinates depend on each other. See also `energy_score`.
 
 All are losses: smaller is better.
 """
@@ -18,7 +18,7 @@ __all__ = ["dawid_sebastiani_score", "variogram_score"]
 def _vectors(
     labels: ArrayLike, predictive_samples: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns labels [..., d] and samples [..., m, d], checked."""
+    """Returns checked labels [..., d] and samples [..., m, d]."""
     labels = _inputs.as_array("labels", labels)
     samples = _inputs.as_array("predictive_samples", predictive_samples)
     _checks.vector_samples("predictive_samples", samples.shape, labels.shape)
@@ -27,7 +27,7 @@ def _vectors(
 
 
 def check_order(p: float) -> float:
-    """Returns the order of a variogram; raises ValueError for what is none."""
+    """Returns the order as a float; raises ValueError unless it is finite and > 0."""
     order = _checks.number(p)
     if not 0 < order < np.inf:
         raise _checks.error("p", "a finite number > 0", repr(p))
@@ -35,7 +35,7 @@ def check_order(p: float) -> float:
 
 
 def pair_weights(weights: ArrayLike | None, d: int) -> np.ndarray:
-    """Returns weights of the pairs of d coordinates, [d, d]."""
+    """Returns checked weights of the pairs of d coordinates, [d, d]."""
     if weights is None:
         return np.ones((d, d))
     array = _inputs.as_array("weights", weights)
@@ -64,16 +64,16 @@ def variogram_score(
 
       VS = sum_ij w_ij (abs(y_i - y_j)^p - mean_k abs(x_ki - x_kj)^p)^2
 
-    It tells wrong correlations from right ones better than the energy score, and is
-    blind to what all coordinates have in common, as a bias: use it beside scores of
-    each coordinate. Proper, where moments of order 2p are finite, but not strictly.
+    It detects wrong correlations better than the energy score does, but not an error
+    that all coordinates share, such as a bias: use it together with scores of each
+    coordinate. It is proper if moments of order 2p are finite, but not strictly proper.
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m samples of each forecast, shape [..., m, d].
       p: the order, > 0; 0.5, 1 and 2 are usual.
-      weights: w, finite and >= 0, shape [d, d], as the inverse distance of stations;
-        all 1 by default.
+      weights: w, finite and >= 0, shape [d, d], for example inverse distances of
+        stations; all 1 by default.
 
     Returns:
       Scores, shape [...], >= 0, in the unit of the labels to the power 2p. Smaller is
@@ -99,31 +99,31 @@ def variogram_score(
     both = w + w.T
     ranges = np.ptp(np.concatenate([labels[..., None, :], samples], axis=-2), axis=-1)
     unit = np.max(ranges, axis=-1)
-    # Powers of very small or large numbers would leave the range of the type.
+    # Powers of very small or large numbers would underflow or overflow.
     unit = np.where(unit > 0, unit, 1.0)
     labels, samples = labels / unit[..., None], samples / unit[..., None, None]
     total = np.zeros(labels.shape[:-1])
-    for i in range(d - 1):  # All pairs at once would take m d^2 numbers.
-        seen = np.abs(labels[..., i + 1 :] - labels[..., i, None]) ** order
-        strays = np.abs(samples[..., i + 1 :] - samples[..., i, None]) ** order
-        total += (seen - strays.mean(axis=-2)) ** 2 @ both[i, i + 1 :]
+    for i in range(d - 1):  # All pairs at once would need m d^2 numbers.
+        observed = np.abs(labels[..., i + 1 :] - labels[..., i, None]) ** order
+        forecast = np.abs(samples[..., i + 1 :] - samples[..., i, None]) ** order
+        total += (observed - forecast.mean(axis=-2)) ** 2 @ both[i, i + 1 :]
     scores = total * np.where(total > 0, unit, 1.0) ** (2 * order)
     return np.where(np.isfinite(unit), scores, np.inf)[()]
 
 
 def check_count(m: int | None, d: int | None) -> None:
-    """Raises ValueError for fewer samples than a covariance with an inverse needs."""
+    """Raises ValueError if m samples are too few for a covariance with an inverse."""
     if m is not None and d is not None and m <= d:
         raise _checks.error(
             "predictive_samples",
             f"at least d + 1 = {d + 1} samples, for a covariance that has an inverse",
-            f"{m} of them",
+            f"{m} samples",
             verb="hold",
         )
 
 
 def singular_below(d: int) -> float:
-    """Returns up to which eigenvalue of the correlations, in float64, there is none."""
+    """Returns the eigenvalue of float64 correlations up to which they are singular."""
     return 10 * d * float(np.finfo(np.float64).eps)
 
 
@@ -131,22 +131,22 @@ def singular_below(d: int) -> float:
 def dawid_sebastiani_score(
     labels: ArrayLike, predictive_samples: ArrayLike
 ) -> np.ndarray:
-    """Dawid-Sebastiani score: of mean and covariance of a multivariate forecast.
+    """Dawid-Sebastiani score of the mean and covariance of a multivariate forecast.
 
       DSS = log det S + (y - mean)^T S^-1 (y - mean)
 
-    mean and S are those of the m samples, S with the divisor m - 1. But for a constant
-    and the factor 2 it is the negative log-likelihood of a Normal distribution.
+    with the mean and the covariance S (divisor m - 1) of the m samples. Up to a
+    constant, DSS is twice the negative log-likelihood of a Normal distribution.
 
     Args:
       labels: real, shape [..., d].
       predictive_samples: m > d samples of each forecast, shape [..., m, d]. Their
-        covariance must have an inverse: no coordinate may be constant, or follow from
-        others by a linear equation.
+        covariance must have an inverse: no coordinate may be constant, or a linear
+        function of others.
 
     Returns:
-      Scores, shape [...], real. Smaller is better. It is not unbiased: for few samples
-      per coordinate it prefers smooth forecasts. Computed in float64. O(m d^2 + d^3).
+      Scores, shape [...], real. Smaller is better. They are biased: with few samples
+      per coordinate they prefer smooth forecasts. Computed in float64. O(m d^2 + d^3).
 
     Raises:
       ValueError: an argument is not as described; the covariance is singular.
@@ -164,8 +164,8 @@ def dawid_sebastiani_score(
     labels, samples = _vectors(labels, predictive_samples)
     m, d = samples.shape[-2:]
     check_count(m, d)
-    # Relative to a sample, so that a constant coordinate has no variance by rounding,
-    # and each coordinate in the unit of its own range.
+    # Offsets from one sample keep the variance of a constant coordinate at exactly 0;
+    # dividing by the range gives all coordinates a similar scale.
     offsets = samples - samples[..., :1, :]
     unit = np.max(np.abs(offsets), axis=-2)
     spread = (unit > 0) & np.isfinite(unit)

@@ -21,13 +21,13 @@ def rank_histogram(
 
       rank = #{x_i < y},  from 0 to m
 
-    of the label y among its m samples x_i. A label that equals samples counts evenly in
-    all ranks that it may have. The histogram is flat where labels and samples are draws
-    of one distribution, shaped like a U where the samples are too close, like a hill
-    where they are too far apart, and slanted where they are biased.
+    is the rank of the label y among its m samples x_i. A label equal to some samples
+    counts evenly in all ranks that it may have. The histogram is flat if labels and
+    samples are draws of one distribution, U-shaped if the samples are too close to each
+    other, hill-shaped if they are too far apart, and sloped if they are biased.
 
-    It is `regression.pit_histogram(regression.sample_pit(...), n_bins=m + 1)`, which
-    `regression.plot_pit_histogram` draws.
+    `regression.pit_histogram(regression.sample_pit(...), n_bins=m + 1)` is the same;
+    `regression.plot_pit_histogram` draws it.
 
     Args:
       labels: real, shape [...] or [..., 1].
@@ -67,9 +67,9 @@ def rank_histogram(
         np.sum(ranked, axis=-1).reshape(-1) for ranked in (samples < y, samples <= y)
     )
     size = samples.shape[-1] + 1
-    share = weights / (last - first + 1)
+    shares = weights / (last - first + 1)
     steps = (
-        np.bincount(first, share, size) - np.bincount(last + 1, share, size + 1)[:-1]
+        np.bincount(first, shares, size) - np.bincount(last + 1, shares, size + 1)[:-1]
     )
     counts = np.maximum(np.cumsum(steps), 0)
     return {"counts": counts, "density": counts / weights.sum() * size}

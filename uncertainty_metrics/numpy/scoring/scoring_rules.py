@@ -1,11 +1,10 @@
 """Proper scoring rules of classifiers, exact and in float64.
 
-A proper scoring rule is least, on average, for the forecast that is the true
-distribution. All of them are losses: smaller is better. Those of real-valued forecasts
-are in `forecast_scores`.
+The mean of a proper scoring rule is smallest if the forecast is the true distribution.
+All are losses: smaller is better. Rules for real-valued forecasts: `forecast_scores`.
 
-Scores of single examples are multiplied by their weights, and 0 for the ignored label.
-The arguments that all functions share are described in `_arguments`.
+Without `aggregate`, the score of each example is multiplied by its weight, and is 0 for
+examples of the ignored label.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 
-# Of so many decisions and examples at a time products are the fastest sums.
+# Up to this many decisions, products of blocks of this many rows are the fastest sums.
 _FEW_DECISIONS, _ROWS = 64, 2**12
 
 
@@ -46,11 +45,15 @@ def _checked_probabilities(examples: _inputs.Examples) -> np.ndarray:
 def of_groups(
     values: np.ndarray,
     weights: np.ndarray,
+    groups: _inputs.Partition,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> GroupValues:
-    """Returns values of groups [num_groups], NaN for those that are empty."""
-    found = values[~np.isnan(values)]
-    return GroupValues(values, float(worst(found)) if len(found) else np.nan, weights)
+    """Returns `GroupValues` of values [num_groups], which are NaN for empty groups."""
+    nonempty = values[~np.isnan(values)]
+    worst_value = float(worst(nonempty)) if len(nonempty) else np.nan
+    result = GroupValues(values, worst_value, weights)
+    result.names = groups.names or tuple(range(groups.number))
+    return result
 
 
 def reduced(
@@ -59,8 +62,8 @@ def reduced(
     aggregate: bool,
     worst: Callable[[np.ndarray], Any] = np.max,
 ) -> Any:
-    """Returns the weighted mean of scores [N], of each group if there are groups, or
-    all scores, weighted.
+    """Returns the weighted mean of scores [N], in total or for each group; or, without
+    `aggregate`, all scores times their weights.
     """
     if examples.groups is not None:
         _checks.check_aggregate(aggregate)
@@ -68,9 +71,9 @@ def reduced(
         weighted = scores if examples.weights is None else scores * examples.weights
         sums = examples.groups.sums(weighted)
         means = sums / np.where(weights > 0, weights, np.nan)
-        return of_groups(means, weights, worst)
+        return of_groups(means, weights, examples.groups, worst)
     if aggregate:
-        with np.errstate(over="ignore"):  # To inf, as some scores are.
+        with np.errstate(over="ignore"):  # The mean may overflow to inf.
             return float(np.average(scores, weights=examples.weights))
     weighted = np.zeros(examples.kept.shape)
     weighted[examples.kept] = (
@@ -103,7 +106,7 @@ def brier_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -119,7 +122,7 @@ def brier_score(
     groups: ArrayLike | None = None,
     num_groups: int | None = None,
 ) -> float | np.ndarray | GroupValues:
-    """Brier score: the squared distance of the forecast from what happened.
+    """Brier score: the squared distance of the forecast from the outcome.
 
       Brier = sum_k p_k^2 - 2 p_y
 
@@ -127,7 +130,7 @@ def brier_score(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       zero_based: whether to add 1, which makes it `sum_k (p_k - (k == y))^2`. For two
@@ -135,11 +138,13 @@ def brier_score(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [-1, 1], or in [0, 2]
@@ -174,7 +179,7 @@ def brier_score(
         allow_none=not aggregate,
     )
     p = _checked_probabilities(examples)
-    if zero_based:  # Without the rounding of numbers near 1.
+    if zero_based:  # Adding 1 at the end would lose digits.
         p = p.copy()
         p[np.arange(len(p)), examples.labels] -= 1
         scores = np.einsum("nk,nk->n", p, p)
@@ -205,7 +210,7 @@ def negative_log_likelihood(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -226,18 +231,20 @@ def negative_log_likelihood(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`; the value keeps its precision where the
-        probability of the label underflows.
+      logits: logits of the same shape, instead of `probabilities`; the value keeps its
+        precision where the probability of the label underflows.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; >= 0, inf where the label
@@ -300,7 +307,7 @@ def ranked_probability_score(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -321,24 +328,27 @@ def ranked_probability_score(
 
       RPS = sum_k (F_k - (y <= k))^2
 
-    Probability that is off by two classes costs more than if it were off by one. For
-    two classes it is half of the zero-based Brier score.
+    Probability that is two classes away from the label costs more than probability that
+    is one class away. For two classes the RPS is half of the zero-based Brier score.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`; small scores keep their precision.
+      logits: logits of the same shape, instead of `probabilities`; small scores keep
+        their precision.
       aggregate: whether to return the mean over the examples instead of a score for
         each.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       The mean, or scores of the shape of the labels; in [0, K - 1]. Smaller is better.
@@ -372,21 +382,21 @@ def ranked_probability_score(
     )
     p = _checked_probabilities(examples)
     below = np.cumsum(p, axis=1)
-    if examples.name == "logits":  # Without the rounding of numbers near 1.
+    if examples.name == "logits":  # `1 - below` would lose digits.
         above = np.zeros_like(p)
         above[:, :-1] = np.cumsum(p[:, :0:-1], axis=1)[:, ::-1]
     else:
         above = 1 - below
-    happened = examples.labels[:, None] <= np.arange(p.shape[1])
-    errors = np.where(happened, above, below)
+    reached = examples.labels[:, None] <= np.arange(p.shape[1])
+    errors = np.where(reached, above, below)
     return reduced(examples, np.einsum("nk,nk->n", errors, errors), aggregate)
 
 
 def _rows_of_decisions(
     examples: _inputs.Examples,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns probabilities [N, K] and weights of all examples, and which of the D
-    decisions that occur is that of each.
+    """Returns probabilities [N, K], weights of sum 1, and decisions, numbered from 0 to
+    D - 1 for the D decisions that occur.
     """
     decisions, _ = examples.decided
     occurring = np.bincount(decisions, minlength=1) > 0
@@ -399,7 +409,7 @@ def _rows_of_decisions(
 def _frequencies_of_decisions(
     examples: _inputs.Examples, weights: np.ndarray, decisions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the frequencies of labels for each decision, [D, K], and its weight."""
+    """Returns the label frequencies of each decision, [D, K], and its weight, [D]."""
     shape = decisions.max() + 1, examples.num_classes
     cells = decisions * shape[1] + examples.labels
     sums = np.bincount(cells, weights, shape[0] * shape[1]).reshape(shape)
@@ -412,11 +422,11 @@ def _means_of_decisions(
 ) -> np.ndarray:
     """Returns the mean of the rows [N, K] of each decision, [D, K]."""
     means = np.zeros((len(shares), rows.shape[1]))
-    if len(shares) <= _FEW_DECISIONS:  # A product with zeros is fast.
-        each = np.arange(len(shares))[:, None]
+    if len(shares) <= _FEW_DECISIONS:  # Products with 0 cost less than indexing.
+        numbers = np.arange(len(shares))[:, None]
         for start in range(0, len(rows), _ROWS):
             block = slice(start, start + _ROWS)
-            means += (decisions[block] == each) * weights[block] @ rows[block]
+            means += (decisions[block] == numbers) * weights[block] @ rows[block]
         return means / shares[:, None]
     for k in range(len(shares)):  # One pass over the examples of each decision.
         chosen = decisions == k
@@ -432,11 +442,11 @@ def brier_decomposition(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> BrierParts:
-    """Uncertainty, resolution and reliability of a classifier.
+    """Uncertainty, resolution and reliability: three parts of the Brier score.
 
     Examples are partitioned by their decision k, the argmax. With w_k the share of the
-    examples decided as k, dbar_kj the frequency of label j among them and pbar_j that
-    among all:
+    examples decided as k, dbar_kj the frequency of label j among them and pbar_j its
+    frequency among all examples:
 
       uncertainty = -sum_j pbar_j^2
       resolution = sum_k w_k sum_j (dbar_kj - pbar_j)^2
@@ -449,14 +459,15 @@ def brier_decomposition(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A named tuple `(uncertainty, resolution, reliability)`: in [-1, -1/K]; in [0, 1],
-      larger is better; in [0, 2], smaller is better and 0 is calibrated.
+      A named tuple `(uncertainty, resolution, reliability)`: uncertainty in [-1, -1/K];
+      resolution in [0, 1], larger is better; reliability in [0, 2], smaller is better
+      and 0 is calibrated.
 
     Raises:
       ValueError: an argument is not as described.
@@ -501,8 +512,8 @@ def brier_decomposition_exact(
 ) -> ExactBrierParts:
     """Five parts that sum to the Brier score, for any data.
 
-    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j
-    and dbar_kj that of the outcome d_j = (j == y) over the examples decided as k:
+    Examples are partitioned as in `brier_decomposition`. With fbar_kj the mean of p_j,
+    and dbar_kj the mean of the outcome d_j = (j == y), over the examples decided as k:
 
       reliability = sum_k w_k sum_j (fbar_kj - dbar_kj)^2
       within_bin_variance = mean of sum_j (p_j - fbar_kj)^2
@@ -514,15 +525,15 @@ def brier_decomposition_exact(
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      logits: instead of `probabilities`.
+      logits: logits of the same shape, instead of `probabilities`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A named tuple `(uncertainty, resolution, reliability, within_bin_variance,
-      within_bin_covariance)`. Its `reliability` is that of the mean forecast, at most
-      that of `brier_decomposition`; smaller is better.
+      within_bin_covariance)`. Its `reliability`, of the mean forecasts, is at most
+      the `reliability` of `brier_decomposition`; smaller is better.
 
     Raises:
       ValueError: an argument is not as described.
@@ -555,7 +566,7 @@ def brier_decomposition_exact(
     fbar = _means_of_decisions(p, weights, decisions, shares)
     pbar = shares @ dbar
     p -= fbar[decisions]
-    # The deviations of a decision have the mean 0, so dbar adds nothing to this.
+    # The deviations of a decision have mean 0, so subtracting dbar changes nothing.
     products = _at_label(p, examples.labels)
     return ExactBrierParts(
         float(-np.sum(pbar**2)),

@@ -1,4 +1,4 @@
-"""Scores against true or false outcomes: groups of equal scores, the best first.
+"""Scores with true or false outcomes, in groups of equal scores, the best group first.
 
 Every metric of selective prediction and of detection is a few lines of arithmetic on
 the masses of these groups.
@@ -15,9 +15,9 @@ import numpy as np
 from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs
 
-# Sums of weights are rounded: a share below a limit by no more than that reaches it.
+# Sums of weights are rounded: a share that is below a limit by this factor reaches it.
 ROUND_UP = 1 + 2.0**-50
-# From here on four terms of the asymptotic series of digamma leave no error.
+# From this number on, four terms of the series of digamma are exact in float64.
 _LARGE = 24
 
 
@@ -25,16 +25,16 @@ _LARGE = 24
 class Groups:
     """Running masses over groups of equal score, the best score first.
 
-    They start with the 0 before the first group. None of them depends on the order of
-    the examples, down to the last bit. They are integers where there are no weights and
-    no losses, and float64 elsewhere.
+    The running masses start with the 0 before the first group. No bit of them depends
+    on the order of the examples. They are integers without weights and losses, and
+    float64 otherwise.
 
     Attributes:
-      hits: mass of the true outcomes up to and with each group, [1 + G].
-      misses: mass of the false outcomes, [1 + G]. A loss is a part of a miss.
+      hits: mass of the true outcomes up to and including each group, [1 + G].
+      misses: mass of the false outcomes, [1 + G]. A loss is a fraction of a miss.
       unit: number of examples in a mass of 1. Weights are numbers of examples, unless
         they are less than 1 on average: then their average is one example.
-      exponent: a miss is a loss of 2^exponent, which may itself be beyond float64.
+      exponent: a miss is a loss of 2^exponent, which may exceed the range of float64.
     """
 
     hits: np.ndarray
@@ -48,17 +48,17 @@ class Groups:
 
     @property
     def coverages(self) -> np.ndarray:
-        """Share of all mass up to and with each group, [G]."""
+        """Share of all mass up to and including each group, [G]."""
         return self.masses[1:] / self.masses[-1]
 
     @property
     def risks(self) -> np.ndarray:
-        """Mean loss of the mass up to and with each group, [G]."""
+        """Mean loss of the mass up to and including each group, [G]."""
         return np.ldexp(self.misses[1:] / self.masses[1:], self.exponent)
 
 
 def trapezoids(x: np.ndarray, y: np.ndarray) -> float:
-    """Returns the area under one running sum against another, both from 0."""
+    """Returns the area under y as a function of x, two running sums that start at 0."""
     return float(np.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
 
 
@@ -70,9 +70,9 @@ def digamma_step(start: Any, step: Any) -> np.ndarray:
     """
     x, step = np.atleast_1d(np.asarray(start, np.float64) + 1, step)
     small = np.flatnonzero(x < _LARGE)
-    near, its_step, total = x[small], step[small], 0.0
+    small_x, small_step, total = x[small], step[small], 0.0
     for k in range(_LARGE if len(small) else 0):  # digamma(x + 1) = digamma(x) + 1 / x
-        total += its_step / (near + k) / (near + its_step + k)
+        total += small_step / (small_x + k) / (small_x + small_step + k)
     x[small] += _LARGE
     # digamma(u + 1/2) = log u + 1/24 u^-2 - 7/960 u^-4 + 31/8064 u^-6 - ...
     a, b = 1 / (x - 0.5), 1 / (x - 0.5 + step)
@@ -89,16 +89,16 @@ def digamma_step(start: Any, step: Any) -> np.ndarray:
 
 
 def _sums(values: np.ndarray, ends: np.ndarray, dtype: np.dtype | type) -> np.ndarray:
-    """Returns the sums of the integers before each end."""
+    """Returns the sum of the integers before each end."""
     running = np.zeros(len(values) + 1, dtype)
     np.cumsum(values, out=running[1:])
     return running.take(ends)
 
 
 def _weight_sums(weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Returns the sums of the weights before each end, in whatever order they are.
+    """Returns the sum of the weights before each end, the same for any order of them.
 
-    A weight is held by two integers, and integers add without rounding.
+    Each weight is split into two integers, because integers add without rounding.
     """
     exponent = np.frexp(np.max(weights))[1]
     bits = 62 - len(weights).bit_length()
@@ -109,8 +109,8 @@ def _weight_sums(weights: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 
 def _keys(scores: np.ndarray) -> np.ndarray | None:
-    """Returns unsigned integers in the order of the scores, the best first, with a bit
-    to spare at the top; None for float64 of both signs, which leave no bit.
+    """Returns unsigned integers that ascend from the best score to the worst and leave
+    the top bit free; None for float64 scores of both signs, which need every bit.
     """
     bits = (scores + 0.0).view(f"i{scores.itemsize}")  # No -0.0.
     largest = np.iinfo(bits.dtype).max
@@ -124,7 +124,7 @@ def _keys(scores: np.ndarray) -> np.ndarray | None:
 
 
 def floating(scores: np.ndarray) -> np.ndarray:
-    """Returns float32 scores where that holds them exactly, else float64."""
+    """Returns the scores in float32 if that holds them exactly, else in float64."""
     single = np.can_cast(scores.dtype, np.float32)
     return scores.astype(np.float32 if single else np.float64, copy=False)
 
@@ -142,8 +142,8 @@ def groups(
     keys = _keys(scores) if weights is None else None
     missed = ~outcomes
     if keys is not None:
-        # One integer holds score and outcome: sorting values is far faster than
-        # argsort, and there is nothing to gather.
+        # One integer holds score and outcome: sorting these is far faster than argsort
+        # and needs no gather.
         keys <<= 1
         keys |= missed
         keys.sort()
@@ -154,36 +154,36 @@ def groups(
         keys, missed = scores[order], missed[order]
     ends = _ends(keys)
     if weights is None:
-        # Small integers, of which two have a sum, take the least memory.
+        # The smallest integers that hold a sum of two masses save memory.
         dtype = np.promote_types(missed.dtype, np.min_scalar_type(-2 * len(keys)))
         misses = _sums(missed, ends, dtype)
         ends -= misses
         return Groups(ends, misses)
-    weights, least = _scaled(weights[order])
+    weights, scale = _scaled(weights[order])
     hits = _weight_sums(np.where(missed, 0.0, weights), ends)
     misses = _weight_sums(np.where(missed, weights, 0.0), ends)
-    return Groups(hits, misses, max(least, len(order) / (hits + misses)[-1]))
+    return Groups(hits, misses, max(scale, len(order) / (hits + misses)[-1]))
 
 
 def loss_groups(
     scores: np.ndarray, losses: np.ndarray, weights: np.ndarray | None = None
 ) -> Groups:
-    """Groups examples by score; the arguments are those of `groups`, but for finite
-    losses >= 0, float64 [N], in place of the outcomes.
+    """Groups examples by score, as `groups` does, with finite losses >= 0, float64 [N],
+    instead of outcomes.
     """
     order = np.argsort(-scores)
     ends = _ends(scores[order])
     exponent = int(np.frexp(np.max(losses))[1])
-    parts = np.ldexp(losses[order], -exponent)  # No sum overflows.
+    fractions = np.ldexp(losses[order], -exponent)  # No sum overflows.
     masses, unit = ends, 1.0
     if weights is not None:
-        weights, least = _scaled(weights[order])
-        masses, parts = _weight_sums(weights, ends), weights * parts
-        unit = max(least, len(order) / masses[-1])
-    misses = _weight_sums(parts, ends)
-    made = Groups(masses - misses, misses, unit, exponent)
-    made.__dict__["masses"] = masses  # Without rounding.
-    return made
+        weights, scale = _scaled(weights[order])
+        masses, fractions = _weight_sums(weights, ends), weights * fractions
+        unit = max(scale, len(order) / masses[-1])
+    misses = _weight_sums(fractions, ends)
+    result = Groups(masses - misses, misses, unit, exponent)
+    result.__dict__["masses"] = masses  # `hits + misses` would be rounded.
+    return result
 
 
 def _ends(ordered: np.ndarray) -> np.ndarray:
@@ -194,7 +194,7 @@ def _ends(ordered: np.ndarray) -> np.ndarray:
 
 
 def _scaled(weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Returns weights of which no product of sums overflows, and what 1 of them was."""
+    """Returns scaled weights, whose sums multiply without overflow, and the scale."""
     exponent = np.frexp(np.max(weights))[1] - 1
     return np.ldexp(weights, -exponent), 2.0**exponent
 
@@ -207,30 +207,30 @@ def _counted(
     sample_weight: Any,
     ignore_index: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N], unchecked, without examples of weight 0
-    and of the ignored label: nothing is asked of these.
+    """Returns unchecked scores, outcomes and weights [N], without examples of weight 0
+    or of the ignored label, which may hold anything.
     """
     outcomes = _inputs.as_array(outcomes_name, outcomes)
     scores = _inputs.as_array(scores_name, scores)
     _checks.paired(scores_name, scores.shape, outcomes_name, outcomes.shape)
     shape, outcomes, scores = outcomes.shape, outcomes.reshape(-1), scores.reshape(-1)
-    weights = kept = None
+    weights = counted = None
     if sample_weight is not None:
         weights = _inputs.sample_weights(sample_weight, shape)
-        kept = weights > 0
+        counted = weights > 0
     if ignore_index is not None:
-        labelled = ~_inputs.is_ignored(outcomes, ignore_index)
-        kept = labelled if kept is None else kept & labelled
-    if kept is not None:
-        if not np.any(kept):
+        not_ignored = ~_inputs.is_ignored(outcomes, ignore_index)
+        counted = not_ignored if counted is None else counted & not_ignored
+    if counted is not None:
+        if not np.any(counted):
             raise _checks.error(
                 outcomes_name,
                 "at least one example of positive weight that is not ignored",
                 "none",
                 verb="hold",
             )
-        outcomes, scores = outcomes[kept], scores[kept]
-        weights = None if weights is None else weights[kept]
+        outcomes, scores = outcomes[counted], scores[counted]
+        weights = None if weights is None else weights[counted]
     return scores, outcomes, weights
 
 
@@ -261,8 +261,8 @@ def examples(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Returns scores, boolean outcomes and weights [N], the arguments of `groups`.
 
-    Examples of weight 0 and of the ignored label are left out before anything else is
-    asked of them.
+    Examples of weight 0 or of the ignored label are left out before the others are
+    checked.
     """
     scores, outcomes, weights = _counted(
         outcomes_name, outcomes, scores_name, scores, sample_weight, ignore_index

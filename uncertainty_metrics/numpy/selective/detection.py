@@ -1,8 +1,8 @@
-"""Detection: how well a score tells positive examples from negative ones.
+"""Detection: how well a score separates positive examples from negative ones.
 
-Exact, by sorting: no thresholds are chosen, and any real scores will do, such as the
-uncertainty of a classifier on data it was trained for (0) and on other data (1): what
-is out of distribution is positive.
+All metrics are exact, by sorting, without a choice of thresholds. Any real scores will
+do, for example the uncertainty of a classifier, with label 0 for examples in
+distribution and label 1, the positive class, for examples out of distribution.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Positive = Literal["out", "in"]
 
 
 def is_turned(positive: str) -> bool:
-    """Says if the examples of label 0 are the positive ones; checks the option."""
+    """Says if label 0 is positive; raises ValueError for an unknown option."""
     _checks.one_of("positive", positive, get_args(Positive))
     return positive == "in"
 
@@ -34,7 +34,7 @@ def _groups(
     ignore_index: int | None,
     negatives: bool = True,
 ) -> _ranking.Groups:
-    """Returns the groups; raises ValueError where a class that is needed is absent."""
+    """Returns groups of equal scores; raises ValueError if a needed class is absent."""
     turned = is_turned(positive)
     x, hits, weights = _ranking.examples(
         "labels", labels, "scores", scores, sample_weight, ignore_index
@@ -63,19 +63,17 @@ def auroc(
               + 1/2 P(score of a positive = score of a negative)
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
-      positive: "out": of examples out of distribution (label 1) and in distribution
-        (label 0) with uncertainties as scores, those out of distribution are positive.
-        "in": the others are, as with `1 - labels` and `-scores`. The AUROC does not
-        change.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`. The AUROC is equal for both.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
+      A number in [0, 1]; 1/2 for uninformative scores. Larger is better.
 
     Raises:
       ValueError: an argument is not as described, or one of the classes is absent.
@@ -109,21 +107,21 @@ def aupr(
 
       AUPR = sum_i (R_i - R_{i-1}) P_i
 
-    Which class is positive changes the value: OpenOOD and many papers report both, as
-    AUPR-Out and AUPR-In.
+    The value depends on which class is positive: OpenOOD and many papers report both,
+    as AUPR-Out and AUPR-In.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones): as with `1 - labels` and `-scores`.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in (0, 1]; the share of positive examples where scores tell nothing.
+      A number in (0, 1]; the share of positive examples for uninformative scores.
       Larger is better.
 
     Raises:
@@ -158,21 +156,21 @@ def fpr_at_tpr(
 ) -> float:
     """False positive rate at a true positive rate.
 
-    The least share of the negative examples with score >= t, over the thresholds t that
-    at least a share `tpr` of the positive examples reach.
+    The smallest share of the negative examples with score >= t, over the thresholds t
+    that a share of at least `tpr` of the positive examples reaches.
 
-    Which class is positive changes the value. With uncertainties as scores and labels 1
-    for examples out of distribution these are positive, as in torch-uncertainty and
-    OpenOOD 1.5: FPR95 is the share of the others that is taken for them. Liang et al.
-    (2018) and OpenOOD 1.0 call the others positive: `positive="in"`.
+    The value depends on which class is positive. By default, as in torch-uncertainty
+    and OpenOOD 1.5, it is the class out of distribution: FPR95 is then the share of
+    examples in distribution that are taken for examples out of it. In Liang et al.
+    (2018) and OpenOOD 1.0 it is the class in distribution: `positive="in"`.
 
     Args:
-      labels: 0, or 1 for the positive class; integers, booleans or floating, shape
-        [...].
+      labels: 0 or 1; integers, booleans or floating, shape [...].
       scores: finite, shape of the labels; larger for label 1.
       tpr: true positive rate, in (0, 1].
-      positive: "out" (label 1, of the larger scores) or "in" (label 0, of the smaller
-        ones): as with `1 - labels` and `-scores`.
+      positive: the positive class: "out" of distribution (label 1, larger scores), or
+        "in" distribution (label 0, smaller scores), the same as `1 - labels` and
+        `-scores`.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.

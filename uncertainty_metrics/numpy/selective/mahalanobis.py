@@ -1,8 +1,8 @@
-"""Mahalanobis distances of features: what is out of distribution, far from all classes.
+"""Mahalanobis distances of features, which are large out of distribution.
 
-The sums of a stream are exact but for rounding: they are kept as deviations from means,
-which are moved as batches come (Chan, Golub and LeVeque), from a first example on, so
-that features which never change have a variance of exactly 0.
+The sums of a stream do not cancel: they are sums of deviations from running means
+(Chan, Golub and LeVeque). The first example is subtracted from all, so that a feature
+that never changes has a variance of exactly 0.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Mahalanobis"]
 
-# Directions of less variance than so much of the largest, for each feature, are those
-# of rounding: of float32 features that depend on others it is 2^-48.
-_NOTHING = 2.0**-44
-# So are standard deviations of less than so much of the largest mean.
-_CONSTANT = 2.0**-40
+# A direction has no variance but rounding errors if its variance, as a share of the
+# largest and for each feature, is below this. Rounding to float32 leaves 2^-48.
+_LEAST_VARIANCE = 2.0**-44
+# A feature is constant if its standard deviation is below this share of its means.
+_LEAST_STDDEV = 2.0**-40
 # Numbers of a block of distances.
 _BLOCK = 2**22
-_SIZE = "of a size whose squares float64 holds"
+_SIZE = "of a size whose square is in the range of float64"
 
 
 @dataclasses.dataclass(frozen=True)
 class _Sums:
-    """Of all examples.
+    """Sums over all examples.
 
     Attributes:
-      origin: float64 [D], the first example; the others are less it.
+      origin: float64 [D], the first example, which is subtracted from all.
       classes: int64 [K], ascending.
-      counts: int64 [K], examples of each class.
-      means: float64 [K, D].
-      scatter: float64 [D, D], sum of the squared deviations from these.
+      counts: int64 [K], number of examples of each class.
+      means: float64 [K, D], means of the classes, less the origin.
+      scatter: float64 [D, D], sum of products of the deviations from the class means.
     """
 
     origin: np.ndarray
@@ -53,7 +53,7 @@ class _Sums:
 
     @classmethod
     def of(cls, x: np.ndarray, labels: np.ndarray, origin: np.ndarray) -> _Sums:
-        """Returns those of examples [N, D] less the origin."""
+        """Returns the sums over examples x [N, D], which are less the origin."""
         classes, index, counts = np.unique(
             labels, return_inverse=True, return_counts=True
         )
@@ -71,21 +71,21 @@ class _Sums:
         return cls(origin, classes, counts, means, scatter)
 
     def plus(self, other: _Sums) -> _Sums:
-        """Returns those of both, which have one origin."""
+        """Returns the sums over the examples of both, whose origins are equal."""
         classes = np.union1d(self.classes, other.classes)
 
-        def spread(sums: _Sums) -> tuple[np.ndarray, np.ndarray]:
+        def expanded(sums: _Sums) -> tuple[np.ndarray, np.ndarray]:
             places = np.searchsorted(classes, sums.classes)
             counts = np.zeros(len(classes), np.int64)
             means = np.zeros((len(classes), len(self.origin)))
             counts[places], means[places] = sums.counts, sums.means
             return counts, means
 
-        (first, start), (second, end) = spread(self), spread(other)
+        (first, start), (second, end) = expanded(self), expanded(other)
         counts, steps = first + second, end - start
         means = start + steps * (second / counts)[:, None]
-        both = (first > 0) & (second > 0)
-        steps, weights = steps[both], (first / counts * second)[both]
+        in_both = (first > 0) & (second > 0)
+        steps, weights = steps[in_both], (first / counts * second)[in_both]
         scatter = self.scatter + other.scatter + (steps * weights[:, None]).T @ steps
         return _Sums(self.origin, classes, counts, means, scatter)
 
@@ -98,7 +98,7 @@ class _Sums:
         return self._whitening(self.covariance)
 
     @functools.cached_property
-    def all_in_one(self) -> tuple[np.ndarray, np.ndarray]:
+    def single_class(self) -> tuple[np.ndarray, np.ndarray]:
         """The mean of all examples, and the whitening of their covariance."""
         shares = self.counts / self.counts.sum()
         mean = shares @ self.means
@@ -107,49 +107,48 @@ class _Sums:
         return mean, self._whitening(self.covariance + between)
 
     def _whitening(self, covariance: np.ndarray) -> np.ndarray:
-        """Returns a map [D, R] to features without covariance and of variance 1."""
+        """Returns a matrix [D, R] that maps to uncorrelated features of variance 1."""
         stddevs = np.sqrt(np.diag(covariance))
-        varies = stddevs > _CONSTANT * np.max(np.abs(self.means), axis=0)
+        varies = stddevs > _LEAST_STDDEV * np.max(np.abs(self.means), axis=0)
         if not np.any(varies):
             expected = "among the examples of at least one class"
             received = "the same features in each class"
             raise _checks.error("features", expected, received, verb="differ")
-        # Of correlations, so that the unit of a feature does not matter.
+        # The units of features do not matter for correlations.
         stddevs = stddevs[varies]
         correlations = covariance[np.ix_(varies, varies)] / stddevs / stddevs[:, None]
         values, vectors = np.linalg.eigh(correlations)
-        kept = values > len(values) * _NOTHING * values[-1]
-        found = np.zeros((len(varies), np.count_nonzero(kept)))
-        found[varies] = vectors[:, kept] / np.sqrt(values[kept]) / stddevs[:, None]
-        return found
+        large = values > len(values) * _LEAST_VARIANCE * values[-1]
+        whitening = np.zeros((len(varies), np.count_nonzero(large)))
+        whitening[varies] = vectors[:, large] / np.sqrt(values[large])
+        whitening[varies] /= stddevs[:, None]
+        return whitening
 
 
 class Mahalanobis:
     """Mahalanobis distance of features: a score of being out of distribution.
 
-    Of the features f of an example, such as those of the layer before the logits, with
-    the means m_k of the classes and the one covariance S that these share, of the n
-    examples of all updates:
+    With the features f of an example, for example the layer before the logits, and the
+    class means m_k and the shared covariance S of the n examples of all updates:
 
       M(f) = min_k (f - m_k)^T S^-1 (f - m_k)
       S = 1/n sum_i (f_i - m_y(i)) (f_i - m_y(i))^T
 
-    and, in the relative form, with the mean m and the covariance S_0 of all examples as
-    of one class, which often does better where what is out of distribution is near:
+    The relative form, with the mean m and the covariance S_0 of all examples, often
+    better detects examples that are only a little out of distribution:
 
       M(f) - (f - m)^T S_0^-1 (f - m)
 
-    Both are larger for what is more out of distribution: for `auroc` and its like they
-    are the scores as they are.
+    Both are larger out of distribution, as `auroc`, `aupr` and `fpr_at_tpr` expect.
 
-    The batches of a stream give what all examples at once do. The state is K means and
-    one matrix [D, D]; an update costs O(N D^2), the first score after it O(D^3), any
-    other O(N D (D + K)). For S to be more than noise there should be many examples for
-    each feature. Where S is singular its pseudo-inverse counts, of features scaled to
-    variance 1: features that never change, and directions of no variance, say nothing.
+    The batches of a stream give the same scores as all examples at once. The state is K
+    means and one matrix [D, D]; an update costs O(N D^2), the first score after it
+    O(D^3), any other O(N D (D + K)). With few examples for each feature S is mostly
+    noise. If S is singular, its pseudo-inverse is used, for features scaled to variance
+    1: constant features, and directions without variance, do not count.
 
-    Arrays of other frameworks are taken where they convert to NumPy, as tensors on the
-    CPU do; scores are NumPy arrays.
+    Arrays of other frameworks that convert to NumPy, such as tensors on the CPU, are
+    accepted; scores are NumPy arrays.
 
     Attributes:
       classes: int64 [K], labels of the classes, ascending.
@@ -176,25 +175,25 @@ class Mahalanobis:
     @property
     def classes(self) -> np.ndarray:
         """Labels of the classes, int64 [K], ascending."""
-        return self._known().classes
+        return self._require_sums().classes
 
     @property
     def means(self) -> np.ndarray:
         """Means of the classes, float64 [K, D]."""
-        sums = self._known()
+        sums = self._require_sums()
         return sums.origin + sums.means
 
     @property
     def covariance(self) -> np.ndarray:
         """The covariance that the classes share, float64 [D, D]."""
-        return self._known().covariance
+        return self._require_sums().covariance
 
     def update(self, features: ArrayLike, labels: ArrayLike) -> None:
-        """Adds a batch. A batch that raises ValueError leaves all as it was.
+        """Adds a batch of examples; a batch that raises ValueError changes nothing.
 
         Args:
           features: finite, shape [..., D], of examples in distribution.
-          labels: integers >= 0, shape [...] or [..., 1].
+          labels: integer class labels >= 0, shape [...] or [..., 1].
 
         Raises:
           ValueError: an argument is not as described.
@@ -204,7 +203,7 @@ class Mahalanobis:
         if array.shape not in (shape, (*shape, 1)):
             raise _checks.error(
                 "labels",
-                f"of shape {list(shape)}, of the `features` without their last axis",
+                f"of shape {list(shape)}, that of `features` without the last axis",
                 f"shape {list(array.shape)}",
             )
         flat = _inputs.integer_labels("labels", array.reshape(-1), 2**31)
@@ -216,7 +215,7 @@ class Mahalanobis:
         """Returns the squared distances to the nearest class.
 
         Args:
-          features: finite, shape [..., D], as those of the updates.
+          features: finite, shape [..., D], with the D of the updates.
           relative: whether to subtract the squared distance to all classes as one.
 
         Returns:
@@ -225,10 +224,10 @@ class Mahalanobis:
 
         Raises:
           ValueError: an argument is not as described, there was no update, or all
-            examples of each class were the same.
+            examples of each class were equal.
         """
         _checks.boolean("relative", relative)
-        sums = self._known()
+        sums = self._require_sums()
         rows, shape = self._rows(features)
         step = max(1, _BLOCK // (len(sums.classes) + 2 * rows.shape[1]))
         scores = np.empty(len(rows))
@@ -240,10 +239,10 @@ class Mahalanobis:
                 x = rows[block] - sums.origin
                 y = x @ sums.whitening
                 nearest = np.argmin(lengths - 2 * (y @ centres.T), axis=1)
-                y -= centres[nearest]  # No difference of large squares.
+                y -= centres[nearest]  # Differences of large squares would cancel.
                 scores[block] = np.einsum("nr,nr->n", y, y)
                 if relative:
-                    mean, whitening = sums.all_in_one
+                    mean, whitening = sums.single_class
                     y = (x - mean) @ whitening
                     scores[block] -= np.einsum("nr,nr->n", y, y)
         if not np.all(np.isfinite(scores)):
@@ -251,7 +250,8 @@ class Mahalanobis:
             raise _checks.error("features", _SIZE, received)
         return scores.reshape(shape)[()]
 
-    def _known(self) -> _Sums:
+    def _require_sums(self) -> _Sums:
+        """Returns the sums; raises ValueError before the first update."""
         if self._sums is None:
             raise _checks.plain_error(
                 "There are no examples yet: call `update` first.", "none"
@@ -262,7 +262,7 @@ class Mahalanobis:
         """Returns checked features [N, D], and the shape of their scores."""
         array = _inputs.as_array("features", features)
         known = self._sums is not None
-        size = len(self._known().origin) if known else "D"
+        size = len(self._require_sums().origin) if known else "D"
         if not array.shape or 0 in array.shape or (known and array.shape[-1] != size):
             expected = f"of shape [..., {size}], with at least one example"
             raise _checks.error("features", expected, f"shape {list(array.shape)}")
@@ -273,29 +273,29 @@ class Mahalanobis:
         """Writes the sums to a file, an .npz archive without pickles.
 
         Args:
-          path: where to, as it is: no ending is added. Or a file opened for writing
-            bytes.
+          path: the path of the file, to which no ending is added; or a file opened for
+            writing bytes.
 
         Raises:
           ValueError: there was no update.
         """
-        sums = self._known()
+        sums = self._require_sums()
         _FORMAT.write(path, {}, {name: getattr(sums, name) for name in _NAMES})
 
     @classmethod
     def load(cls, path: _saved.Path) -> Self:
-        """Returns what `save` wrote. Nothing in the file is executed.
+        """Returns the object that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
           ValueError: the file holds something else, or is damaged.
         """
         _, arrays = _FORMAT.read(path, _check_names)
-        made = cls()
-        made._sums = _checked_sums(arrays)
-        return made
+        distance = cls()
+        distance._sums = _checked_sums(arrays)
+        return distance
 
 
 _FORMAT = _saved.Format("Mahalanobis", 1, ())
@@ -308,15 +308,15 @@ def _check_names(names: Collection[str]) -> None:
 
 
 def _checked_sums(arrays: dict[str, np.ndarray]) -> _Sums:
-    """Returns sums of a file; raises ValueError for what are none."""
+    """Returns the sums that a file holds; raises ValueError if they are not valid."""
     features, classes = arrays["origin"].size, arrays["classes"].size
     shapes = {
         **{"origin": (features,), "classes": (classes,), "counts": (classes,)},
         **{"means": (classes, features), "scatter": (features, features)},
     }
     for name, array in arrays.items():
-        kind = np.int64 if name in ("classes", "counts") else np.float64
-        if array.shape != shapes[name] or array.dtype != kind or array.size == 0:
+        dtype = np.int64 if name in ("classes", "counts") else np.float64
+        if array.shape != shapes[name] or array.dtype != dtype or array.size == 0:
             raise _FORMAT.broken(f"`{name}` of shape {array.shape}, {array.dtype}")
         if not np.all(np.isfinite(array)):
             raise _FORMAT.broken(f"`{name}` that is not finite")
@@ -325,5 +325,5 @@ def _checked_sums(arrays: dict[str, np.ndarray]) -> _Sums:
     counted = np.all((sums.counts > 0) & (sums.counts < 2**53))
     symmetric = np.array_equal(sums.scatter, sums.scatter.T)
     if not (ascending and counted and symmetric and np.all(np.diag(sums.scatter) >= 0)):
-        raise _FORMAT.broken("sums of no examples")
+        raise _FORMAT.broken("arrays that are no sums of examples")
     return sums

@@ -1,8 +1,8 @@
-"""Scores of a classifier's logits that tell what is out of distribution.
+"""Scores from the logits of a classifier, to detect examples out of distribution.
 
-Some are larger for examples in distribution, some for those out of it: each says so.
-`auroc`, `aupr` and `fpr_at_tpr` want those that are larger out of distribution.
-Distances of features are in `mahalanobis`.
+Each docstring says whether the score is larger in or out of distribution. `auroc`,
+`aupr` and `fpr_at_tpr` expect scores that are larger out of distribution. Distances of
+features are in `mahalanobis`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["energy", "max_logit", "max_softmax"]
 
 
 def check_temperature(temperature: object) -> float:
-    """Returns it as a float; raises ValueError unless it is finite and > 0."""
+    """Returns the temperature as a float; raises ValueError unless finite and > 0."""
     value = _checks.number(temperature)
     if not 0 < value < math.inf:
         raise _checks.error("temperature", "finite and > 0", repr(temperature))
@@ -28,7 +28,7 @@ def check_temperature(temperature: object) -> float:
 
 
 def _checked(logits: ArrayLike) -> np.ndarray:
-    """Returns float64 logits [..., K]."""
+    """Returns checked float64 logits [..., K]."""
     array = _inputs.as_array("logits", logits)
     _predictions.check_shape("logits", array.shape, size=2)
     array = _inputs.native_floating(array)
@@ -48,9 +48,9 @@ def max_softmax(logits: ArrayLike) -> np.ndarray:
 
       max_k exp(z_k) / sum_j exp(z_j)
 
-    The larger, the more in distribution: for `auroc` and its like pass its negative, an
-    uncertainty. Above a margin of 37 between the logits it is 1.0 in float64, of 17 in
-    float32; `energy` and `max_logit` still tell such examples apart.
+    It is larger in distribution: pass its negative, an uncertainty, to `auroc`, `aupr`
+    and `fpr_at_tpr`. If the largest logit exceeds the others by 37 in float64, or by 17
+    in float32, it is 1.0; `energy` and `max_logit` still distinguish such examples.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
@@ -79,8 +79,9 @@ def max_logit(logits: ArrayLike) -> np.ndarray:
 
       max_k z_k
 
-    The larger, the more in distribution: for `auroc` and its like pass its negative, an
-    uncertainty. Unlike probabilities it changes where a number is added to all logits.
+    It is larger in distribution: pass its negative, an uncertainty, to `auroc`, `aupr`
+    and `fpr_at_tpr`. Unlike a probability, it changes if a number is added to all
+    logits.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
@@ -108,9 +109,9 @@ def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
 
       E = -T log sum_k exp(z_k / T)
 
-    The larger, the more out of distribution: for `auroc` and its like it is the score
-    as it is. Liu et al. call its negative the energy score; as T goes to 0 that is the
-    maximum logit.
+    It is larger out of distribution, as `auroc`, `aupr` and `fpr_at_tpr` expect. Liu et
+    al. call its negative the energy score, which becomes the maximum logit as T goes to
+    0.
 
     Args:
       logits: finite, or -inf for some classes, shape [..., K], K >= 2.
@@ -133,6 +134,6 @@ def energy(logits: ArrayLike, *, temperature: float = 1.0) -> np.ndarray:
     """
     temperature = check_temperature(temperature)
     z = _checked(logits)
-    with np.errstate(over="ignore"):  # To -inf.
+    with np.errstate(over="ignore"):  # The quotient may be -inf.
         below = _inputs.below_maximum(z) / temperature
     return -(z.max(axis=-1) + temperature * np.log(np.exp(below).sum(axis=-1)))

@@ -1,7 +1,7 @@
-"""Selective prediction between chance and an oracle, of errors or of any losses.
+"""Selective prediction compared with chance and an oracle, for errors or any losses.
 
-The oracle ranks the examples by the loss itself. What is compared are areas under
-risk-coverage curves, as in `selective`.
+The oracle ranks the examples by the loss itself. All functions compare areas under
+risk-coverage curves, as in `risk_coverage`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = [
 
 
 class _Areas(NamedTuple):
-    """Areas under risk-coverage curves of the same losses, less the smallest of these.
+    """Areas under risk-coverage curves of the same losses, less the smallest loss.
 
     Attributes:
-      area: by the confidence.
-      least: by the losses themselves.
-      mean: in random order.
+      area: area with the examples in order of their confidence.
+      least: area with the examples in order of their losses.
+      mean: area with the examples in random order, the mean loss.
     """
 
     area: float
@@ -45,7 +45,7 @@ def _areas(data: RankedData) -> _Areas:
         groups = _ranking.groups(scores, outcomes, weights)
         least = risk_coverage.least_mean_risk(groups)
     else:
-        losses = outcomes - np.min(outcomes)  # Differences hardly round.
+        losses = outcomes - np.min(outcomes)  # The areas cancel less.
         groups = _ranking.loss_groups(scores, losses, weights)
         least = risk_coverage.mean_risk(_ranking.loss_groups(-losses, losses, weights))
     return _Areas(risk_coverage.mean_risk(groups), least, float(groups.risks[-1]))
@@ -64,13 +64,13 @@ def area_under_sparsification_error_curve(
 ) -> float:
     """Area under the sparsification error curve (AUSE).
 
-    The area under the risk-coverage curve less that of an oracle, whose confidence is
-    less the loss itself:
+    The area under the risk-coverage curve less the area of an oracle, whose confidence
+    is the negative loss:
 
       AUSE = AURC - AURC of the oracle
 
-    of the same `losses`; of decisions that are right or wrong it is `excess_aurc`. Ilg
-    et al. divide the losses by their mean; for their number divide before.
+    For decisions that are right or wrong it is `excess_aurc`. Ilg et al. divide the
+    losses by their mean: for their value, pass losses divided by their mean.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -80,16 +80,16 @@ def area_under_sparsification_error_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number >= 0, in the unit of the losses. Smaller is better; 0 where every smaller
-      loss has the larger confidence.
+      A number >= 0, in the unit of the losses. Smaller is better; 0 if smaller losses
+      always have larger confidences.
 
     Raises:
       ValueError: an argument is not as described.
@@ -134,12 +134,12 @@ def prediction_rejection_ratio(
 ) -> float:
     """Prediction rejection ratio (PRR): how near a confidence comes to an oracle.
 
-    With A the area under the risk-coverage curve (`aurc`), A_oracle that of the order
-    of the losses themselves, and A_random, that of a random order, the mean loss:
+    With A the area under the risk-coverage curve (`aurc`), A_oracle the area in the
+    order of the losses, and A_random the area in random order, which is the mean loss:
 
       PRR = (A_random - A) / (A_random - A_oracle)
 
-    It does not change with the unit of the losses, nor by adding a number to all.
+    It does not change with the unit of the losses, or if a number is added to all.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -149,16 +149,16 @@ def prediction_rejection_ratio(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number, at most 1. Larger is better: 1 is the order of the oracle, 0 no better
-      than chance, less is worse than that.
+      A number, at most 1. Larger is better: 1 for the order of the oracle, 0 for an
+      order no better than chance, below 0 for a worse one.
 
     Raises:
       ValueError: an argument is not as described, or all losses are equal: then no
@@ -190,8 +190,8 @@ def prediction_rejection_ratio(
         )
     )
     if not areas.mean > areas.least:
-        given = {"losses": losses, "correct": correct, "labels": labels}
-        name = next(name for name, value in given.items() if value is not None)
+        arguments = {"losses": losses, "correct": correct, "labels": labels}
+        name = next(name for name, value in arguments.items() if value is not None)
         expected = "such that some examples have a larger loss than others"
         raise _checks.error(name, expected, "the same loss for all examples")
     return min(1.0, (areas.mean - areas.area) / (areas.mean - areas.least))
@@ -210,8 +210,7 @@ def area_under_accuracy_rejection_curve(
 ) -> float:
     """Area under the accuracy-rejection curve (AUARC).
 
-    The mean accuracy over all shares of the examples, the least confident, that are
-    rejected:
+    The mean accuracy over all shares of rejected examples, the least confident first:
 
       AUARC = 1 - AURC
 
@@ -225,16 +224,16 @@ def area_under_accuracy_rejection_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A number in [0, 1], less than 0 for an AURC of losses above 1. Larger is better;
-      the accuracy where confidence tells nothing.
+      the accuracy for uninformative confidences.
 
     Raises:
       ValueError: an argument is not as described.

@@ -1,12 +1,12 @@
-"""Selective prediction: how well confidence tells right decisions from wrong ones.
+"""Selective prediction: how well confidence separates right decisions from wrong ones.
 
-A selective classifier decides only where its confidence reaches a threshold. Its
-coverage is the share of examples that it decides, its risk the share of errors among
-them, or their mean loss, of any `losses`. Exact, by sorting; equal confidences are
-never told apart, so the order of the examples does not matter.
+A selective classifier decides only if its confidence reaches a threshold. Its coverage
+is the share of examples that it decides; its risk is the share of errors among them, or
+their mean loss for any `losses`. All metrics are exact, by sorting. They treat examples
+of equal confidence alike, so the order of the examples does not matter.
 
 The confidence is the largest probability, the decision its class. Confidences of logits
-keep their order where probabilities would all be rounded to 1. See `_arguments`.
+keep their order even if all probabilities would be rounded to 1.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def is_classifier(data: RankedData) -> bool:
     """Says if labels were passed (True), or `confidences` with `correct` or `losses`.
 
     Raises:
-      ValueError: neither or both were, or there are no labels to ignore.
+      ValueError: neither or both were, or there is `ignore_index` without labels.
     """
-    given = {
+    arguments = {
         "labels": data.labels,
         "probabilities": data.probabilities,
         "logits": data.logits,
@@ -56,7 +56,7 @@ def is_classifier(data: RankedData) -> bool:
         "correct": data.correct,
         "losses": data.losses,
     }
-    names = [name for name, value in given.items() if value is not None]
+    names = [name for name, value in arguments.items() if value is not None]
     if "labels" in names and not {"confidences", "correct", "losses"} & {*names}:
         return True
     if names not in (["confidences", "correct"], ["confidences", "losses"]):
@@ -75,15 +75,15 @@ def is_classifier(data: RankedData) -> bool:
 
 
 def _margins(logits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the argmax of each row of logits [N, K], and the logit of its probability
-    in float64, which no probability near 1 can hold.
+    """Returns the argmax of each row of logits [N, K], and the float64 log-odds of its
+    probability, which differ even if the probabilities round to 1.
     """
     z = _inputs.below_maximum(logits)
     rows, decided = np.arange(len(z)), np.argmax(z, axis=-1)
     z[rows, decided] = -np.inf
     second = z.max(axis=-1)
     z -= np.maximum(second, np.finfo(np.float64).min)[:, None]
-    with np.errstate(divide="ignore"):  # To inf where no other class is possible.
+    with np.errstate(divide="ignore"):  # inf if no other class is possible.
         return decided, -(second + np.log(np.exp(z).sum(axis=-1)))
 
 
@@ -103,9 +103,9 @@ def of_examples(
 
 
 def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [N] of what a public function was passed.
+    """Returns scores, outcomes and weights [N] from the arguments of a public function.
 
-    In place of the outcomes, `losses` are float64 losses.
+    With `losses`, the outcomes are float64 losses.
     """
     if is_classifier(data):
         examples = _inputs.examples(
@@ -124,14 +124,14 @@ def examples_of(data: RankedData) -> tuple[np.ndarray, np.ndarray, np.ndarray | 
 
 
 def _groups(data: RankedData) -> _ranking.Groups:
-    """Returns the groups of equal scores of what a public function was passed."""
+    """Returns groups of equal scores from the arguments of a public function."""
     return grouped(*examples_of(data))
 
 
 def grouped(
     scores: np.ndarray, outcomes: np.ndarray, weights: np.ndarray | None
 ) -> _ranking.Groups:
-    """Returns the groups of outcomes, or of losses."""
+    """Returns groups of equal scores; the outcomes are boolean, or losses."""
     boolean = outcomes.dtype == bool
     return (_ranking.groups if boolean else _ranking.loss_groups)(
         scores, outcomes, weights
@@ -139,10 +139,15 @@ def grouped(
 
 
 def _tied_risks(mass: Any, misses: Any, size: Any, errors: Any) -> np.ndarray:
-    """Returns the sum of the expected risks over the examples of a group, of the mass
-    and misses before it and its own.
+    """Returns the sum of the expected risks over the examples of a group.
+
+    Args:
+      mass: mass before the group.
+      misses: misses before the group.
+      size: mass of the group.
+      errors: misses of the group.
     """
-    # Rounding may leave a group without a mass.
+    # Rounding may leave a group of mass 0.
     rate = np.minimum(errors / np.maximum(size, np.finfo(np.float64).tiny), 1)
     return errors + (misses - rate * mass) * _ranking.digamma_step(mass, size)
 
@@ -155,7 +160,7 @@ def mean_risk(groups: _ranking.Groups) -> float:
         misses = groups.unit * groups.misses[block]
         masses = groups.unit * groups.masses[block]
         sizes = masses[1:] - masses[:-1]
-        risks = misses[1:] / masses[1:]  # That is all for groups of one example.
+        risks = misses[1:] / masses[1:]  # Right for groups of one example.
         tied = np.flatnonzero(sizes != 1)
         errors = misses[tied + 1] - misses[tied]
         risks[tied] = _tied_risks(masses[tied], misses[tied], sizes[tied], errors)
@@ -164,36 +169,36 @@ def mean_risk(groups: _ranking.Groups) -> float:
 
 
 def least_mean_risk(groups: _ranking.Groups) -> float:
-    """Returns the same if all right decisions were more confident than the wrong."""
+    """Returns the mean risk if all right decisions had the higher confidences."""
     right, wrong = groups.unit * groups.hits[-1], groups.unit * groups.misses[-1]
     return float(_tied_risks(right, 0.0, wrong, wrong)[0] / (right + wrong))
 
 
 def excess_risk(groups: _ranking.Groups) -> float:
-    """Returns what of the mean risk the best order would save."""
+    """Returns the mean risk less the mean risk of the best order."""
     return max(0.0, mean_risk(groups) - least_mean_risk(groups))
 
 
 def generalized_risk(groups: _ranking.Groups) -> float:
-    """Returns the area under the share of what is decided wrong."""
+    """Returns the area under the share of all examples that are decided and wrong."""
     area = _ranking.trapezoids(groups.masses, groups.misses)
     return area / float(groups.masses[-1]) ** 2
 
 
 def largest_coverage(groups: _ranking.Groups, risk: float) -> float:
-    """Returns the largest coverage of a risk up to this one."""
+    """Returns the largest coverage at which the risk is at most `risk`."""
     fits = groups.risks <= risk * _ranking.ROUND_UP
     return float(np.max(groups.coverages, where=fits, initial=0.0))
 
 
 def risk_from(groups: _ranking.Groups, coverage: float) -> float:
-    """Returns the risk at the smallest coverage from this one on."""
+    """Returns the risk at the smallest coverage that is at least `coverage`."""
     reached = groups.coverages * _ranking.ROUND_UP >= coverage
     return float(groups.risks[np.argmax(reached)])
 
 
 def oracle_accuracy(groups: _ranking.Groups, fraction: float) -> float:
-    """Returns the accuracy where an oracle decides the last `fraction`."""
+    """Returns the accuracy if an oracle decides the least confident `fraction`."""
     total = groups.masses[-1]
     misses = np.interp((1 - fraction) * total, groups.masses, groups.misses)
     return float(1 - misses / total)
@@ -220,8 +225,8 @@ def area_under_risk_coverage_curve(
       AURC = 1/n sum_g [e_g + (E_g - C_g e_g / c_g)
                               (digamma(C_g + c_g + 1) - digamma(C_g + 1))]
 
-    Of any losses, such as squared errors with less of a predicted variance as the
-    confidence, sums of losses stand in place of numbers of errors.
+    For losses, such as squared errors with negative predicted variances as confidences,
+    sums of losses replace numbers of errors.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -231,16 +236,16 @@ def area_under_risk_coverage_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A number in [0, 1], or in the range of the losses. Smaller is better; the error
-      rate, or the mean loss, where confidence tells nothing.
+      rate, or the mean loss, for uninformative confidences.
 
     Raises:
       ValueError: an argument is not as described.
@@ -283,15 +288,15 @@ def excess_aurc(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
-    """Excess AURC: the AURC less that of the best order of the same examples.
+    """Excess AURC: the AURC less the AURC of the best order of the same examples.
 
     The best order has all right decisions first. With e errors among n examples:
 
       E-AURC = AURC - 1/n [e - (n - e) (digamma(n + 1) - digamma(n - e + 1))]
 
     Geifman et al. subtract r + (1 - r) log(1 - r) instead, for the error rate r: the
-    limit of the best AURC for many examples. It is about r / (2 n) less than that of n
-    examples, and their value so much larger, also in the best order.
+    limit of the best AURC for many examples. This limit is about r / (2 n) less than
+    the best AURC of n examples, so their value is larger by as much, in any order.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -301,13 +306,13 @@ def excess_aurc(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      sample_weight: finite and >= 0, broadcastable to the labels. Weights are numbers
-        of examples; where the positive ones are less than 1 on average, they are scaled
-        to an average of 1.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        labels. Weights are numbers of examples; if the positive weights are less than 1
+        on average, they are scaled to an average of 1.
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A number in [0, 1]. Smaller is better; 0 where every right decision is more
+      A number in [0, 1]. Smaller is better; 0 if every right decision is more
       confident than every wrong one.
 
     Raises:
@@ -359,7 +364,7 @@ def area_under_generalized_risk_coverage_curve(
       AUGRC = 1/n^2 sum_g c_g (E_g + e_g / 2)
             = (1 - AUROC) acc (1 - acc) + (1 - acc)^2 / 2
 
-    where AUROC is that of the confidence for right against wrong decisions.
+    where AUROC is the AUROC of the confidence, with right decisions as positive.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -425,19 +430,19 @@ def risk_coverage_curve(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      losses: with `confidences` instead of `correct`, finite and >= 0, of the same
-        shape.
+      losses: with `confidences` instead of `correct`, loss of each decision, finite and
+        >= 0, of the same shape.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
 
     Returns:
       A named tuple `(coverages, risks, thresholds)` with an entry for each distinct
-      confidence, the highest first: the share of the examples with this confidence or
-      more, in (0, 1]; the share of errors among them, in [0, 1], or their mean loss;
-      and the confidence, a probability unless `confidences` were passed. TensorFlow's
-      compiled code, whose sizes are static, has an entry for each example and repeats
-      the last one.
+      confidence, the highest first: the share of the examples with at least this
+      confidence, in (0, 1]; the share of errors among them, in [0, 1], or their mean
+      loss; and the confidence, a probability unless `confidences` were passed. In
+      compiled code of TensorFlow, whose shapes are static, there is an entry for each
+      example, and the last entries are equal.
 
     Raises:
       ValueError: an argument is not as described.
@@ -475,7 +480,7 @@ def risk_coverage_curve(
 def curve_of(
     scores: np.ndarray, groups: _ranking.Groups, of_logits: bool
 ) -> RiskCoverageCurve:
-    """Returns the curve of scores: probabilities, or the logits of such."""
+    """Returns the curve of scores: confidences, or their log-odds if `of_logits`."""
     thresholds = np.unique(scores)[::-1].astype(np.float64)
     if of_logits:
         thresholds = 1 / (1 + np.exp(-thresholds))
@@ -495,8 +500,9 @@ def coverage_at_risk(
 ) -> float:
     """Largest coverage whose risk is at most `risk`.
 
-    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
-    The risk need not grow with the coverage: the largest coverage counts.
+    The coverages are those of `risk_coverage_curve`, which decides examples of equal
+    confidence together. The risk may fall again as the coverage grows: the largest
+    coverage counts.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -512,7 +518,7 @@ def coverage_at_risk(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      A share in (0, 1]; 0.0 where no threshold has so small a risk. Larger is better.
+      A share in (0, 1]; 0.0 if no threshold has so small a risk. Larger is better.
 
     Raises:
       ValueError: an argument is not as described.
@@ -556,7 +562,8 @@ def risk_at_coverage(
 ) -> float:
     """Risk at the smallest coverage that is at least `coverage`.
 
-    Over the thresholds of `risk_coverage_curve`, which keep equal confidences together.
+    The coverages are those of `risk_coverage_curve`, which decides examples of equal
+    confidence together.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -566,7 +573,7 @@ def risk_at_coverage(
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
       correct: with `confidences`, whether each decision is right: 0 or 1.
-      coverage: least share of the examples that is decided, in (0, 1].
+      coverage: smallest share of the examples that are decided, in (0, 1].
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
@@ -614,10 +621,10 @@ def oracle_collaborative_accuracy(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
-    """Accuracy where an oracle decides the least confident `fraction` of the examples.
+    """Accuracy if an oracle decides the least confident `fraction` of the examples.
 
-    The oracle is always right, and its share is exact: of a group of equal confidence
-    it may take a part, which has the errors of that part on average.
+    The oracle is always right and decides exactly this share. It may decide a part of a
+    group of equal confidence; the errors in this part are then the expected ones.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
@@ -688,7 +695,7 @@ def accuracy(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
     groups: ArrayLike,
-    num_groups: int,
+    num_groups: int | None = None,
 ) -> GroupValues: ...
 
 
@@ -715,11 +722,13 @@ def accuracy(
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
       ignore_index: a label whose examples are left out.
-      groups: integer group of each example in [0, `num_groups`), broadcastable to the
-        labels. The result is then `GroupValues(values, worst, weights)`: the value of
-        each group (NaN for an empty one), the worst value, and the weight of each
-        group.
-      num_groups: number of groups; required with `groups`.
+      groups: group of each example, broadcastable to the labels: strings, integers or
+        booleans; with `num_groups`, or of tensors, integers in [0, `num_groups`). The
+        result is then `GroupValues(values, worst, weights)`: the value of each group
+        (NaN for an empty one), the worst value, and the weight of each group; `names`
+        has the groups in this order.
+      num_groups: number of groups; by default that of the distinct values of `groups`.
+        Required for tensors.
 
     Returns:
       A share in [0, 1]. Larger is better.

@@ -1,4 +1,4 @@
-"""Selective prediction at a promised risk: where to stop predicting."""
+"""Selective prediction at a given risk: the threshold on the confidence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
 
 __all__ = ["threshold_at_risk"]
 
-# Coverages from which larger ones are tried, where the risk is promised.
+# With `delta`, tests of larger and larger coverages start at each of these.
 _STARTS = (1 / 8, 1 / 4, 1 / 2, 3 / 4)
 
 
@@ -31,27 +31,30 @@ def threshold_at_risk(
     sample_weight: ArrayLike | None = None,
     ignore_index: int | None = None,
 ) -> float:
-    """Confidence from which on a classifier may decide at a given risk.
+    """Confidence at which a classifier may decide with at most a given risk.
 
     The threshold of the largest coverage at which the risk, the share of errors among
-    the examples of at least that confidence, is at most `risk`: on these examples, as
-    `coverage_at_risk` has it. On new ones it will be above `risk` about every other
-    time. With `delta` it is not, with a probability of 1 - delta at least over the
-    draw of the examples, which must be independent and not be trained on: a threshold
-    with k errors among the s examples above it holds if
+    the examples with at least that confidence, is at most `risk`. Without `delta` this
+    is the risk on these examples, as in `coverage_at_risk`; the risk on new examples
+    will be above `risk` about every second time.
+
+    With `delta` the risk on new examples is at most `risk` with a probability of at
+    least 1 - delta over the draw of the examples, which must be independent and not
+    have been trained on. A threshold with k errors among the s examples above it passes
+    the test if
 
       P(Binomial(s, risk) <= k) <= delta / 4
 
-    and those of larger and larger coverages are tried, from coverages of 1/8, 1/4, 1/2
-    and 3/4 on, each as long as all before it hold.
+    Thresholds of larger and larger coverages are tested, starting at coverages of 1/8,
+    1/4, 1/2 and 3/4, and each start goes on until the first threshold that fails.
 
     Args:
       labels: integer class labels in [0, K), shape [...].
       probabilities: predicted probabilities in [0, 1], shape [..., K]; or P(class 1) of
         two classes, shape [...] or [..., 1].
-      risk: the share of errors that is allowed, in [0, 1].
-      delta: how likely the risk of new examples may be larger, in (0, 1); None
-        promises nothing.
+      risk: largest share of errors among the examples that are decided, in [0, 1].
+      delta: largest probability that the risk on new examples is above `risk`, in
+        (0, 1); None for no guarantee.
       logits: logits of the same shape, instead of `probabilities`.
       confidences: confidence of each decision, instead of `labels`: any finite numbers,
         larger is more confident.
@@ -61,8 +64,8 @@ def threshold_at_risk(
       ignore_index: a label whose examples are left out.
 
     Returns:
-      The threshold: decide where the confidence is >= it. +inf where no coverage will
-      do; with `delta` 0.0 (-inf of `confidences`) where every example may be decided.
+      The threshold: decide examples with at least this confidence. It is +inf if none
+      may be decided; with `delta`, 0.0 (-inf for `confidences`) if all may be decided.
 
     Raises:
       ValueError: an argument is not as described, or there are weights with `delta`.
@@ -113,29 +116,31 @@ def threshold_at_risk(
     delta = _checks.open_unit("delta", delta)
     if sample_weight is not None:
         raise _checks.error("sample_weight", "None with `delta`", "weights")
-    return _promised(scores, outcomes, risk, delta, lowest)
+    return _guaranteed(scores, outcomes, risk, delta, lowest)
 
 
-def _promised(
+def _guaranteed(
     scores: np.ndarray, correct: np.ndarray, risk: float, delta: float, lowest: float
 ) -> float:
-    """Returns the threshold of the largest coverage that holds the risk."""
+    """Returns the threshold of the largest coverage at which the risk is guaranteed, or
+    `lowest` if all examples may be decided.
+    """
     n = len(scores)
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     errors = np.concatenate([[0], np.cumsum(~correct[order])])
-    # What is above the score of a rank that is given beforehand is drawn at random from
-    # all that is above that score; with examples of the score itself it would not be.
+    # Given the score of a rank that is fixed beforehand, the examples above this score
+    # are independent draws. Examples with exactly this score are not, so none is used.
     bounds = np.append(ordered[1:], ordered[-1:])
     above = np.append(np.searchsorted(-ordered, -bounds[:-1], "left"), n)
     level = delta / len(_STARTS)
     fails = scipy.special.bdtr(errors[above], above, risk) > level
-    fails = np.flatnonzero(np.append(fails, True)) if risk < 1 else np.array([n])
+    failures = np.flatnonzero(np.append(fails, True)) if risk < 1 else np.array([n])
     best = -1
     for start in _STARTS:
-        # Above the largest score there is nothing to try.
+        # No example is above the largest score, so there is no test at it.
         first = max(math.ceil(n * start) - 1, int(np.searchsorted(above, 1)))
-        end = int(fails[np.searchsorted(fails, first)])
+        end = int(failures[np.searchsorted(failures, first)])
         best = max(best, end - 1 if end > first else -1)
     if best < 0:
         return math.inf

@@ -1,1 +1,1 @@
-"""Sketches of scores: one pass over the predictions, every question afterwards."""
+"""Sketches of scores: one pass over the predictions, many metrics afterwards."""

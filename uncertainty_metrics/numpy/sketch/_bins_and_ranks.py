@@ -1,4 +1,4 @@
-"""Bins and ranks made of the cells of a sketch; a cell is never divided."""
+"""Bins and ranks from the cells of a sketch; no cell is divided."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from uncertainty_metrics.numpy.selective import _ranking
 
 
 class IsotonicMap(NamedTuple):
-    """A recalibration map: of a probability p, `np.interp(p, *isotonic_map)`.
+    """A recalibration map of probabilities p: `np.interp(p, *isotonic_map)`.
 
-    It is constant before the first knot and after the last, linear in between.
+    The map is constant before the first knot and after the last, linear in between.
 
     Attributes:
       scores: knots, ascending, in [0, 1], shape [knots].
-      values: recalibrated probabilities there, never descending, in [0, 1].
+      values: recalibrated probabilities at the knots, never descending, in [0, 1].
     """
 
     scores: np.ndarray
@@ -36,22 +36,26 @@ def isotonic(cells: Cells) -> IsotonicMap:
     return IsotonicMap(scores[~inside], values[~inside])
 
 
-def _single(cells: Cells) -> np.ndarray:
-    """Returns the scores in float32, in which a cell of one score compares as it."""
+def _rounded_scores(cells: Cells) -> np.ndarray:
+    """Returns the mean scores in float32.
+
+    If a cell has one score only, its mean then equals the score in comparisons.
+    """
     return cells.scores.astype(np.float32)
 
 
-def single(cells: Cells) -> Cells:
-    """Returns cells whose scores compare as those of one score do."""
-    return dataclasses.replace(cells, score_sums=cells.weights * _single(cells))
+def with_rounded_scores(cells: Cells) -> Cells:
+    """Returns the cells with mean scores in float32, to compare with thresholds."""
+    return dataclasses.replace(cells, score_sums=cells.weights * _rounded_scores(cells))
 
 
 def _above(cells: Cells, threshold: float) -> Cells:
+    """Returns the cells with mean scores above the threshold."""
     if threshold == 0:
         return cells
-    kept = _single(cells) > np.float32(threshold)
+    is_above = _rounded_scores(cells) > np.float32(threshold)
     rows = cells.weights, cells.score_sums, cells.outcome_sums
-    return Cells(*(row[kept] for row in rows))
+    return Cells(*(row[is_above] for row in rows))
 
 
 def bin_statistics(
@@ -70,7 +74,7 @@ def bin_statistics(
     bins = spec.num_bins
     sums = np.zeros((3, len(groups), bins))
     for group, cells in enumerate(groups):
-        index = _binning.even_index(_single(cells), bins)
+        index = _binning.even_index(_rounded_scores(cells), bins)
         rows = cells.weights, cells.score_sums, cells.outcome_sums
         for row, values in zip(sums, rows, strict=True):
             row[group] = np.bincount(index, values, bins)
@@ -79,10 +83,12 @@ def bin_statistics(
 
 
 def ranking(cells: Cells, unit: float) -> _ranking.Groups:
-    """Returns groups of equal score, the best first; `unit` is the number of examples
-    in a weight of 1.
+    """Returns the cells as groups of equal scores, the largest score first.
+
+    `unit` is the number of examples in a weight of 1.
     """
-    exponent = np.frexp(cells.weights.max())[1] - 1  # So that no product overflows.
+    # Weights are scaled by a power of two, so that no product overflows.
+    exponent = np.frexp(cells.weights.max())[1] - 1
 
     def running(masses: np.ndarray) -> np.ndarray:
         return np.append(0.0, np.cumsum(np.ldexp(masses[::-1], -exponent)))
@@ -98,18 +104,19 @@ def conformal_quantile(
     both: bool,
     alpha: float,
 ) -> float:
-    """Returns the conformal quantile of 1 - p of the labels, or one a little larger.
+    """Returns the conformal quantile of 1 - p of the labels, or a little more.
 
     Args:
-      groups: cells of P(class k), one group for each class or one of all.
+      groups: cells of P(class k), one group for each class or one group of all classes.
       limits: the least and the largest number of each cell of the grid.
-      both: whether the group is class 1 of two, and what is no event is class 0.
+      both: whether the only group is class 1 of two, so that false outcomes are labels
+        of class 0.
       alpha: in (0, 1).
     """
     least, largest = limits
     ends, masses = [], []
     for cells in groups:
-        # Not by the mean score: rounded limits of neighbours overlap.
+        # By the place of a cell: by rounding, its mean may seem to be in the next cell.
         ends.append(1 - least[cells.places])
         masses.append(cells.outcome_sums)
         if both:

@@ -1,4 +1,4 @@
-"""What a sketch of scores holds: exact sums over the cells of its grid."""
+"""The content of a sketch of scores: exact sums over the cells of its grid."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _grid
 
-# Scores at a time: their temporaries stay small.
+# The number of scores at a time, so that temporary arrays stay small.
 _BLOCK = 2**18
-# Scores are multiples of 2^-160: all of float32 are, and others stay within 2^-161.
+# Scores are rounded to multiples of 2^-160, as all float32 are.
 _PLACES = 160
 ROWS = ("weights", "score_sums", "outcome_sums")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SketchSums:
-    """Sums over the cells of all groups, some of them positive.
+    """Sums over the cells of all groups, for at least one score.
 
     Attributes:
-      weights: mass of each cell.
-      score_sums: mass times score.
-      outcome_sums: mass of the outcomes that are true.
-      count: number of scores of positive mass; None if that is not known.
+      weights: total weight of each cell.
+      score_sums: weighted sum of the scores of each cell.
+      outcome_sums: total weight of the true outcomes of each cell.
+      count: number of scores of positive weight; None if it is not known.
     """
 
     weights: ExactSums
@@ -54,32 +54,32 @@ class SketchSums:
         return of_rows(rows, count)
 
     def equals(self, other: SketchSums) -> bool:
-        """Says if they hold the same, to the bit."""
+        """Says if all sums are the same, to the bit."""
         return self.count == other.count and all(
             self.rows[name].equals(other.rows[name]) for name in ROWS
         )
 
     def cells(self, num_groups: int, bits: tuple[int, ...]) -> list[Cells]:
-        """Returns the cells of each group."""
+        """Returns the non-empty cells of each group."""
         rows = (self.rows[name].values.reshape(num_groups, -1) for name in ROWS)
         weights, score_sums, outcome_sums = rows
-        # Metrics of Keras round scores to 2^-32, which may take them out of a cell.
+        # Keras metrics round scores to 2^-32, which may put the mean outside the cell.
         least, largest = _grid.rounded_limits(*bits)
         score_sums = np.clip(score_sums, least * weights, largest * weights)
         outcome_sums = np.minimum(outcome_sums, weights)
         return [
             Cells(
-                weights[group, held],
-                score_sums[group, held],
-                outcome_sums[group, held],
-                places=np.flatnonzero(held),
+                weights[group, filled],
+                score_sums[group, filled],
+                outcome_sums[group, filled],
+                places=np.flatnonzero(filled),
             )
-            for group, held in enumerate(weights > 0)
+            for group, filled in enumerate(weights > 0)
         ]
 
 
 def of_rows(rows: list[ExactSums], count: int | None) -> SketchSums:
-    """Returns the sums, the rows in the order of `ROWS`."""
+    """Returns the sums of rows in the order of `ROWS`."""
     weights, score_sums, outcome_sums = rows
     return SketchSums(weights, score_sums, outcome_sums, count)
 
@@ -87,13 +87,13 @@ def of_rows(rows: list[ExactSums], count: int | None) -> SketchSums:
 def of_examples(
     examples: _inputs.Examples, spec: CalibrationSpec, bits: tuple[int, ...]
 ) -> SketchSums | None:
-    """Returns the sums of examples, None if there are none."""
+    """Returns the sums over examples; None if there are no examples."""
     if len(examples.labels) == 0:
         return None
     scores, outcomes, groups = _binning.scored_rows(examples, spec)
     cells = _grid.num_cells(*bits)
-    nothing = ExactSums.zeros(spec.num_groups(examples.num_classes) * cells)
-    totals = [Total(nothing) for _ in ROWS]
+    zeros = ExactSums.zeros(spec.num_groups(examples.num_classes) * cells)
+    totals = [Total(zeros) for _ in ROWS]
     rows = max(1, _BLOCK // scores.shape[1])
     for start in range(0, len(scores), rows):
         block = slice(start, start + rows)
@@ -116,6 +116,7 @@ def of_examples(
 
 
 def _rounded(scores: np.ndarray) -> np.ndarray:
+    """Returns scores rounded to 2^-160, which limits the number of their digits."""
     small = scores < 2.0**-100
     if not np.any(small):
         return scores

@@ -1,24 +1,25 @@
-"""A fixed grid of narrow cells: the streaming state of everything that needs sorting.
+"""A fixed grid of narrow cells: the streaming state of metrics that need sorted scores.
 
 Adaptive bins and ranks are not additive, but counts on a fixed grid are, and
 neighbouring cells can be grouped afterwards. A cell acts as a tie: its scores are not
-told apart, but their sum is exact.
+distinguished, but their sum is exact.
 
-Most scores of ordinary models lie between 0.01 and 0.99. There all cells are equally
-wide: 2^-even below 1/2, and 2^-high above it. Of many classes most probabilities are
-small, so that `high` may be less than `even`.
+Most scores of ordinary models are between 0.01 and 0.99. There all cells are equally
+wide: 2^-even below 1/2, and 2^-high above it. With many classes most probabilities are
+small, so `high` may be less than `even`.
 
-Scores of trained networks pile up at 0 and 1. There the width of a cell shrinks with
-the distance to 0 or 1 (the idea of DDSketch and HdrHistogram): an octave, in which the
-distance halves, has 2^bits cells. Octaves go down to p = 2^-30 and to 1 - p = 2^-24,
-which is the resolution of float32. Smaller scores need only their order: 2^tail cells
-for each octave go down to the smallest float32. 1/2 and 1 have cells of their own.
+Scores of trained networks accumulate near 0 and 1. There the width of a cell shrinks
+with the distance to 0 or 1 (the idea of DDSketch and HdrHistogram): each octave, in
+which the distance halves, has 2^bits cells. Octaves go down to p = 2^-30 and to
+1 - p = 2^-24, which is the resolution of float32. For smaller scores only the order
+matters: each octave down to the smallest float32 has 2^tail cells. 1/2 and 1 have cells
+of their own.
 
-Without `even`, every octave has 2^bits cells: what `sketch_bits` asks for, and what all
-sketches had before.
+Without `even`, every octave has 2^bits cells. `sketch_bits` asks for that grid, and all
+sketches of earlier versions have it.
 
-Scores of the whole real line have the same cells in [0, 1], and outside it 2^bits cells
-for each octave of |score| from 2^-30 to 2^20, and few beyond.
+Scores on the whole real line have the same cells in [0, 1]. Outside, they have 2^bits
+cells for each octave of |score| from 2^-30 to 2^20, and few beyond.
 """
 
 from __future__ import annotations
@@ -27,23 +28,25 @@ import math
 
 import numpy as np
 
-# What the bits of a float32 say.
+# The format of a float32: bits of the mantissa, bias of the exponent, and the exponent
+# of the smallest number with full precision, 2^-126.
 MANTISSA = 23
 BIAS = 127
-NORMAL = 126  # The smallest number with all its bits is 2^-126.
+NORMAL = 126
 
 LOW, HIGH = 30, 24  # Full resolution reaches down to 2^-30, and up to 1 - 2^-24.
 _TAIL_BITS = 2
 
-# Outside [0, 1] full resolution is that of sizes from 2^-30 to 2^20.
+# Outside [0, 1], absolute values from 2^-30 to 2^20 have full resolution.
 REAL_LOW, REAL_HIGH = -30, 20
 
-# The arguments of `num_cells` where ranks alone are read: in [0, 1], and of all reals.
+# The arguments of `num_cells` for metrics that need only ranks: of scores in [0, 1],
+# and of real scores.
 RANKING_BITS = ((6, 1, 11), (7, 2, 11))
 
 
 def default_bits(num_groups: int) -> tuple[int, int, int, int]:
-    """Returns `(bits, tail, even, high)` of sketches of so many groups."""
+    """Returns `(bits, tail, even, high)` of a sketch of so many groups."""
     if num_groups > 100:
         return 2, 0, 3, 3
     even = round(13 - 0.9 * math.log2(num_groups))
@@ -53,8 +56,8 @@ def default_bits(num_groups: int) -> tuple[int, int, int, int]:
 
 
 def tail_cells(bits: int, tail: int | None = None) -> tuple[int, int, int]:
-    """Returns the log2 of the cells per octave below 2^-30, the first cell from 2^-126
-    on and the first cell from 2^-30 on.
+    """Returns the log2 of the cells per octave below 2^-30, the first cell of scores >=
+    2^-126, and the first cell of scores >= 2^-30.
     """
     tail = min(bits, _TAIL_BITS) if tail is None else tail
     normal = 1 + MANTISSA * 2**tail
@@ -62,7 +65,7 @@ def tail_cells(bits: int, tail: int | None = None) -> tuple[int, int, int]:
 
 
 def evens(bits: int, even: int | None, high: int | None) -> tuple[int, int]:
-    """Returns `even` and `high`, or what they are where they are not given."""
+    """Returns `even` and `high`, with their defaults for None."""
     even = bits + 1 if even is None else even
     return even, even if high is None else high
 
@@ -90,8 +93,8 @@ def _cells_to_half(bits: int, even: int, octaves: int) -> int:
 
 
 def _steps(pattern: np.ndarray, bits: int, smallest: int) -> np.ndarray:
-    """Returns how many cells of an octave the float32 of these bits lie above
-    2^smallest.
+    """Returns the number of cells from 2^smallest up to floats, for 2^bits cells per
+    octave. `pattern` has the bits of the floats, as float32.
     """
     return (pattern >> MANTISSA - bits) - (BIAS + smallest) * 2**bits
 
@@ -103,7 +106,7 @@ def index(
     even: int | None = None,
     high: int | None = None,
 ) -> np.ndarray:
-    """Returns the int32 cell of each float32 score in [0, 1], ascending with it."""
+    """Returns the int32 cell of each float32 score in [0, 1], ascending with scores."""
     last = num_cells(bits, tail, even, high) - 1
     half = middle(bits, tail, even)
     even, high = evens(bits, even, high)
@@ -122,18 +125,18 @@ def index(
     low_end, high_end = half - 2 ** (even - 1), half + 2 ** (high - 1)
     cell = np.where(is_low, low_end + step, high_end - step)
     cell[scores == 1] = last
-    # Few scores are so small.
+    # The few scores below full resolution.
     below = np.flatnonzero(scores < 2.0**-LOW)
     cell[below] = normal + _steps(pattern[below], tail, -NORMAL)
+    # Denormal numbers, whose bits count multiples of 2^-149.
     below = below[pattern[below] < 2**MANTISSA]
-    # Their bits count multiples of 2^-149.
     count = pattern[below].astype(np.float32).view(np.int32)
     cell[below] = np.maximum(1 + _steps(count, tail, 0), 0)
     return cell
 
 
 def octave_cells(bits: int, low: int) -> int:
-    """Returns the number of cells of the numbers from 2^low on."""
+    """Returns the number of cells of all numbers >= 2^low."""
     tail = tail_cells(bits)[0]
     return (REAL_HIGH - low) * 2**bits + (BIAS + 1 - REAL_HIGH) * 2**tail
 
@@ -145,26 +148,26 @@ def below_zero(bits: int) -> int:
 
 
 def num_real_cells(bits: int, *inner: int) -> int:
-    """Returns the number of cells of the real line; `inner` are the other arguments of
-    `num_cells`.
+    """Returns the number of cells of the real line; `inner` are the arguments of
+    `num_cells` after `bits`.
     """
     return below_zero(bits) + num_cells(bits, *inner) + octave_cells(bits, 0)
 
 
 def _octaves(first: int, last: int, bits: int) -> np.ndarray:
-    """Returns 2^bits evenly spaced numbers from each octave, [2^first, 2^last)."""
+    """Returns 2^bits evenly spaced numbers in each octave of [2^first, 2^last)."""
     steps = 1 + np.arange(2**bits) / 2**bits
     return (2.0 ** np.arange(first, last)[:, np.newaxis] * steps).reshape(-1)
 
 
 def _distances(bits: int, even: int, octaves: int) -> np.ndarray:
-    """Returns where the cells of distances to 0 or 1 begin, from 2^-octaves to 1/2."""
+    """Returns the starts of cells of distances to 0 or 1, from 2^-octaves to 1/2."""
     wide = np.arange(2**bits, 2 ** (even - 1)) * 2.0**-even
     return np.concatenate([_octaves(-octaves, bits - even, bits), wide])
 
 
 def _starts(bits: int, tail: int, even: int) -> np.ndarray:
-    """Returns where the cells from 2^-126 to 1/2 begin, 1/2 included."""
+    """Returns the starts of the cells from 2^-126 to 1/2, including 1/2."""
     small = _octaves(-NORMAL, -LOW, tail)
     return np.concatenate([small, _distances(bits, even, LOW), [0.5]])
 
@@ -184,8 +187,8 @@ def upper_edges(
 def limits(
     bits: int, tail: int | None = None, even: int | None = None, high: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the least and the largest number of each cell, float64 [cells]; scores
-    are rounded to float32 before they are put into one.
+    """Returns the least and the largest number of each cell, float64 [cells], after
+    scores are rounded to float32.
     """
     tail, (even, high) = tail_cells(bits, tail)[0], evens(bits, even, high)
     tiny = np.ceil(_octaves(0, MANTISSA, tail)) * 2.0 ** -(NORMAL + MANTISSA)
@@ -197,12 +200,12 @@ def limits(
 
 
 def rounded_limits(*bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the same of float64 scores, which are rounded to float32 before they are
-    put into a cell.
+    """Returns the least and the largest number of each cell, float64 [cells], before
+    scores are rounded to float32.
     """
     least, largest = limits(*bits)
-    part = 2.0 ** -(MANTISSA + 1)  # What float32 rounds away, and 2^-150 at least.
+    rounding = 2.0 ** -(MANTISSA + 1)  # Of float32, relative; 2^-150 for denormals.
     return (
-        np.maximum(least * (1 - part) - 2.0**-150, 0.0),
-        np.minimum(largest * (1 + part) + 2.0**-150, 1.0),
+        np.maximum(least * (1 - rounding) - 2.0**-150, 0.0),
+        np.minimum(largest * (1 + rounding) + 2.0**-150, 1.0),
     )

@@ -1,4 +1,4 @@
-"""Sketches of scores: what is kept of a stream, to add, save and send."""
+"""The state of a sketch of scores: it can be updated, added, saved and sent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._calibration_spec import CalibrationSpec
 from uncertainty_metrics.numpy import (
     _exact_sums,
-    _inputs,
     _saved,
     _text_tables,
 )
+from uncertainty_metrics.numpy.calibration import _binning
 from uncertainty_metrics.numpy.calibration._pooled_scores import Cells
 from uncertainty_metrics.numpy.sketch import _cell_sums, _grid, _older_grids
 from uncertainty_metrics.numpy.sketch._cell_sums import ROWS, SketchSums
@@ -26,17 +27,17 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _FORMAT = _saved.Format("ScoreSketch", 1, ("config", "classes", "count", "lowest"))
-# Sums of states of Keras metrics may be off by as much, relatively.
+# The relative rounding error of sums in the states of Keras metrics.
 _ROUNDING = 1e-6
 _MAX_COUNT = 2**62
 
 
-class _Held(NamedTuple):
-    """What updates change, together.
+class _Content(NamedTuple):
+    """The part of a sketch that an update replaces, as one object.
 
     Attributes:
-      classes: number of classes, None where it is not known.
-      sums: None before the first example.
+      classes: number of classes; None if it is not known.
+      sums: the sums over the cells; None before the first example.
     """
 
     classes: int | None
@@ -44,7 +45,7 @@ class _Held(NamedTuple):
 
 
 class SketchState:
-    """A sketch of scores without the questions."""
+    """A `ScoreSketch` without the methods that answer questions."""
 
     def __init__(
         self,
@@ -69,8 +70,9 @@ class SketchState:
         self.num_classes = num_classes
         self.ignore_index = _checks.ignored_label("ignore_index", ignore_index)
         self.sketch_bits = _checks.sketch_bits(sketch_bits)
-        self._held = _Held(num_classes, None)
-        self._read: tuple[_Held, list[Cells]] | None = None
+        self._content = _Content(num_classes, None)
+        # The cells of each group, with the content that they were computed from.
+        self._cached_groups: tuple[_Content, list[Cells]] | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -88,7 +90,7 @@ class SketchState:
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self.config.items())
         title = f"{type(self).__name__}({options})"
-        if self._held.sums is None:
+        if self._content.sums is None:
             return f"{title}, no examples"
         groups = self._groups()
 
@@ -114,28 +116,32 @@ class SketchState:
     def _sums_of_file(
         self, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: int
     ) -> SketchSums:
-        """Returns the sums of a file, also of one with the cells of before."""
+        """Returns the sums of a file, whose cells may be those of an older grid."""
         groups, size = self._spec.num_groups(classes), self._num_cells(classes)
-        held = next(iter(arrays.values())).shape[-1:]
-        before = [
+        first = next(iter(arrays.values()))
+        file_size = first.shape[-1] if first.ndim > 0 else size
+        older_sizes = [
             groups * _grid.num_cells(*bits)
             for bits in _older_grids.default_bits(groups)
         ]
-        if self.sketch_bits is not None or held == (size,) or held[0] not in before:
+        is_present = self.sketch_bits is not None or file_size == size
+        if is_present or file_size not in older_sizes:
             return _loaded_sums(header, arrays, size)
-        sums = _loaded_sums(header, arrays, held[0])
+        sums = _loaded_sums(header, arrays, file_size)
         rows = _older_grids.exact_rows(sums.rows, groups)
         return SketchSums(**rows, count=sums.count)
 
     def update(
         self,
-        labels: ArrayLike,
+        labels: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         *,
         logits: ArrayLike | None = None,
         probs: ArrayLike | None = None,
         labels_predicted: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        correct: ArrayLike | None = None,
+        confidences: ArrayLike | None = None,
     ) -> None:
         """Adds a batch. A batch that raises ValueError leaves the sketch as it was.
 
@@ -149,21 +155,27 @@ class SketchState:
             default the argmax.
           sample_weight: weight of each example, finite and >= 0, broadcastable to the
             labels.
+          correct: instead of labels and predictions, whether each answer is right:
+            booleans, or 0 and 1, shape [...].
+          confidences: with `correct`, the probability in [0, 1] that each answer is
+            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
 
         Raises:
           ValueError: an argument is not as described.
         """
-        examples = _inputs.examples(
-            labels,
-            probabilities,
-            logits,
-            probs,
+        data = ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
             labels_predicted=labels_predicted,
             sample_weight=sample_weight,
-            ignore_index=self.ignore_index,
-            allow_none=True,
+            ignore_index=None if labels is None else self.ignore_index,
+            correct=correct,
+            confidences=confidences,
         )
-        classes, sums = self._held
+        examples, spec = _binning.read(data, self._spec, allow_none=True)
+        classes, sums = self._content
         if classes not in (None, examples.num_classes):
             raise _checks.error(
                 examples.name,
@@ -172,15 +184,15 @@ class SketchState:
                 verb="have",
             )
         classes = examples.num_classes
-        self._spec.check_classes(classes)
-        more = _cell_sums.of_examples(examples, self._spec, self._bits(classes))
+        spec.check_classes(classes)
+        more = _cell_sums.of_examples(examples, spec, self._bits(classes))
         if more is not None:
             sums = more if sums is None else sums + more
-        self._held = _Held(classes, sums)
+        self._content = _Content(classes, sums)
 
     def reset(self) -> None:
         """Forgets all examples."""
-        self._held = _Held(self.num_classes, None)
+        self._content = _Content(self.num_classes, None)
 
     def _groups(self) -> list[Cells]:
         """Returns the cells of each group.
@@ -188,28 +200,28 @@ class SketchState:
         Raises:
           ValueError: there are no examples yet.
         """
-        held = self._held
-        if held.sums is None:
+        content = self._content
+        if content.sums is None:
             raise _checks.plain_error(
                 "There are no examples in this `ScoreSketch` yet: call `update` first.",
                 "none",
             )
-        if self._read is None or self._read[0] is not held:
-            classes = held.classes or 2  # One group, whatever the number.
-            groups = held.sums.cells(
+        if self._cached_groups is None or self._cached_groups[0] is not content:
+            classes = content.classes or 2  # If unknown, there is one group for any.
+            groups = content.sums.cells(
                 self._spec.num_groups(classes), self._bits(classes)
             )
-            self._read = held, groups
-        return self._read[1]
+            self._cached_groups = content, groups
+        return self._cached_groups[1]
 
     def _unit(self) -> float:
         """Returns the number of examples in a weight of 1, at least 1.
 
         Raises:
-          ValueError: it is not known.
+          ValueError: the number of examples is not known.
         """
         total = sum(float(cells.weights.sum()) for cells in self._groups())
-        count = None if self._held.sums is None else self._held.sums.count
+        count = None if self._content.sums is None else self._content.sums.count
         if count is None:
             raise _checks.error(
                 "metric_state",
@@ -227,22 +239,24 @@ class SketchState:
             raise _checks.plain_error(
                 "Sketches can be added only if they have the same options.", differences
             )
-        (classes, ours), (others, theirs) = self._held, other._held
+        (classes, ours), (others, theirs) = self._content, other._content
         num_classes = self.num_classes or other.num_classes
         sums = ours + theirs if ours and theirs else ours or theirs
         config = {**self.config, "num_classes": num_classes}
-        return self._of(config, classes or others, sums)
+        return self._with_content(config, classes or others, sums)
 
     def __radd__(self, other: object) -> Self:
-        start = isinstance(other, int) and other == 0  # Of `sum`.
-        return self if start else NotImplemented
+        is_start = isinstance(other, int) and other == 0  # `sum` starts with 0.
+        return self if is_start else NotImplemented
 
     def _differences(self, other: SketchState) -> str:
-        """Returns in what two sketches differ that must not, for a message."""
-        ours, theirs = ({**of.config, "num_classes": None} for of in (self, other))
-        if self._held.classes and other._held.classes:
-            ours["num_classes"] = self._held.classes
-            theirs["num_classes"] = other._held.classes
+        """Returns the differences that prevent a sum of two sketches, for a message."""
+        ours, theirs = (
+            {**sketch.config, "num_classes": None} for sketch in (self, other)
+        )
+        if self._content.classes and other._content.classes:
+            ours["num_classes"] = self._content.classes
+            theirs["num_classes"] = other._content.classes
         return ", ".join(
             f"{name} {value!r} and {theirs[name]!r}"
             for name, value in ours.items()
@@ -252,7 +266,7 @@ class SketchState:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SketchState):
             return NotImplemented
-        (classes, ours), (others, theirs) = self._held, other._held
+        (classes, ours), (others, theirs) = self._content, other._content
         if (self.config, classes) != (other.config, others):
             return False
         if ours is None or theirs is None:
@@ -270,10 +284,10 @@ class SketchState:
         """Writes the sketch as an .npz archive without pickles, which `load` reads.
 
         Args:
-          path: where to, as it is: no ending is added. Or a file opened for writing
-            bytes.
+          path: the path of the file, to which no ending is added; or a file opened for
+            writing bytes.
         """
-        classes, sums = self._held
+        classes, sums = self._content
         rows = {} if sums is None else sums.rows
         header = {
             "config": self.config,
@@ -285,25 +299,25 @@ class SketchState:
         _FORMAT.write(path, header, arrays)
 
     @classmethod
-    def _of(
+    def _with_content(
         cls, config: dict[str, Any], classes: int | None, sums: SketchSums | None
     ) -> Self:
-        """Makes a sketch that holds something."""
-        made = cls(**config)
-        made._held = _Held(classes, sums)
-        return made
+        """Returns a sketch with these options and this content."""
+        sketch = cls(**config)
+        sketch._content = _Content(classes, sums)
+        return sketch
 
     @classmethod
     def load(cls, path: _saved.Path) -> Self:
         """Reads a sketch that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
-          ValueError: the file is not such an archive, or of a later version, or it is
-            damaged. Names and sizes are looked at before anything is unpacked: a file
-            does not become more than 128 MiB or 128 times its size.
+          ValueError: the file is not such an archive, has a later version, or is
+            damaged. Names and sizes are checked before unpacking: a compressed file may
+            unpack to 128 MiB or to 128 times its size, whichever is larger.
         """
         header, arrays = _FORMAT.read(path, _check_names)
         try:
@@ -322,10 +336,11 @@ class SketchState:
         sums = None
         if arrays:
             sums = loaded._sums_of_file(header, arrays, classes or 2)
-        loaded._held = _Held(classes, sums)
+        loaded._content = _Content(classes, sums)
         return loaded
 
 
+# Pickles name this function.
 def _loads(cls: type[SketchState], data: bytes) -> SketchState:
     return cls.load(io.BytesIO(data))
 
@@ -340,7 +355,7 @@ def _check_names(names: Collection[str]) -> None:
 def _loaded_sums(
     header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], num_cells: int
 ) -> SketchSums:
-    """Returns the sums of a file; raises ValueError where they cannot be any."""
+    """Returns the sums of a file; raises ValueError if they are not valid."""
     count, places = header["count"], header["lowest"]
     if count is not None:
         count = _checks.positive_integer("count", count)

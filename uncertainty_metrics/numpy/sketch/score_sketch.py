@@ -1,4 +1,4 @@
-"""One pass over the predictions, and every question afterwards."""
+"""A sketch of scores: one pass over the predictions, and many metrics afterwards."""
 
 from __future__ import annotations
 
@@ -46,66 +46,68 @@ __all__ = ["ScoreSketch"]
 
 
 class ScoreSketch(_stored_sketch.SketchState):
-    """Scores and outcomes of a stream, in a fixed memory, for every question later.
+    """Sums over the scores and outcomes of a stream, for many metrics afterwards.
 
     Stream the predictions once, keep some hundred kilobytes, and ask afterwards for the
-    calibration error of any bins, errors beyond bins, the AUROC, a recalibration map.
-    The methods have the names of the functions, and their values within the bounds
-    below. Which scores there are is decided when the sketch is made, as for
-    `general_calibration_error`; all that is asked of bins, norms or thresholds is an
-    argument of the question.
+    calibration error in any bins, errors without bins, the AUROC or a recalibration
+    map. A method has the name of a function and returns its value, within the bounds
+    below. The arguments of the constructor choose the scores, which
+    `general_calibration_error` defines; bins, norms and thresholds are arguments of the
+    methods.
 
-    A sketch has the sums of weight, score and outcome of narrow cells. For one group a
-    cell is 2^-13 wide; near 0 and 1 cells are narrower, 128 for each halving of p down
-    to 2^-30 and of 1 - p down to 2^-24. For several groups they are wider: for 10
-    classes 2^-11 below 1/2 and 2^-9 above it, and 8 for each halving. The sums are
-    exact integers. So `a + b` of sketches of parts of the data is the sketch of the
-    whole, with the same bits in any order and grouping, weights included; and
-    `sum(sketches)` adds many. Sketches are equal by content, and pickle as compactly as
-    they are saved.
+    A sketch has the sums of weight, score and outcome over narrow cells of the scores.
+    For one group a cell is 2^-13 wide; near 0 and 1 cells are narrower, 128 for each
+    halving of p down to 2^-30 and of 1 - p down to 2^-24. For several groups they are
+    wider: for 10 classes 2^-11 below 1/2 and 2^-9 above it, and 8 for each halving. The
+    sums are exact integers. So the sum `a + b` of the sketches of two parts of the data
+    is the sketch of the whole, with the same bits in any order and grouping, weights
+    included; `sum(sketches)` adds many. Sketches are equal by content, and pickle as
+    compactly as they are saved.
 
-    Scores in a cell are not told apart, as equal scores are not: where no cell holds
-    two distinct ones all values are exact, but for rounding. Elsewhere let c be the
-    width of the widest cell, u the mean of abs(y - p) times the width of the cell of p,
-    and s the largest share of the weight of a group in one cell. Then the values are
-    off by no more than
+    A sketch treats the scores in a cell like equal scores. If no cell has two distinct
+    scores, all values are exact except for rounding. Else let c be the width of the
+    widest cell, u the mean of abs(y - p) times the width of the cell of p, and s the
+    largest share of the weight of a group in one cell. The errors are then at most
 
       accuracy       0
-      l1 of bins     2 x the share of the cells that hold an edge; adaptive bins end at
-                     most one cell away from the exact ones
-      l2 of bins     4 x that share, of its square; debiased and 2 num_bins / n
-      smece          0.8 u / bandwidth; unless it is given, over the larger value
-      ks, kuiper     too small, by (1 + 2 c) s / 4 and (1 + 2 c) s / 2
-      atb            6 c ks, of the exact ks
-      corp, "brier"  s of the discrimination, which is too small, s + 2 c / 3 of the
-                     miscalibration, 0 of the uncertainty
-      spiegelhalter  2 u n of sum (y - p) (1 - 2 p), c n of its variance
+      l1 of bins     2 x the share of the cells that contain an edge; adaptive bins end
+                     at most one cell away from the exact bins
+      l2 of bins     4 x that share for the squared error; for the debiased squared
+                     error also + 2 num_bins / n
+      smece          0.8 u / bandwidth for a given bandwidth; else 0.8 u / the larger of
+                     the two values
+      ks, kuiper     (1 + 2 c) s / 4 and (1 + 2 c) s / 2; the values are too small
+      atb            6 c ks, for the exact ks
+      corp, "brier"  s for the discrimination, which is too small; s + 2 c / 3 for the
+                     miscalibration; 0 for the uncertainty
+      spiegelhalter  2 u n for sum (y - p) (1 - 2 p), c n for its variance
       net_benefit    max(1, t / (1 - t)) x the share of the cell of t; murphy_curve,
                      max(t, 1 - t) x that share
       auroc          half the share of the pairs of a true and a false outcome in a cell
       aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
 
-    Over several groups, the mean of these. On usual data scores within a cell are
-    nearly in random order, and the errors far smaller: of 50,000 scores at most 1e-4 of
-    ks, kuiper, smece and corp, 3e-4 of the ECE, 1e-3 of rmsce and the debiased error,
-    1e-5 of aurc: less than half the data would change them.
-    `studies/sketch_accuracy.py` measures it.
+    For several groups the bound is the mean over the groups. On usual data the scores
+    in a cell are nearly in random order, and the errors are far smaller. For 50,000
+    scores (`studies/sketch_accuracy.py`) they were at most 1e-4 for ks, kuiper, smece
+    and corp, 3e-4 for the ECE, 1e-3 for rmsce and the debiased error, and 1e-5 for
+    aurc: less than the values change if half of the data are left out.
 
     Args:
-      positive_class: for two classes, score P(class 1) against `label == 1`.
-      max_prob: whether a score is the probability of the decision label, with outcome
-        "the decision is right" (True), or of every class k, with outcome `label == k`
-        (False).
-      class_conditional: whether every class is a group of its own. Errors are then
-        combined over the classes as in `general_calibration_error`; those beyond bins
-        are averaged, an empty class counting 0.
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
+      max_prob: True to score the probability of the decided class, False to score the
+        probability of every class.
+      class_conditional: whether every class is a group with bins of its own. Errors in
+        bins are combined over the classes as in `general_calibration_error`; errors
+        without bins are averaged, and an empty class counts 0.
       num_classes: number of classes; by default that of the first batch.
-      ignore_index: examples with this label are left out.
+      ignore_index: a label whose examples are left out.
       sketch_bits: log2, from 0 to 20, of the cells for each halving of p, or of 1 - p
-        above 1/2, of another grid: one that is as fine everywhere relative to p and to
-        1 - p, of 479 + 52 * 2^sketch_bits cells. Memory is 4 bytes for each of five to
-        eight digits of the cells; by default 0.3 MB for one group, 0.4 MB for 10
-        classes and 10 MB for 1000. Weights that are not whole take about twice as much.
+        above 1/2. None takes the cells above; a number takes a grid that is equally
+        fine everywhere relative to p and to 1 - p, with 479 + 52 * 2^sketch_bits cells.
+        Memory is 4 bytes for each of five to eight digits of the cells: by default 0.3
+        MB for one group, 0.4 MB for 10 classes and 10 MB for 1000 classes. Weights that
+        are not whole take about twice as much.
 
     Raises:
       ValueError: an argument is not as described.
@@ -119,40 +121,42 @@ class ScoreSketch(_stored_sketch.SketchState):
       >>> sketch += other
       >>> round(sketch.ece(num_bins=2), 6), round(sketch.ece(num_bins=10), 6)
       (0.133333, 0.333333)
-      >>> sketch.auroc()  # Of the confidence, for right against wrong decisions.
+      >>> sketch.auroc()  # How well confidence tells right from wrong decisions.
       1.0
     """
 
     @classmethod
     def from_state(cls, metric_state: MetricState) -> Self:
-        """Makes the sketch that the state of a Keras metric holds.
+        """Returns a sketch from the state of a Keras metric. It needs no framework.
 
-        Metrics of adaptive bins (`AdaptiveCalibrationError`,
-        `DebiasedCalibrationError`, ...) hold all of a sketch. Those of selective
-        prediction (`AURC`, ...) keep no sums of the scores: every score is taken as the
-        middle of its cell, within d / 2 min(p, 1 - p) of it. No framework is needed.
+        Metrics with adaptive bins (`AdaptiveCalibrationError`,
+        `DebiasedCalibrationError`, ...) have all sums of a sketch. Metrics of selective
+        prediction (`AURC`, ...) have no sums of scores: every score p is taken as the
+        middle of its cell, which is within 2^-7 min(p, 1 - p), or within 2^-(b + 1)
+        min(p, 1 - p) for `sketch_bits` b, if p >= 2^-30 and 1 - p >= 2^-24.
 
         Args:
-          metric_state: of `metric.get_state()` or `MetricState.load`.
+          metric_state: the result of `metric.get_state()` or `MetricState.load`.
 
         Raises:
-          ValueError: the metric has no sketch of probabilities: its bins are even, its
-            scores are logits or other real numbers, or those up to a threshold are left
-            out. Or it refused a batch.
+          ValueError: the state has no sketch of probabilities, because the bins are
+            even, the scores are logits or other real numbers, or scores up to a
+            threshold are left out; or the metric refused a batch.
         """
         if not isinstance(metric_state, MetricState):
             received = type(metric_state).__name__
             raise _checks.error("metric_state", "a `MetricState`", received)
-        return cls._of(*_from_metric_state.read(metric_state))
+        return cls._with_content(*_from_metric_state.parts_of_sketch(metric_state))
 
     @property
     def num_groups(self) -> int | None:
         """Number of groups of scores; None before it is known."""
-        one = self._spec.num_groups(2) == 1
-        classes = 2 if one else self._held.classes
+        is_pooled = self._spec.num_groups(2) == 1
+        classes = 2 if is_pooled else self._content.classes
         return None if classes is None else self._spec.num_groups(classes)
 
     def _one_group(self, question: str) -> Cells:
+        """Returns the cells of the only group; raises ValueError if there are more."""
         groups = self._groups()
         if len(groups) > 1:
             raise _checks.error(
@@ -168,7 +172,7 @@ class ScoreSketch(_stored_sketch.SketchState):
         return _bins_and_ranks.bin_statistics(self._groups(), spec)
 
     def _error(self, question: str, **options: Any) -> float:
-        """Returns the error of a name, which must be that of these groups."""
+        """Returns the error with this name, which must fit the scores of the sketch."""
         preset = PRESETS[question]
         ours, theirs = (
             (spec.max_prob, spec.class_conditional) for spec in (self._spec, preset)
@@ -195,14 +199,15 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Counts, mean scores and mean outcomes in each bin of each group.
 
         Args:
-          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
           datapoints_per_bin: number of examples in an adaptive bin, instead of
             `num_bins`.
 
         Returns:
-          `BinStatistics` as of the function `bin_statistics`; those of even bins add.
+          `BinStatistics`, as from the function `bin_statistics`. Statistics of even
+          bins add up.
 
         Raises:
           ValueError: an argument is not as described.
@@ -225,10 +230,11 @@ class ScoreSketch(_stored_sketch.SketchState):
         threshold: float = 0.0,
         datapoints_per_bin: int | None = None,
     ) -> float:
-        """General calibration error of these groups. Alias `gce`.
+        """General calibration error of the scores of the sketch. Alias `gce`.
 
         Args:
-          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
+            Required.
           norm: "l1", "l2" or "max". Required.
           num_bins: number of bins.
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
@@ -421,7 +427,7 @@ class ScoreSketch(_stored_sketch.SketchState):
         datapoints_per_bin: int | None = None,
         squared: bool = False,
     ) -> float:
-        """Calibration error, in the l2 norm, less its bias, of these groups.
+        """Calibration error in the l2 norm, minus its bias.
 
         Args:
           binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
@@ -458,17 +464,17 @@ class ScoreSketch(_stored_sketch.SketchState):
     ) -> ConfidenceInterval:
         """Interval of the l2 calibration error of one group, in adaptive bins.
 
-        Scores of all classes depend on one another and have none.
+        There is no interval for scores of all classes, which depend on one another.
 
         Args:
-          level: in (0, 1), how often the interval holds the truth.
+          level: share of data sets for which the interval holds the truth, in (0, 1).
           num_bins: number of bins.
 
         Returns:
           `ConfidenceInterval(lower, estimate, upper)`, floats with 0 <= lower <=
-          estimate <= upper <= 1; lower errors are better. (0, 0, 1) where no bin has
-          two examples. The estimate is `debiased_calibration_error` but for the
-          variance of U in place of that of y.
+          estimate <= upper <= 1; lower errors are better. (0, 0, 1) if no bin has two
+          examples. The estimate is `debiased_calibration_error` with the variance of U
+          = y - p instead of the variance of y.
 
         Raises:
           ValueError: an argument is not as described.
@@ -493,11 +499,11 @@ class ScoreSketch(_stored_sketch.SketchState):
         threshold: float = 0.0,
         datapoints_per_bin: int | None = None,
     ) -> ReliabilityCurve:
-        """The data of a reliability diagram of these groups.
+        """The data of a reliability diagram of the scores of the sketch.
 
         Args:
           num_bins: number of bins.
-          binning_scheme: "even" (equal width) or "adaptive" (equal mass). Required.
+          binning_scheme: "even" (bins of equal width) or "adaptive" (of equal mass).
           threshold: scores at or below this value are left out; 0.0 keeps all scores.
           datapoints_per_bin: number of examples in an adaptive bin, instead of
             `num_bins`.
@@ -522,7 +528,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         y_axis: YAxis = "accuracy" if self._spec.uses_decision else "frequency"
         return reliability_curves.curve_from_statistics(statistics, y_axis=y_axis)
 
-    def _decisions(self, question: str) -> None:
+    def _check_decisions(self, question: str) -> None:
+        """Raises ValueError unless the scores are those of decided classes."""
         if not self._spec.uses_decision:
             raise _checks.error(
                 "ScoreSketch",
@@ -539,7 +546,7 @@ class ScoreSketch(_stored_sketch.SketchState):
         Raises:
           ValueError: an argument is not as described.
         """
-        self._decisions("accuracy")
+        self._check_decisions("accuracy")
         groups = self._groups()
         hits, total = (
             sum(row.sum() for row in rows)
@@ -550,12 +557,13 @@ class ScoreSketch(_stored_sketch.SketchState):
     def auroc(self) -> float:
         """Area under the ROC curve of the scores, for true against false outcomes.
 
-        With `positive_class` that of P(class 1) for labels 1 against 0. Of decisions
-        that of the confidence for right against wrong ones: how well it detects
-        failures. Of `max_prob=False` that of all pairs (p_k, y == k).
+        With `positive_class` the scores are P(class 1), for labels 1 against 0. With
+        `max_prob` they are confidences, for right against wrong decisions: how well
+        confidence detects failures. With `max_prob=False` all pairs (p_k, y == k)
+        count.
 
         Returns:
-          A number in [0, 1]; 1/2 where scores tell nothing. Larger is better.
+          A number in [0, 1]; 1/2 if scores tell nothing. Larger is better.
 
         Raises:
           ValueError: all outcomes are the same, or every class is a group of its own.
@@ -579,8 +587,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Area under the risk-coverage curve, of decisions. Alias `aurc`.
 
         Returns:
-          A number in [0, 1], or in the range of the losses. Smaller is better; the
-          error rate, or the mean loss, where confidence tells nothing.
+          A number in [0, 1]. Smaller is better; the error rate if confidence tells
+          nothing.
 
         Raises:
           ValueError: an argument is not as described.
@@ -589,15 +597,15 @@ class ScoreSketch(_stored_sketch.SketchState):
           Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
           Deep Neural Classifiers.
         """
-        self._decisions("area_under_risk_coverage_curve")
+        self._check_decisions("area_under_risk_coverage_curve")
         return risk_coverage.mean_risk(self._ranking("area_under_risk_coverage_curve"))
 
     def excess_aurc(self) -> float:
         """Excess AURC, of decisions. Alias `e_aurc`.
 
         Returns:
-          A number in [0, 1]. Smaller is better; 0 where every right decision is more
-          confident than every wrong one.
+          A number in [0, 1]. Smaller is better; 0 if every right decision is more
+          confident than every wrong decision.
 
         Raises:
           ValueError: an argument is not as described.
@@ -606,7 +614,7 @@ class ScoreSketch(_stored_sketch.SketchState):
           Geifman, Uziel and El-Yaniv (2019), Bias-Reduced Uncertainty Estimation for
           Deep Neural Classifiers.
         """
-        self._decisions("excess_aurc")
+        self._check_decisions("excess_aurc")
         return risk_coverage.excess_risk(self._ranking("excess_aurc"))
 
     def area_under_generalized_risk_coverage_curve(self) -> float:
@@ -623,20 +631,19 @@ class ScoreSketch(_stored_sketch.SketchState):
           Traub et al. (2024), Overcoming Common Flaws in the Evaluation of Selective
           Classification Systems.
         """
-        self._decisions("area_under_generalized_risk_coverage_curve")
+        self._check_decisions("area_under_generalized_risk_coverage_curve")
         groups = self._ranking("area_under_generalized_risk_coverage_curve")
         return risk_coverage.generalized_risk(groups)
 
     def _mean(self, error: Callable[[Cells], float]) -> float:
-        """Returns the mean over the groups; an empty one counts 0."""
+        """Returns the mean error over the groups; an empty group counts 0."""
         return float(np.mean([error(cells) for cells in self._groups()]))
 
     def smooth_calibration_error(self, *, bandwidth: float | None = None) -> float:
         """Smooth calibration error. Alias `smece`.
 
         Args:
-          bandwidth: s, to get smECE_s of a fixed one, at least 1e-5. None solves for
-            it.
+          bandwidth: a fixed s, at least 1e-5, to get smECE_s. None solves smECE_s = s.
 
         Returns:
           The error in [0, 1]; lower is better, 0 is calibrated.
@@ -656,8 +663,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Kolmogorov-Smirnov calibration error. Alias `ks_calibration_error`.
 
         Returns:
-          The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
-          about 1.25 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+          The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+          gives a calibrated model an error of about 1.25 sqrt(mean of p (1 - p) / n).
 
         Raises:
           ValueError: an argument is not as described.
@@ -673,8 +680,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Kuiper calibration error: the largest gap over a stretch of scores.
 
         Returns:
-          The error in [0, 1]; lower is better, 0 is calibrated. A calibrated model has
-          about 1.6 sqrt(mean of p (1 - p) / n), by the noise of the labels.
+          The error in [0, 1]; lower is better, 0 is calibrated. The noise of the labels
+          gives a calibrated model an error of about 1.6 sqrt(mean of p (1 - p) / n).
 
         Raises:
           ValueError: an argument is not as described.
@@ -705,8 +712,9 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Spiegelhalter's test, of one group.
 
         Returns:
-          `SpiegelhalterTest(z, p_value)`, floats: z > 0 speaks of overconfidence, and
-          the two-sided p-value is in [0, 1]; small ones speak against calibration.
+          `SpiegelhalterTest(z, p_value)`, floats. z > 0 is a sign of overconfidence.
+          The two-sided p-value is in [0, 1]; a small one is evidence against
+          calibration.
 
         Raises:
           ValueError: all scores are 0, 1/2 or 1, or every class is a group of its own.
@@ -728,12 +736,13 @@ class ScoreSketch(_stored_sketch.SketchState):
 
         Args:
           score: "brier", (y - p)^2, half of the two-class `brier_score` with
-            `zero_based=True`; or "log", -log p of what came, in nats.
+            `zero_based=True`; or "log", -log P(y), in nats.
 
         Returns:
           `CORPDecomposition(miscalibration, discrimination, uncertainty)`, floats >= 0.
-          Of miscalibration less is better, of discrimination more; the score "log" of a
-          forecast that excluded what came is infinite, and so is its miscalibration.
+          Less miscalibration and more discrimination are better. The "log" score of a
+          forecast that gave an outcome the probability 0 is infinite, and so is its
+          miscalibration.
 
         Raises:
           ValueError: an argument is not as described.
@@ -747,14 +756,14 @@ class ScoreSketch(_stored_sketch.SketchState):
         return _pooled_errors.CORPDecomposition(*np.mean(parts, axis=0).tolist())
 
     def _events(self, question: str) -> Cells:
-        """Returns the cells of P(class 1), their scores in float32."""
+        """Returns the cells of P(class 1), with mean scores in float32."""
         if not self._spec.positive_class:
             raise _checks.error(
                 "ScoreSketch",
                 f"made with positive_class=True for `{question}`",
                 repr(self),
             )
-        return _bins_and_ranks.single(self._groups()[0])
+        return _bins_and_ranks.with_rounded_scores(self._groups()[0])
 
     def net_benefit(self, thresholds: ArrayLike) -> decision_curves.NetBenefit:
         """Net benefit of acting on P(class 1), with `positive_class=True`.
@@ -764,7 +773,7 @@ class ScoreSketch(_stored_sketch.SketchState):
 
         Returns:
           `NetBenefit(net_benefit, treat_all, treat_none)`, float64 [T], at most the
-          share of class 1, in true positives for each example; higher is better.
+          share of class 1, in true positives per example; higher is better.
 
         Raises:
           ValueError: an argument is not as described.
@@ -775,8 +784,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         """
         points = decision_curves.checked_thresholds(thresholds, one=False)
         cells = self._events("net_benefit")
-        found = _pooled_errors.net_benefit(cells, points, np.float32)
-        return decision_curves.NetBenefit(*found)
+        benefits = _pooled_errors.net_benefit(cells, points, np.float32)
+        return decision_curves.NetBenefit(*benefits)
 
     def murphy_curve(self, thresholds: ArrayLike) -> np.ndarray:
         """Mean elementary scores of P(class 1), with `positive_class=True`.
@@ -801,8 +810,8 @@ class ScoreSketch(_stored_sketch.SketchState):
         """Recalibration map by isotonic regression, of one group.
 
         Returns:
-          Knots `scores` and their recalibrated `values`, ascending: of probabilities p,
-          `np.interp(p, *sketch.isotonic())`.
+          Knots `scores` and their recalibrated `values`, both ascending. To recalibrate
+          probabilities p, call `np.interp(p, *sketch.isotonic())`.
 
         Raises:
           ValueError: an argument is not as described.
@@ -810,11 +819,11 @@ class ScoreSketch(_stored_sketch.SketchState):
         return _bins_and_ranks.isotonic(self._one_group("isotonic"))
 
     def conformal_quantile(self, alpha: float) -> float:
-        """Conformal quantile of the scores 1 - p of the labels, those of "lac".
+        """Conformal quantile q of the scores 1 - p of the labels, the method "lac".
 
-        It is the upper end of the cell that holds the score of rank k: a little larger
-        than that of the examples themselves, so that sets {k: 1 - p_k <= q} cover what
-        they promise. Weights are numbers of examples.
+        The quantile is the upper end of the cell that contains the exact quantile, so
+        it is a little larger: the sets {k: 1 - p_k <= q} keep their coverage. Weights
+        count as numbers of examples.
 
         Args:
           alpha: share of labels that sets may miss, in (0, 1).
@@ -823,9 +832,9 @@ class ScoreSketch(_stored_sketch.SketchState):
           The quantile in [0, 1], or +inf: see `conformal.conformal_quantile`.
 
         Raises:
-          ValueError: `alpha` is not as described; or the scores are those of decisions,
-            which do not tell the probability of a label: the sketch must be one of
-            `max_prob=False` or of `positive_class=True`.
+          ValueError: `alpha` is not as described; or the scores are those of decided
+            classes, which do not tell the probability of the label. Make the sketch
+            with `max_prob=False` or `positive_class=True`.
         """
         alpha = _checks.open_unit("alpha", alpha)
         if self._spec.uses_decision:
@@ -835,7 +844,7 @@ class ScoreSketch(_stored_sketch.SketchState):
             )
             raise _checks.error("ScoreSketch", expected, repr(self))
         groups = self._groups()
-        ends = _grid.rounded_limits(*self._bits(self._held.classes or 2))
+        ends = _grid.rounded_limits(*self._bits(self._content.classes or 2))
         both = self._spec.positive_class
         return _bins_and_ranks.conformal_quantile(groups, ends, both, alpha)
 

@@ -1,1 +1,1 @@
-"""Forecasts of an event in time, where some examples are censored."""
+"""Forecasts of the time of an event, for data with censored examples."""

@@ -1,4 +1,4 @@
-"""Survival curves conditional on a forecast, and the pseudo-outcomes made of them."""
+"""Survival curves conditional on a forecast, and pseudo-outcomes computed from them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Kernel = Literal["rbf", "cubic"]
 # Probabilities of being followed are at least this: no example counts for more than 20.
 LEAST_FOLLOWED = 0.05
 
-_STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that curves are computed for.
+_STEPS_PER_BANDWIDTH = 4  # Of the grid of forecasts that have curves.
 _LEAST_EXPONENT = 37.0  # exp(-37) is below the rounding of 1.
 _BLOCK = 2**18  # Entries of the curves computed at once, or 16 curves.
 
 
 def column(name: str, value: Any, first: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Returns finite float64 values [n], as many as the argument `first` of a shape."""
+    """Returns finite float64 values [n]; `shape` is that of the argument `first`."""
     array = _inputs.as_array(name, value)
     _checks.paired(name, array.shape, first, shape)
     return _inputs.finite(name, array).reshape(-1)
@@ -38,7 +38,7 @@ def check_times(times: np.ndarray) -> np.ndarray:
 
 
 def check_event(event: np.ndarray) -> np.ndarray:
-    """Returns which are events, boolean; raises ValueError unless each is 0 or 1."""
+    """Returns booleans, True for events; raises ValueError unless all are 0 or 1."""
     bad = (event != 0) & (event != 1)
     if np.any(bad):
         raise _checks.error(
@@ -49,14 +49,14 @@ def check_event(event: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class FollowUp:
-    """What became of each example by the end time.
+    """The forecasts, and the events and censorings until the end time.
 
     Attributes:
       probs: forecasts [n].
-      happened: whether the event was seen by then, boolean [n].
-      lost: whether the example was censored by then, boolean [n].
-      key: order in time, integers [n]: `2 rank` of an event, `2 rank + 1` of a
-        censoring, and one number above all of them for who was followed beyond.
+      happened: whether the event was seen by the end time, boolean [n].
+      lost: whether the example was censored by the end time, boolean [n].
+      key: order in time, integers [n]: `2 rank` for an event, `2 rank + 1` for a
+        censoring, and the same largest number for all examples followed for longer.
       order: the examples in order of their keys, [n].
     """
 
@@ -70,7 +70,7 @@ class FollowUp:
     def until(
         cls, end_time: float, probs: np.ndarray, times: np.ndarray, event: np.ndarray
     ) -> FollowUp:
-        """Returns it for checked arrays."""
+        """Returns the follow-up until the end time, for checked arrays."""
         happened = event & (times <= end_time)
         lost = ~event & (times <= end_time)
         rank = np.unique(times, return_inverse=True)[1]
@@ -81,19 +81,19 @@ class FollowUp:
 def _kernel(
     distance: np.ndarray, nearest: np.ndarray, bandwidth: float, kernel_fn: Kernel
 ) -> np.ndarray:
-    """Returns the kernel at distances [rows, columns], relative to the nearest example
-    [rows] where that is far away.
+    """Returns the kernel at distances [rows, columns], relative to its value at the
+    nearest example [rows] if that is far away.
     """
     nearest = nearest[:, None]
     if kernel_fn == "rbf":
         exponent = (nearest - distance) * (nearest + distance) / bandwidth**2
-        return np.exp(np.minimum(exponent, 0))  # Above 0 by rounding alone.
+        return np.exp(np.minimum(exponent, 0))  # Only rounding makes it > 0.
     width = _reach(nearest, bandwidth, kernel_fn)
     return np.maximum(1 - (distance / width) ** 2, 0) ** 3
 
 
 def _reach(nearest: np.ndarray, bandwidth: float, kernel_fn: Kernel) -> np.ndarray:
-    """Returns the distance at which the kernel is 0, [rows]."""
+    """Returns the distance from which on the kernel is 0, [rows]."""
     if kernel_fn == "rbf":
         return np.sqrt(nearest**2 + _LEAST_EXPONENT * bandwidth**2)
     return np.maximum(bandwidth, 1.5 * nearest)
@@ -112,7 +112,7 @@ def product_limits(
 
     Args:
       kernel: weights of the examples seen or lost, in order of time, [rows, columns].
-      beyond: total weight of those followed to the end, [rows].
+      beyond: total weight of the examples followed to the end, [rows].
       lost: which columns are censored.
       ties: for Nelson-Aalen, the first column of the events, or of the censorings, at
         the time of each column; None for Kaplan-Meier.
@@ -129,14 +129,14 @@ def product_limits(
     at_risk = np.cumsum(at_risk[:, ::-1], axis=1)[:, ::-1]
     with np.errstate(invalid="ignore"):  # 0 / 0 where nobody is left.
         if ties is None:
-            kept = at_risk[:, 1:] / at_risk[:, :-1]
+            factors = at_risk[:, 1:] / at_risk[:, :-1]
         else:
-            kept = np.exp(-kernel / at_risk[:, ties])
-    kept[at_risk[:, :-1] == 0] = 1.0
+            factors = np.exp(-kernel / at_risk[:, ties])
+    factors[at_risk[:, :-1] == 0] = 1.0
 
     later, followed = np.ones_like(at_risk), np.ones_like(at_risk)
-    np.cumprod(np.where(lost, 1.0, kept)[:, ::-1], axis=1, out=later[:, -2::-1])
-    np.cumprod(np.where(lost, kept, 1.0), axis=1, out=followed[:, 1:])
+    np.cumprod(np.where(lost, 1.0, factors)[:, ::-1], axis=1, out=later[:, -2::-1])
+    np.cumprod(np.where(lost, factors, 1.0), axis=1, out=followed[:, 1:])
     np.maximum(followed, least, out=followed)
     compensator = np.zeros_like(at_risk)
     steps = np.diff(later, axis=1) / followed[:, :-1]
@@ -146,7 +146,7 @@ def product_limits(
 
 @dataclasses.dataclass(frozen=True)
 class SurvivalCurves:
-    """Survival curves conditional on the forecast, of some examples for others.
+    """Survival curves conditional on the forecast, from some examples for others.
 
     Attributes:
       data: all examples.
@@ -161,10 +161,10 @@ class SurvivalCurves:
     def pseudo_outcomes(self, fold: np.ndarray, bandwidth: float) -> np.ndarray:
         """Returns the pseudo-outcomes [n], with the curves of the other folds.
 
-        Infinite bandwidth: curves that do not depend on the forecast.
+        With an infinite bandwidth the curves do not depend on the forecast.
         """
         outcomes = np.empty(len(fold))
-        for k in range(fold.max() + 1):  # Each fold has curves of its own.
+        for k in range(fold.max() + 1):  # Each fold has its own curves.
             test = np.flatnonzero(fold == k)
             train = np.flatnonzero(fold != k)
             outcomes[test] = self._pseudo_outcomes(train, test, bandwidth)
@@ -173,16 +173,16 @@ class SurvivalCurves:
     def _pseudo_outcomes(
         self, train: np.ndarray, test: np.ndarray, bandwidth: float
     ) -> np.ndarray:
-        """Returns the pseudo-outcomes of the test examples, interpolated between those
-        with the curves of a grid of forecasts.
+        """Returns the pseudo-outcomes of the test examples, interpolated between values
+        for a grid of forecasts, which have curves.
 
-        An example that leaves at X, and is lost or has its event then, has
+        An example with an event or a censoring at the time X has
 
           Y = 1 - S(end) + [event at X <= end] Q(X) / G(X-)
               - sum over v <= min(X, end) of (Q(v) - Q(v-)) / G(v-)
 
         with Q(v) = S(end) / S(v). The step of Q is Q(v) times the hazard of S at v, so
-        that the mean is right for any G if S is, and for any S if G is.
+        that the mean of Y is right if either S or G is right.
         """
         data, probs = self.data, self.data.probs[test]
         start = probs.min()
@@ -216,8 +216,8 @@ class SurvivalCurves:
     def _blocks(
         self, train: np.ndarray, grid: np.ndarray, bandwidth: float
     ) -> Iterator[tuple[int, np.ndarray, tuple[np.ndarray, ...]]]:
-        """Yields, for a few nodes of the ascending grid at a time: the number of the
-        first, the keys of the columns of their curves, and the curves.
+        """Yields, for each block of nodes of the ascending grid: the index of its first
+        node, the keys of the columns of the curves, and the curves.
         """
         data = self.data
         place = np.empty_like(data.order)

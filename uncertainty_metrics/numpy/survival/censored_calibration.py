@@ -1,10 +1,10 @@
-"""Calibration error of forecasts of an event by some time, where examples are lost.
+"""Calibration error of forecasts of an event by some time, with censored examples.
 
-Not every example is followed until its event or until `end_time`: some are censored,
-and of those only a time is known before which the event did not happen. Leaving them
-out, or counting them as without event, biases every calibration error. Here each
-example gets a pseudo-outcome in place of its unknown label, made of survival curves
-conditional on the forecast. These are smoothed over the forecast instead of binned.
+Not every example is followed until its event or until `end_time`. Of a censored example
+only a time is known before which the event did not happen. Leaving such examples out,
+or counting them as without event, biases every calibration error. Here a
+pseudo-outcome, computed from survival curves conditional on the forecast, replaces each
+label. The pseudo-outcomes are smoothed over the forecast instead of binned.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
 
 # The factor c of the Gaussian exp(-c (d / bandwidth)^2) that is as wide as each kernel.
 _WIDTHS: dict[Kernel, float] = {"rbf": 1.0, "cubic": 4.5}
-# Ends of the bandwidths tried, as shares of the number of examples.
+# The default of `default_hyperparam_range`.
 DEFAULT_RANGE = (0.0, 0.1)
 
-# The bandwidth for c_hat is that of the least error divided by n to half of this.
+# For c_hat the bandwidth of the least error is divided by n^(UNDERSMOOTHING / 2).
 UNDERSMOOTHING = 0.08
 
 _LEAST_BANDWIDTH = 1e-12  # Far below the distance of neighbours.
@@ -63,7 +63,7 @@ def _positive(name: str, value: Any) -> float:
 def _follow_up(
     probs: ArrayLike, times: ArrayLike, event: ArrayLike, end_time: float
 ) -> FollowUp:
-    """Checks the data."""
+    """Returns the follow-up until the end time, of checked data."""
     probs = _crossfit.check_probs("probs", probs)
     times = check_times(column("times", times, "probs", probs.shape))
     happened = check_event(column("event", event, "probs", probs.shape))
@@ -76,38 +76,40 @@ def _follow_up(
 
 @dataclasses.dataclass(frozen=True)
 class CensoredCalibrationError:
-    """Calibration error of forecasts of a censored event, with settings to keep.
+    """Calibration error of forecasts of a censored event, with fixed settings.
 
-    See `censored_calibration_error` for the definition and the arguments.
+    See `censored_calibration_error` for the definition.
 
     Args:
-      end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer. Nothing later counts.
+      end_time: end of the period that the forecasts are about, > 0, and at most the
+        largest of `times`. Later events and censorings do not count.
       folds: number of folds, >= 2.
       weight_trunc: least denominator of the weights, in (0, 1].
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
         1 / (p (1 - p)).
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
         with the kernel-weighted numbers dN of events and R of examples at risk;
-        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+        "Nelson-Aalen": S is the product of exp(-dN / R). G is defined likewise, and is
+        at least 0.05.
       kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
-        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian of the same width.
       orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
-        instead, with v the variance of c_hat: errors of c_hat then enter by the square
-        of their expectation only.
+        instead, with v the variance of c_hat: errors of c_hat then enter only by the
+        square of their expectation.
       num_repeats: number of random assignments to folds; the median is taken.
       normalize: whether to divide by the mean of w.
       hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
-        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
-      seed: of the folds, all that `np.random.default_rng` takes.
+      default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
+        forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
-      better and 0 is calibrated. O(n log n) time for each bandwidth tried, and O(n)
-      times the bandwidths in the range of the forecasts for the curves; O(n) memory.
+      better and 0 is calibrated. Time O(n log n) for each bandwidth tried, and for the
+      curves O(n) for each bandwidth in the range of the forecasts; memory O(n).
 
     Raises:
       ValueError: an argument is not as described.
@@ -189,9 +191,10 @@ class CensoredCalibrationError:
     ) -> np.ndarray:
         """Returns the bandwidths to try, from wide to narrow by default.
 
-        They are at most the range divided by n^0.4: cross-validation smooths away what
-        it cannot tell from noise, but the bias of the estimate, which grows with the
-        square of the bandwidth, must be below its error, which is of order n^-0.5.
+        They are at most the range divided by n^0.4. Cross-validation would choose
+        larger ones, to smooth away deviations that look like noise. But the bias of the
+        estimate, which grows with the square of the bandwidth, must be below its error,
+        which is of order n^-0.5.
         """
         if hyperparam_range is not None:
             values = _crossfit.check_candidates("hyperparam_range", hyperparam_range)
@@ -206,15 +209,15 @@ class CensoredCalibrationError:
     def _fit(
         self, data: FollowUp, bandwidths: np.ndarray, rng: np.random.Generator
     ) -> _crossfit.Fit:
-        """Returns the squared error by one assignment to folds."""
+        """Returns the squared error, by one assignment to folds."""
         probs, factor = data.probs, _WIDTHS[self.kernel_fn]
         w = _crossfit.weight_function(probs, self.weights, self.weight_trunc)
         fold = _crossfit.rank_folds(probs, self.folds, rng)
         smoother = _crossfit.KernelSmoother(probs, fold, self.folds)
         curves = SurvivalCurves(data, self.kernel_fn, self.survival_aggregation)
 
-        # The bandwidth is chosen with curves that do not need one. Everything is
-        # written in Y - p and c_hat - p.
+        # The bandwidth is chosen with curves that do not need one. All that follows
+        # works with Y - p and c_hat - p.
         residuals = curves.pseudo_outcomes(fold, np.inf) - probs
         smoothed = smoother.smooth_each(residuals, factor / bandwidths**2)
         bandwidth = _crossfit.least_error(bandwidths, smoothed, residuals, w)
@@ -226,9 +229,9 @@ class CensoredCalibrationError:
         influence = w * gaps * (2 * residuals - gaps)
         values = w * gaps * residuals
         if self.orthogonal:
-            # On average a square is larger by the variance than that of the mean.
-            cut = np.divide(gaps, means, out=np.ones_like(gaps), where=means != 0)
-            values = influence + w * variances * cut**2
+            # The mean of a square exceeds the square of the mean by the variance.
+            clipping = np.divide(gaps, means, out=np.ones_like(gaps), where=means != 0)
+            values = influence + w * variances * clipping**2
         unit = np.mean(w) if self.normalize else 1.0
         estimate = float(np.mean(values) / unit)
         error = _crossfit.standard_error(estimate, influence, w, self.normalize)
@@ -276,11 +279,11 @@ def censored_calibration_error(
 
       CCE^2 = E w(p) (p - c(p))^2,  c(p) = P(event by end_time | forecast p)
 
-    Each example has a pseudo-outcome Y of mean c(p), made of estimates of S and G, the
-    probabilities given p that the event, or the censoring, is later than a time. The
-    mean is right if one of them is; censoring must be independent of the event given
-    p. With curves and smooth frequencies c_hat from the examples of other folds, where
-    c_hat(p) - p is a kernel mean of Y - p, cut so that c_hat is in [0, 1]:
+    Each example has a pseudo-outcome Y of mean c(p), computed from estimates of S and
+    G, the probabilities given p that the event, or the censoring, is later than a time.
+    The mean is right if either S or G is right; censoring must be independent of the
+    event given p. S, G and smooth frequencies c_hat come from the examples of the other
+    folds; c_hat(p) - p is a kernel mean of Y - p, clipped so that c_hat is in [0, 1]:
 
       CCE^2 = mean of w (p - c_hat) (p - Y)
 
@@ -288,41 +291,43 @@ def censored_calibration_error(
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings.
-      end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer. Nothing later counts.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings.
+      end_time: end of the period that the forecasts are about, > 0, and at most the
+        largest of `times`. Later events and censorings do not count.
       hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
-        of the least cross-validated squared error, weighted by w, is used for S and G,
-        and times n^-0.04 for c_hat. None: range of the forecasts divided by
-        `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
+        with the least cross-validated squared error, weighted by w, is used for S and
+        G, and is multiplied by n^-0.04 for c_hat. None: the range of the forecasts
+        divided by `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
       folds: number of folds, >= 2.
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
         1 / (p (1 - p)).
       weight_trunc: least denominator of the weights, in (0, 1].
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
         with the kernel-weighted numbers dN of events and R of examples at risk;
-        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+        "Nelson-Aalen": S is the product of exp(-dN / R). G is defined likewise, and is
+        at least 0.05.
       kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
-        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian of the same width.
       orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
-        instead, with v the variance of c_hat: errors of c_hat then enter by the square
-        of their expectation only.
+        instead, with v the variance of c_hat: errors of c_hat then enter only by the
+        square of their expectation.
       num_repeats: number of random assignments to folds; the median is taken.
       normalize: whether to divide by the mean of w.
       hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
-        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
-      seed: of the folds, all that `np.random.default_rng` takes.
+      default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
+        forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 
     Returns:
       The root of the estimate, >= 0 (a negative estimate counts as 0); smaller is
-      better and 0 is calibrated. O(n log n) time for each bandwidth tried, and O(n)
-      times the bandwidths in the range of the forecasts for the curves; O(n) memory.
+      better and 0 is calibrated. Time O(n log n) for each bandwidth tried, and for the
+      curves O(n) for each bandwidth in the range of the forecasts; memory O(n).
 
     Raises:
       ValueError: an argument is not as described.
@@ -388,25 +393,25 @@ def censored_calibration_error_conf_int(
 ) -> ConfidenceInterval:
     """Confidence interval of `censored_calibration_error`.
 
-    The squared error has the standard error of the mean of its influence values
-    w (p - c_hat) (p + c_hat - 2 Y), and the interval is that of its root by the delta
-    method, kept regular near 0. In simulations with 15 to 54% of the examples censored
-    (`studies/censored_coverage.py`), 95% intervals of 500 to 5000 examples held
-    errors of 0.09 to 0.19 in 93 to 98% of the data sets. Where the error is near 0 they
-    are wider than they need to be: they held errors of 0.03 and of 0 in 98 to 100%.
+    The standard error of the squared error is the standard error of the mean of its
+    influence values w (p - c_hat) (p + c_hat - 2 Y). The interval of its root follows
+    by the delta method, kept regular near 0. In simulations with 15 to 54% of the
+    examples censored (`studies/censored_coverage.py`), 95% intervals of 500 to 5000
+    examples held errors of 0.09 to 0.19 in 93 to 98% of the data sets. For errors near
+    0 they are too wide: they held errors of 0.03 and of 0 in 98 to 100%.
 
     Args:
       probs: forecasts of P(event by end_time), in [0, 1], shape [n].
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings.
-      end_time: the time that the forecasts are about, > 0, and at most the largest of
-        `times`: nobody is followed for longer. Nothing later counts.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings.
+      end_time: end of the period that the forecasts are about, > 0, and at most the
+        largest of `times`. Later events and censorings do not count.
       hyperparam_range: bandwidths b to choose from, in units of the forecasts. The one
-        of the least cross-validated squared error, weighted by w, is used for S and G,
-        and times n^-0.04 for c_hat. None: range of the forecasts divided by
-        `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
+        with the least cross-validated squared error, weighted by w, is used for S and
+        G, and is multiplied by n^-0.04 for c_hat. None: the range of the forecasts
+        divided by `hyperparam_attempts` numbers from n^0.4 to n / 10, in equal ratios.
       alpha: 1 minus the coverage, in (0, 1).
       folds: number of folds, >= 2.
       weights: w(p): "constant" for 1, "relative" for 1 / min(p, 1 - p)^2, "chi" for
@@ -414,18 +419,20 @@ def censored_calibration_error_conf_int(
       weight_trunc: least denominator of the weights, in (0, 1].
       survival_aggregation: "Kaplan-Meier": S is the product of 1 - dN / R over times,
         with the kernel-weighted numbers dN of events and R of examples at risk;
-        "Nelson-Aalen": that of exp(-dN / R). Likewise G, which is at least 0.05.
+        "Nelson-Aalen": S is the product of exp(-dN / R). G is defined likewise, and is
+        at least 0.05.
       kernel_fn: kernel at distance d: "rbf": exp(-(d / b)^2); "cubic":
-        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian as wide as it.
+        (1 - (d / b)^2)^3 up to b, for S and G; c_hat has a Gaussian of the same width.
       orthogonal: whether to take the mean of w (p - c_hat) (p + c_hat - 2 Y) + w v
-        instead, with v the variance of c_hat: errors of c_hat then enter by the square
-        of their expectation only.
+        instead, with v the variance of c_hat: errors of c_hat then enter only by the
+        square of their expectation.
       num_repeats: number of random assignments to folds; the median is taken.
       normalize: whether to divide by the mean of w.
       hyperparam_attempts: number of bandwidths tried.
-      default_hyperparam_range: two shares of n, in [0, 1]: the range is divided by
-        numbers from `first n + n^0.4` to `second n`. None: (0, 0.1).
-      seed: of the folds, all that `np.random.default_rng` takes.
+      default_hyperparam_range: two shares (a, b) in [0, 1]: by default the range of the
+        forecasts is divided by numbers from a n + n^0.4 to b n. None: (0, 0.1).
+      seed: seed of the assignment to folds, all that `np.random.default_rng` takes.
+        None gives new folds in each call.
       progress: whether to show a progress bar on stderr (needs tqdm).
       bootstrap_size: deprecated and ignored: standard errors have a closed form.
 

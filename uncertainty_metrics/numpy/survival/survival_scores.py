@@ -1,4 +1,4 @@
-"""Scores of survival curves where some examples are lost: the Brier score by inverse
+"""Scores of survival curves with censored examples: the Brier score with inverse
 probability of censoring weights, and distribution calibration.
 """
 
@@ -22,15 +22,16 @@ from uncertainty_metrics.numpy.survival._conditional_curves import (
 
 __all__ = ["d_calibration", "integrated_brier_score", "ipcw_brier_score"]
 
-_ROUNDING = 1e-3  # Survival that rises by more from one time to the next is none.
+_ROUNDING = 1e-3  # Survival must not rise by more from one time to the next.
 
 
 class DCalibration(NamedTuple):
     """The outcome of a test of distribution calibration.
 
     Attributes:
-      statistic: Pearson's, >= 0.
-      p_value: of chi-squared with one degree of freedom less than there are bins.
+      statistic: Pearson's statistic, >= 0.
+      p_value: p-value of the chi-squared distribution with num_bins - 1 degrees of
+        freedom.
       histogram: shares of the examples in the bins of survival, float64 [num_bins].
     """
 
@@ -48,7 +49,7 @@ def _probabilities(name: str, value: ArrayLike) -> np.ndarray:
 def _follow_up(
     times: ArrayLike, event: ArrayLike, sample_weight: ArrayLike | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns times, which are events, and weights whose largest is 1, [n] each."""
+    """Returns times, booleans for events, and weights of maximum 1, [n] each."""
     array = _inputs.as_array("times", times)
     if array.ndim != 1 and array.shape[1:] != (1,):
         raise _checks.error("times", "of shape [n]", f"shape {list(array.shape)}")
@@ -71,7 +72,7 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> np.ndar
 
 
 def _at(at: ArrayLike) -> np.ndarray:
-    """Returns times to look at, float64 [T] or []."""
+    """Returns the checked times `at`, float64 [T] or []."""
     array = _inputs.finite("at", at)
     ascending = array.ndim == 0 or bool(np.all(np.diff(array.reshape(-1)) > 0))
     if array.ndim > 1 or array.size == 0 or np.any(array < 0) or not ascending:
@@ -82,7 +83,7 @@ def _at(at: ArrayLike) -> np.ndarray:
 
 
 def _curves(survival: ArrayLike, n: int, at: np.ndarray) -> np.ndarray:
-    """Returns the forecasts, float64 [n, T] or [n] for one time."""
+    """Returns checked forecasts, float64 [n, T], or [n] for one time."""
     array = _probabilities("survival", survival)
     expected = [n, *at.shape]
     if list(array.shape) not in (expected, expected + [1] * (at.ndim == 0)):
@@ -106,13 +107,13 @@ def _curves(survival: ArrayLike, n: int, at: np.ndarray) -> np.ndarray:
 def _censoring(
     times: np.ndarray, event: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the times in order, and the probability G of being followed: before the
-    first of them, and after each, [n + 1]. Events precede censorings of their time.
+    """Returns the times in order, and the probability G of not being censored, before
+    the first time and after each, [n + 1]. At equal times events precede censorings.
     """
     order = np.lexsort((~event, times))
     columns = weights[order][None]
-    nobody = np.zeros(1)
-    followed = product_limits(columns, nobody, ~event[order], None, least=0.0)[1]
+    beyond = np.zeros(1)
+    followed = product_limits(columns, beyond, ~event[order], None, least=0.0)[1]
     return times[order], followed[0]
 
 
@@ -131,18 +132,18 @@ def _scores(
     weights = weights[counted]
 
     ordered, followed = _censoring(times, event, weights)
-    before_own = followed[np.searchsorted(ordered, times, "left")]
-    until = followed[np.searchsorted(ordered, at, "right")]
-    if np.any(until == 0):
+    followed_until_own = followed[np.searchsorted(ordered, times, "left")]
+    followed_until_at = followed[np.searchsorted(ordered, at, "right")]
+    if np.any(followed_until_at == 0):
         raise _checks.error(
             "at",
             f"below {ordered[-1]}, when the last of `times` was censored",
             at.max(),
         )
-    each = (slice(None), None)[: 1 + at.ndim]  # Beside the times.
-    gone = np.where(event, weights / before_own, 0.0)[each] * curves**2
-    left = weights[each] / until * (1 - curves) ** 2
-    losses = np.where(times[each] > at, left, gone)
+    by_row = (slice(None), None)[: 1 + at.ndim]  # Adds the axis of `at`.
+    gone = np.where(event, weights / followed_until_own, 0.0)[by_row] * curves**2
+    left = weights[by_row] / followed_until_at * (1 - curves) ** 2
+    losses = np.where(times[by_row] > at, left, gone)
     return losses.sum(axis=0) / weights.sum()
 
 
@@ -160,24 +161,25 @@ def ipcw_brier_score(
                            + 1[T_i > t] (1 - S_i(t))^2 / G(t))
 
     G is the Kaplan-Meier estimate, from these data, of the probability of not being
-    censored by a time; G(T-) is its value just before T. Who was censored by t counts
-    nothing, and the others stand in for them: their weights sum to n. So BS(t) is an
+    censored by a time; G(T-) is its value just before T. Examples censored by t have
+    weight 0, and the others represent them: their weights sum to n. So BS(t) is an
     estimate of the mean of (1[event later than t] - S(t))^2, consistent if censoring
     depends neither on the time of the event nor on the forecasts.
 
     Args:
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings.
       survival: forecasts S_i(t) = P(no event by t), shape [n, T], or [n] for one time.
       at: the time t, >= 0, or ascending times [T]; below the largest of `times` if
-        that is of a censoring.
-      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+        that is a censoring.
+      sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
+        the estimate of G.
 
     Returns:
-      float64 [T], or a float for one time, >= 0; smaller is better. 1/4 is that of
-      S(t) = 1/2 for everybody. Chance may bring it above 1 by few examples at risk.
+      float64 [T], or a float for one time, >= 0; smaller is better. S(t) = 1/2 for all
+      examples gives 1/4. With few examples at risk it may by chance exceed 1.
 
     Raises:
       ValueError: an argument is not as described.
@@ -215,13 +217,14 @@ def integrated_brier_score(
     by the trapezoidal rule from the scores of `ipcw_brier_score` at the times `at`.
 
     Args:
-      times: of the event or the censoring, whichever came first; finite and >= 0,
-        shape [n].
-      event: 1 for an event at `times`, 0 for a censoring then, shape [n]. At equal
-        times events come before censorings.
+      times: time of the event or of the censoring, whichever came first; finite and
+        >= 0, shape [n].
+      event: 1 for an event at `times`, 0 for a censoring, shape [n]. At equal times
+        events come before censorings.
       survival: forecasts S_i(t) = P(no event by t), shape [n, T].
       at: ascending times t_1, ..., t_T, at least two; see `ipcw_brier_score`.
-      sample_weight: finite and >= 0, shape [n]; of the estimate of G too.
+      sample_weight: weight of each example, finite and >= 0, shape [n]; also used for
+        the estimate of G.
 
     Returns:
       A float >= 0; smaller is better.
@@ -255,13 +258,13 @@ def d_calibration(
     num_bins: int = 10,
     sample_weight: ArrayLike | None = None,
 ) -> DCalibration:
-    """Test of distribution calibration: are S(T) uniform, as they must be?
+    """Test of distribution calibration: whether the survival S(T) is uniform.
 
     With S_i the forecast curve of an example and T_i its time, u_i = S_i(T_i) of an
-    event falls in one of even bins of [0, 1]. Of a censoring at T_i only u <= u_i is
-    known: its unit mass is spread evenly over [0, u_i], so that the bin that holds u_i
-    has (u_i - its lower edge) / u_i, and those below have their width / u_i. With N_b
-    the mass in bin b,
+    event falls in one of the even bins of [0, 1]. For a censoring at T_i only u <= u_i
+    is known: its mass 1 is spread evenly over [0, u_i], so that the bin that holds u_i
+    gets (u_i - its lower edge) / u_i, and each bin below its width / u_i. With N_b the
+    mass in bin b,
 
       statistic = sum_b (N_b - n / num_bins)^2 / (n / num_bins)
 
@@ -271,16 +274,16 @@ def d_calibration(
     less: with censoring a calibrated model is rejected less often than the level says.
 
     Args:
-      event: 1 where the event was seen, 0 for a censoring, shape [n].
+      event: 1 for an event, 0 for a censoring, shape [n].
       survival: S_i(T_i), the forecast of each example at its own time, shape [n].
       num_bins: number of bins, at least 2; `(a, b]`, the first closed at 0.
-      sample_weight: finite and >= 0, shape [n]; n is their sum, so that weights of
-        another scale give another p-value.
+      sample_weight: weight of each example, finite and >= 0, shape [n]; n is their sum,
+        so that weights of another scale give another p-value.
 
     Returns:
       `DCalibration(statistic, p_value, histogram)`: >= 0, in [0, 1], and the shares
-      N_b / n. A small p-value says that the curves are not calibrated; a large one
-      that these data do not tell.
+      N_b / n. A small p-value shows that the curves are not calibrated; a large one
+      does not show that they are.
 
     Raises:
       ValueError: an argument is not as described.
@@ -320,7 +323,7 @@ def d_calibration(
 
 
 def _spread(tops: np.ndarray, shares: np.ndarray, num_bins: int) -> np.ndarray:
-    """Returns the mass in each bin of shares spread evenly from 0 to their tops [n]."""
+    """Returns the mass in each bin, with shares [n] spread evenly over [0, tops]."""
     edges = _binning.even_edges(num_bins)[1:]
     with np.errstate(divide="ignore", over="ignore"):  # 0 is in the first bin.
         below = [shares @ np.minimum(edge / tops, 1.0) for edge in edges]

@@ -18,20 +18,22 @@ def ensemble_cross_entropy(
 ) -> tf.Tensor:
     """Negative log-likelihood of an ensemble: `-log mean_m p_m(y)` in nats.
 
-    At most `gibbs_cross_entropy`; what it is less is the gain of averaging.
+    It is at most `gibbs_cross_entropy`; the difference is the gain of averaging.
 
     **Members are on axis 1: [N, M, K].** The function of this name in later versions of
-    the package of 2020 took them first, [M, N, K]. Pass `ensemble_axis=0` for these.
-    Where N = M the shape cannot tell, and without it the value is WRONG: members would
-    be taken for examples.
+    the package of 2020 had them on axis 0, [M, N, K]. Pass `ensemble_axis=0` for that
+    layout: if N = M, the shape does not show the layout, and without `ensemble_axis=0`
+    the value is WRONG, because members are taken for examples.
 
     Args:
       labels: integer class labels in [0, K), shape of the predictions without the axes
         of members and classes.
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
-        where the probability of the label underflows.
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes,
+        rank >= 3; the value keeps its precision where the probability of the label
+        underflows.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      aggregate: whether to return the mean instead of a score for each example.
+      aggregate: whether to return the mean over the examples instead of a score for
+        each.
       ensemble_axis: axis of the members.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
@@ -76,19 +78,21 @@ def gibbs_cross_entropy(
 ) -> tf.Tensor:
     """Mean of the members' negative log-likelihoods: `mean_m -log p_m(y)` in nats.
 
-    What a member drawn at random (a Gibbs predictor) scores on average.
+    It is the mean score of a member drawn at random (a Gibbs predictor).
 
     **Members are on axis 1: [N, M, K].** Pass `ensemble_axis=0` for [M, N, K], the
-    layout in later versions of the package of 2020: where N = M the shape cannot tell,
-    and without it the value is WRONG.
+    layout in later versions of the package of 2020: if N = M, the shape does not show
+    the layout, and without `ensemble_axis=0` the value is WRONG.
 
     Args:
       labels: integer class labels in [0, K), shape of the predictions without the axes
         of members and classes.
-      logits: shape [..., M, K] or [..., M, 1], rank >= 3; the value keeps its precision
-        where the probability of the label underflows.
+      logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes,
+        rank >= 3; the value keeps its precision where the probability of the label
+        underflows.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      aggregate: whether to return the mean instead of a score for each example.
+      aggregate: whether to return the mean over the examples instead of a score for
+        each.
       ensemble_axis: axis of the members.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         labels.
@@ -125,19 +129,20 @@ def variance_bound(
 
       mean over examples of var_m(p_m(y)) / (2 max_m p_m(y)^2)
 
-    with the population variance (divisor M). `gibbs_cross_entropy` less this bounds
-    `ensemble_cross_entropy` from above: the second-order Jensen bound of Theorem 4.
+    with the population variance (divisor M). `gibbs_cross_entropy` minus this value
+    bounds `ensemble_cross_entropy` from above: the second-order Jensen bound of Theorem
+    4.
 
     Args:
       probs: probabilities of M members in [0, 1], shape [M, N, K], or [M, N, 1] of
         class 1. There may be more axes of examples.
-      labels: integers in [0, K), shape [N].
-      num_models: M, to check it.
+      labels: integer class labels in [0, K), shape [N].
+      num_models: the expected M, to check `probs`; None for no check.
 
     Returns:
-      The mean, in [0, 1/8]; 0 for equal members. Examples whose labels have probability
-      0 in all members count as 0. Larger is more diverse. float32, or float64 where the
-      predictions are. NaN in compiled code, where eager code raises ValueError for
+      The mean, in [0, 1/8]; 0 for equal members. An example whose label has probability
+      0 in all members counts as 0. Larger is more diverse. float32, or float64 where
+      the predictions are. NaN in compiled code, where eager code raises ValueError for
       values.
 
     Raises:

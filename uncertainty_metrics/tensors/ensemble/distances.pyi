@@ -12,17 +12,18 @@ def cosine_distance(
     *,
     aggregate: bool = True,
 ) -> tf.Tensor:
-    """One less the cosine similarity.
+    """Cosine distance of vectors, over the last axis: 1 - x.y / (|x| |y|).
 
     Args:
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or distances, shape [...], in [0, 2]; 1 where a vector is zero. float32,
-      or float64 where the predictions are. NaN in compiled code, where eager code
-      raises ValueError for values.
+      The mean, or distances, shape [...], in [0, 2]; 1 if a vector is zero. float32, or
+      float64 where the predictions are. NaN in compiled code, where eager code raises
+      ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -45,12 +46,14 @@ def cosine_similarity(
     Args:
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or similarities, shape [...], in [-1, 1]; 0 where a vector is zero. Of
-      predictions: larger is less diverse. float32, or float64 where the predictions
-      are. NaN in compiled code, where eager code raises ValueError for values.
+      The mean, or similarities, shape [...], in [-1, 1]; 0 if a vector is zero. For
+      predictions of two models, larger is less diverse. float32, or float64 where the
+      predictions are. NaN in compiled code, where eager code raises ValueError for
+      values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -72,19 +75,20 @@ def kl_divergence(
 
       KL(p || q) = sum_k p_k log(p_k / q_k) - p_k + q_k
 
-    The last two terms cancel for distributions; with them it is >= 0, and 0 only for
-    p = q, for any measures.
+    The last two terms sum to 0 for distributions. With them the divergence is >= 0, and
+    0 only for p = q, for any measures.
 
     Args:
       p: finite and >= 0, shape [..., K], K >= 2. For P(class 1) pass `[1 - p, p]`.
       q: of the shape of `p`, finite and >= 0.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      Divergences in nats, shape [...], or their mean; inf where q_k = 0 < p_k, while
-      p_k = 0 contributes q_k. No digits cancel where p and q nearly agree. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      The mean, or divergences in nats, shape [...]; inf if q_k = 0 < p_k for a class,
+      while p_k = 0 contributes q_k. No digits cancel if p and q nearly agree. float32,
+      or float64 where the predictions are. NaN in compiled code, where eager code
+      raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -109,14 +113,16 @@ def logit_kl_divergence(
     """Kullback-Leibler divergence of the softmax of two logits: KL(p_1 || p_2).
 
     Args:
-      logits_1: of p_1, finite or -inf, shape [..., K]; or [..., 1], those of class 1.
-      logits_2: of p_2, of the same shape.
-      aggregate: whether to return the mean over the examples.
+      logits_1: logits of p_1, finite or -inf, shape [..., K]; or [..., 1] for logits of
+        class 1.
+      logits_2: logits of p_2, of the same shape.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
-      The mean, or divergences in nats, shape [...]; >= 0, inf where p_2 is 0 and p_1 is
-      not. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      The mean, or divergences in nats, shape [...]; >= 0, inf if p_2 is 0 for a class
+      for which p_1 is not. float32, or float64 where the predictions are. NaN in
+      compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -147,7 +153,8 @@ def lp_distance(
       x: finite numbers, shape [..., K].
       y: finite numbers of the shape of `x`.
       p: a number >= 1, or inf.
-      aggregate: whether to return the mean over the examples.
+      aggregate: whether to return the mean over the examples instead of a value for
+        each.
 
     Returns:
       The mean, or distances, shape [...], >= 0. float32, or float64 where the

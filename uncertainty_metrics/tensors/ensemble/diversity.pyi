@@ -13,8 +13,8 @@ def average_pairwise_diversity(
 ) -> dict[str, tf.Tensor]:
     """Diversity of an ensemble: means over its M (M - 1) / 2 pairs of members.
 
-      disagreement: share of the examples that the two decide differently
-      average_kl: mean over the examples of KL(p_i || p_j), i < j, as `kl_divergence`
+      disagreement: share of the examples for which the decisions differ
+      average_kl: mean over the examples of KL(p_i || p_j), i < j, see `kl_divergence`
       cosine_similarity: mean over the examples of p_i.p_j / (|p_i| |p_j|)
 
     O(M N K): no pair is formed.
@@ -22,16 +22,16 @@ def average_pairwise_diversity(
     Args:
       probs: probabilities of M >= 2 members in [0, 1], shape [M, N, K], or [M, N, 1] of
         class 1. There may be more axes of examples.
-      num_models: M, to check it.
-      error: a number > 0, which the disagreement is divided by; with the error rate of
-        the members, ensembles of different accuracy compare.
+      num_models: the expected M, to check `probs`; None for no check.
+      error: a number > 0 by which to divide the disagreement. Divided by the error rate
+        of the members, ensembles of different accuracies can be compared.
 
     Returns:
-      A dict `disagreement`, `average_kl`, `cosine_similarity`: in [0, 1] before the
-      division; >= 0, inf where an earlier member gives a class a chance that a later
-      one does not; in [0, 1]. Larger, larger and smaller is more diverse. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
-      ValueError for values.
+      A dict of `disagreement`, in [0, 1] before the division, larger is more diverse;
+      `average_kl`, >= 0, larger is more diverse, inf if a class has probability 0 for a
+      member but not for an earlier one; and `cosine_similarity`, in [0, 1], smaller is
+      more diverse. float32, or float64 where the predictions are. NaN in compiled code,
+      where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -56,7 +56,7 @@ def disagreement(
 
     Args:
       logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
-      logits_2: those of the other, of the same shape.
+      logits_2: scores of the other model, of the same shape.
 
     Returns:
       The share of examples with different argmax, in [0, 1]. Ties go to the lowest
@@ -87,8 +87,8 @@ def double_fault(
 
     Args:
       logits_1: scores of one model, logits or probabilities, shape [N, ..., K], K >= 2.
-      logits_2: those of the other, of the same shape.
-      labels: integers in [0, K), shape [N, ...].
+      logits_2: scores of the other model, of the same shape.
+      labels: integer class labels in [0, K), shape [N, ...].
 
     Returns:
       The share, in [0, 1]. Smaller is better: the errors of the two coincide less.

@@ -20,8 +20,8 @@ def ensemble_disagreement(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1]; 0 for one member. Larger is more
@@ -55,13 +55,13 @@ def expected_entropy(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
-      Larger is more uncertain; the part that more members would not remove. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
+      Larger is more uncertain. More members would not reduce it. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
       ValueError for values.
 
     Raises:
@@ -84,7 +84,7 @@ def knowledge_uncertainty(
     alphas: TensorLike | None = None,
     logits: TensorLike | None = None,
 ) -> KnowledgeUncertainty:
-    """Uncertainty of a Dirichlet distribution, and how much of it is lack of knowledge.
+    """Uncertainty of a Dirichlet distribution, and the part due to lack of knowledge.
 
     With pi_k = alpha_k / alpha_0 and alpha_0 = sum_k alpha_k, p ~ Dirichlet(alpha):
 
@@ -97,11 +97,11 @@ def knowledge_uncertainty(
 
     Args:
       alphas: concentrations > 0, shape [..., K], K >= 2.
-      logits: instead of `alphas`, their logarithms, finite.
+      logits: logarithms of the concentrations, instead of `alphas`; finite.
 
     Returns:
       A named tuple `(knowledge_uncertainty, total_uncertainty,
-      expected_data_uncertainty)` of shape [...] each, in nats, in [0, log K]. float32,
+      expected_data_uncertainty)`, each of shape [...], in nats, in [0, log K]. float32,
       or float64 where the predictions are. NaN in compiled code, where eager code
       raises ValueError for values.
 
@@ -126,18 +126,18 @@ def mean_member_uncertainty(
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
 ) -> tf.Tensor:
-    """One less the mean confidence of the members: `1 - mean_m max_k p_mk`.
+    """Mean uncertainty of the members: `1 - mean_m max_k p_mk`.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Uncertainties of the shape of the examples, in [0, 1 - 1/K] for distributions.
-      Larger is more uncertain; that the members disagree does not count. float32, or
+      Larger is more uncertain; disagreement between members does not count. float32, or
       float64 where the predictions are. NaN in compiled code, where eager code raises
       ValueError for values.
 
@@ -163,22 +163,22 @@ def model_uncertainty(
     ensemble_axis: int = 1,
     labels: TensorLike | None = None,
 ) -> ModelUncertainty:
-    """Uncertainty of an ensemble, and how much of it is the members' disagreement.
+    """Uncertainty of an ensemble, and the part due to disagreement between members.
 
       total = H(mean_m p_m)
       expected data = mean_m H(p_m)
       model = total - expected data
 
     The model uncertainty is the mutual information of the label and the member. It is
-    0 where all members agree, however uncertain they are; large values point at inputs
-    far from the training data.
+    0 if all members agree, however uncertain they are; large values indicate inputs far
+    from the training data.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       A named tuple `(model_uncertainty, total_uncertainty, expected_data_uncertainty)`
@@ -220,12 +220,12 @@ def mutual_information(
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Information of the shape of the examples, in nats, in [0, log min(M, K)] for
-      distributions; 0 where the members agree, or there is one. Larger is more
+      distributions; 0 if the members agree or there is only one. Larger is more
       uncertain. float32, or float64 where the predictions are. NaN in compiled code,
       where eager code raises ValueError for values.
 
@@ -261,10 +261,10 @@ def predictive_entropy(
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
-      ensemble_axis: the axis of the members; None for a single model, shape [..., K] or
+      ensemble_axis: axis of the members; None for a single model, shape [..., K] or
         [..., 1].
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Entropies of the shape of the examples, in nats, in [0, log K] for distributions.
@@ -297,21 +297,21 @@ def variation_ratio(
 ) -> tf.Tensor:
     """Share of the members that do not vote for the class with most votes.
 
-    The `VariationRatio` of torch-uncertainty counts against the class of the mean of
-    the members, which may have fewer votes, and by default probabilities, not votes:
-    `1 - max_k mean_m p_mk`.
+    The `VariationRatio` of torch-uncertainty takes the class of the largest mean
+    probability, which may have fewer votes, and by default probabilities instead of
+    votes: `1 - max_k mean_m p_mk`.
 
     Args:
       logits: logits of M members, shape [..., M, K], or [..., M, 1] for two classes.
       probabilities: probabilities in [0, 1] of the same shape, instead of `logits`.
       ensemble_axis: axis of the members.
-      labels: of the shape of the examples, or ValueError: members on another axis than
-        `ensemble_axis` are noticed. Their values are not read.
+      labels: labels, whose shape must be the shape of the examples, to detect a wrong
+        `ensemble_axis`. Their values are not read.
 
     Returns:
       Shares of the shape of the examples, in [0, 1 - 1/min(M, K)]. Larger is more
-      uncertain. A member with ties votes for the lowest of the classes. float32, or
-      float64 where the predictions are. NaN in compiled code, where eager code raises
+      uncertain. A member with ties votes for the lowest class. float32, or float64
+      where the predictions are. NaN in compiled code, where eager code raises
       ValueError for values.
 
     Raises:

@@ -17,14 +17,14 @@ def evaluate_calibration(
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
 ) -> dict[str, tf.Tensor]:
-    """The metrics of Normal forecasts at once.
+    """Several metrics of Normal forecasts at once.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
       uncertainties: predicted variances, > 0.
       targets: observed values.
       mask: True for the examples to include.
-      n_bins: number of levels of the calibration error.
+      n_bins: number of coverage levels of `ece`, evenly spaced from 0.1 to 0.99.
       sample_weight: weight of each example, finite and >= 0, broadcastable to the
         targets.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
@@ -32,10 +32,10 @@ def evaluate_calibration(
     Returns:
       A dict of `nll`, `ece`, `rmse` and `sharpness`, which are
       `negative_log_likelihood`, `expected_calibration_error`, `root_mean_squared_error`
-      and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev: it is sqrt(2
-      / pi) = 0.798 of calibrated Normal forecasts, more where the variances are too
-      small. float32, or float64 where the predictions are. NaN in compiled code, where
-      eager code raises ValueError for values.
+      and `sharpness`, and `mean_z_score`, the mean of |y - mean| / stddev, which is
+      sqrt(2 / pi) = 0.798 for calibrated Normal forecasts, and larger if the variances
+      are too small. float32, or float64 where the predictions are. NaN in compiled
+      code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -59,8 +59,7 @@ def expected_normalized_calibration_error(
     sample_weight: TensorLike | None = None,
     stddevs: TensorLike | None = None,
 ) -> tf.Tensor:
-    """Expected normalized calibration error (ENCE): whether variances are those of the
-    errors, small or large.
+    """Expected normalized calibration error (ENCE): relative error of the variances.
 
     Examples are sorted by variance into bins of equal mass; equal variances share a
     bin. With RMV_b the root of the mean variance of bin b, RMSE_b the root of its mean
@@ -68,9 +67,9 @@ def expected_normalized_calibration_error(
 
       ENCE = sum_b w_b |RMV_b - RMSE_b| / RMV_b
 
-    Nothing is assumed of the shape of the distribution. The ENCE of netcal is another
-    number: its bins are even intervals of the standard deviation, from the least to the
-    largest, and all that hold an example count the same.
+    It assumes nothing about the shape of the distribution. The ENCE of netcal is
+    another number: its bins divide the range of the standard deviations evenly, and all
+    bins that hold an example have the same weight.
 
     Args:
       predictions: predicted means, shape [n] or [n, 1].
@@ -83,7 +82,7 @@ def expected_normalized_calibration_error(
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
-      A number >= 0. Smaller is better; of n calibrated examples it is of the order of
+      A number >= 0. Smaller is better; for n calibrated examples it is of the order of
       sqrt(n_bins / n). Time O(n log n). float32, or float64 where the predictions are.
       NaN in compiled code, where eager code raises ValueError for values.
 
@@ -118,7 +117,8 @@ def interval_width(
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       level: probability p of the intervals, in (0, 1), or a sequence of them.
       mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        uncertainties.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:
@@ -164,8 +164,8 @@ def negative_log_likelihood(
       stddevs: predicted standard deviations, > 0, instead of `var`.
 
     Returns:
-      The mean, in nats; any real number. Smaller is better. That of tensors has a
-      gradient. float32, or float64 where the predictions are. NaN in compiled code,
+      The mean, in nats; any real number. Smaller is better. It has a gradient for
+      tensors. float32, or float64 where the predictions are. NaN in compiled code,
       where eager code raises ValueError for values.
 
     Raises:
@@ -224,13 +224,14 @@ def sharpness(
 ) -> tf.Tensor:
     """Sharpness: the mean predicted standard deviation.
 
-    It says how confident forecasts are, not how good: compare it between calibrated
-    models.
+    It says how confident the forecasts are, not how good: compare it between calibrated
+    models only.
 
     Args:
       uncertainties: predicted variances, > 0, shape [n] or [n, 1].
       mask: True for the examples to include.
-      sample_weight: finite and >= 0, broadcastable to the uncertainties.
+      sample_weight: weight of each example, finite and >= 0, broadcastable to the
+        uncertainties.
       stddevs: predicted standard deviations, > 0, instead of `uncertainties`.
 
     Returns:

@@ -57,16 +57,19 @@ def quantile_pit(
     """Probability integral transform (PIT) of the targets, by predicted quantiles.
 
     The CDF is linear between the quantiles x_1 <= ... <= x_Q of levels t_1 < ... < t_Q.
-    Of a target outside it is known only that its PIT is below t_1 or above t_Q, so it
-    has the middle of those: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the CDF
-    jumps, and a target there has the middle of the jump.
+    The PIT of a target outside is known only to be below t_1 or above t_Q, and is taken
+    as the middle of that range: t_1 / 2 or (1 + t_Q) / 2. Where quantiles coincide the
+    CDF jumps, and a target there has the middle of the jump.
 
     So a target is in the central interval between two levels t and 1 - t if and only if
-    |2 PIT - 1| <= 1 - 2t: but for coinciding quantiles, coverage there is exact.
+    |2 PIT - 1| <= 1 - 2t: unless quantiles coincide, the coverage of these intervals is
+    exact.
 
     Args:
-      quantile_predictions: real, shape [n, Q], ascending along the last axis.
-      quantiles: their levels in (0, 1), at least two, strictly increasing.
+      quantile_predictions: predicted quantiles, real, shape [n, Q], ascending along the
+        last axis.
+      quantiles: levels of the predicted quantiles in (0, 1), at least two, strictly
+        increasing.
       targets: observed values, shape [n] or [n, 1].
 
     Returns:
@@ -98,7 +101,7 @@ def sample_pit(
 ) -> PITInterval:
     """Probability integral transform (PIT) of the targets, by samples of the forecasts.
 
-    Of m samples x_i it is known no better than by the rank of y among them:
+    With m samples x_i the PIT is known only up to the rank of y among them:
 
       lower = #{x_i < y} / (m + 1),  upper = (#{x_i <= y} + 1) / (m + 1)
 

@@ -21,17 +21,17 @@ def pit_calibration_curve(
     The mass of an interval is spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+        two rows holds 2 n values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
-      A dict as that of `compute_calibration_curve`, which it equals for the PIT values
-      of Normal forecasts. float32, or float64 where the predictions are. NaN in
-      compiled code, where eager code raises ValueError for values.
+      A dict with the entries of `compute_calibration_curve`, and equal to it for the
+      PIT values of Normal forecasts. float32, or float64 where the predictions are. NaN
+      in compiled code, where eager code raises ValueError for values.
 
     Raises:
       ValueError: an argument is not as described.
@@ -62,12 +62,12 @@ def pit_calibration_error(
     over the levels of `pit_calibration_curve`.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of levels, spaced evenly from 0.1 to 0.99.
+        two rows holds 2 n values.
+      n_bins: number of coverage levels, evenly spaced from 0.1 to 0.99.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
       A number in [0, 1]. Smaller is better. float32, or float64 where the predictions
@@ -97,17 +97,17 @@ def pit_histogram(
 ) -> dict[str, tf.Tensor]:
     """Histogram of PIT values.
 
-    It is flat where forecasts are calibrated, shaped like a U where they are too
-    narrow, like a hill where too wide, and slanted where biased. The mass of an
-    interval is spread evenly over it.
+    It is flat if forecasts are calibrated, U-shaped if they are too narrow, hill-shaped
+    if they are too wide, and sloped if they are biased. The mass of an interval is
+    spread evenly over it.
 
     Args:
-      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of such, a
+      pit: PIT values in [0, 1], shape [n] or [n, 1]; or intervals of PIT values, a
         `PITInterval` or a tuple `(lower, upper)` of two arrays. An array or a list of
-        two rows is 2 n values.
-      n_bins: number of bins `(a, b]` of one width; the first holds 0 too.
+        two rows holds 2 n values.
+      n_bins: number of bins `(a, b]` of equal width; the first bin includes 0.
       mask: True for the values to include.
-      sample_weight: finite and >= 0, broadcastable to the values.
+      sample_weight: weight of each value, finite and >= 0, broadcastable to the values.
 
     Returns:
       A dict of `edges` [n_bins + 1]; `counts` [n_bins], the weight in each bin; and

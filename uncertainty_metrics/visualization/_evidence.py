@@ -43,9 +43,9 @@ def draw_evidence(
     Example:
       >>> import numpy as np
       >>> from matplotlib.figure import Figure
-      >>> from uncertainty_metrics.visualization import evidence
+      >>> from uncertainty_metrics.visualization import _evidence
       >>> numbers, log_values = np.array([1, 2, 3]), np.array([0.0, 1.0, 4.0])
-      >>> ax = evidence.draw_evidence(
+      >>> ax = _evidence.draw_evidence(
       ...     numbers, log_values, alpha=0.05, alarm=3, ax=Figure().subplots()
       ... )
       >>> ax.get_xlabel(), ax.get_ylabel()

@@ -1,0 +1,187 @@
+"""Calibration by group, against loops over the groups, enumeration and simulation."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uncertainty_metrics.numpy as um
+
+N = 600
+
+
+def population(rng, n=N, shift=0.0):
+    """Confidences, outcomes and attributes; one pair of values is overconfident."""
+    p = rng.uniform(0.2, 1, n)
+    sex, age = rng.choice(["F", "M"], n), rng.choice([0, 1, 2], n)
+    truth = np.where((sex == "F") & (age == 2), np.maximum(p - shift, 0), p)
+    return rng.random(n) < truth, p, {"sex": sex, "age": age}
+
+
+def exact_p_value(scores, count):
+    """Twice the smaller tail of the number of outcomes, of all that there can be."""
+    law = np.zeros(len(scores) + 1)
+    for outcome in itertools.product((0, 1), repeat=len(scores)):
+        law[sum(outcome)] += np.prod(np.where(outcome, scores, 1 - np.array(scores)))
+    return min(1.0, 2 * min(law[: count + 1].sum(), law[count:].sum()))
+
+
+def holm(p_values):
+    """Adjusted p-values, in the order of the p-values."""
+    order, adjusted = np.argsort(p_values), np.empty(len(p_values))
+    for place, i in enumerate(order):
+        candidates = [
+            min(1, (len(p_values) - k) * p_values[j])
+            for k, j in enumerate(order[: place + 1])
+        ]
+        adjusted[i] = max(candidates)
+    return adjusted
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_are_those_of_a_loop(rng, weighted):
+    y, p, groups = population(rng, 2400, 0.2)
+    weights = rng.choice([0.0, 1.0, 2.5], 2400) if weighted else None
+    table = um.calibration_by_group(
+        correct=y, confidences=p, groups=groups, depth=2, sample_weight=weights
+    )
+    assert len(table) == 2 + 3 + 6
+    w = np.ones(2400) if weights is None else weights
+    for row in table:
+        inside = w > 0
+        for name, value in row.attributes.items():
+            inside &= groups[name] == value
+        mass, size = w[inside].sum(), w[inside].sum() ** 2 / (w[inside] ** 2).sum()
+        score = np.average(p[inside], weights=w[inside])
+        outcome = np.average(y[inside], weights=w[inside])
+        assert row.size == pytest.approx(size)
+        assert row.mean_score == pytest.approx(score)
+        assert row.gap == pytest.approx(outcome - score)
+        z = stats.norm.ppf(0.975)  # Wilson's interval, by its formula.
+        middle = (outcome + z**2 / (2 * size)) / (1 + z**2 / size)
+        half = z * np.sqrt(outcome * (1 - outcome) / size + z**2 / (4 * size**2))
+        ends = middle + np.array([-1, 1]) * half / (1 + z**2 / size) - score
+        np.testing.assert_allclose([row.lower, row.upper], ends)
+        if weighted or inside.sum() >= 200:
+            variance = np.sum(w[inside] ** 2 * p[inside] * (1 - p[inside])) / mass**2
+            expected = 2 * stats.norm.sf(abs(row.gap) / np.sqrt(variance))
+            assert row.p_value == pytest.approx(expected, rel=1e-9)
+    adjusted = [row.adjusted_p_value for row in table]
+    np.testing.assert_allclose(adjusted, holm([row.p_value for row in table]))
+    assert adjusted == sorted(adjusted)
+
+
+def test_small_groups_are_tested_exactly(rng):
+    scores = rng.uniform(size=12)
+    outcomes = (rng.random(12) < scores).astype(int)
+    table = um.calibration_by_group(
+        correct=outcomes, confidences=scores, groups=["a"] * 12, min_examples=1
+    )
+    expected = exact_p_value(scores, outcomes.sum())
+    assert table.worst.p_value == pytest.approx(expected, rel=1e-12)
+    # A certain outcome that does not come is impossible.
+    (row,) = um.calibration_by_group(
+        correct=[0] + [1] * 9, confidences=[1.0] * 10, groups=[1] * 10, min_examples=2
+    )
+    assert row.p_value == 0
+    (row,) = um.calibration_by_group(
+        correct=[1] * 300, confidences=[1.0] * 300, groups=[1] * 300
+    )
+    assert (row.p_value, row.gap) == (1, 0)
+
+
+def test_small_groups_are_listed_and_not_tested(rng):
+    groups = ["large"] * 80 + ["small"] * 20
+    table = um.calibration_by_group(
+        correct=[1] * 100, confidences=[0.5] * 100, groups=groups
+    )
+    assert [row.name for row in table] == ["group=large", "group=small"]
+    assert np.isnan(table[1].p_value)
+    assert np.isnan(table[1].adjusted_p_value)
+    assert table.tested == table.miscalibrated == (table.worst,)
+    assert table.worst.adjusted_p_value == table.worst.p_value  # Of one test.
+    nothing = um.calibration_by_group(
+        correct=[1] * 9, confidences=[0.5] * 9, groups=[0] * 9
+    )
+    assert nothing.worst is None
+    assert "0 of 0 tested" in repr(nothing)
+
+
+def test_classifiers_have_their_decisions_or_class_1(rng):
+    labels, p = rng.integers(0, 2, N), rng.random(N)
+    (row,) = um.calibration_by_group(labels, p, groups=[1] * N)
+    right = (p > 0.5) == labels
+    assert row.mean_score == pytest.approx(np.maximum(p, 1 - p).mean())
+    assert row.mean_outcome == pytest.approx(right.mean())
+    (row,) = um.calibration_by_group(labels, p, groups=[1] * N, positive_class=True)
+    assert row.gap == pytest.approx(labels.mean() - p.mean())
+    same = um.calibration_by_group(correct=labels, confidences=p, groups=[1] * N)
+    assert same.rows == (row,)
+
+
+def test_forms_of_groups(rng):
+    pandas = pytest.importorskip("pandas")
+    y, p, groups = population(rng)
+    table = um.calibration_by_group(correct=y, confidences=p, groups=groups)
+    frame = pandas.DataFrame(groups)
+    for form in (frame, {"sex": frame["sex"], "age": frame["age"].astype("category")}):
+        again = um.calibration_by_group(correct=y, confidences=p, groups=form)
+        assert again.rows == table.rows
+    column = um.calibration_by_group(correct=y, confidences=p, groups=frame["sex"])
+    assert {row.name for row in column} == {"sex=F", "sex=M"}
+    for missing in (None, float("nan"), pandas.NA):
+        holes = frame["sex"].astype(object).where(frame["age"] > 0, missing)
+        found = um.calibration_by_group(correct=y, confidences=p, groups=holes)
+        assert sum(row.size for row in found) == N
+        assert "sex=(missing)" in {row.name for row in found}
+
+
+def test_it_is_a_table(rng):
+    y, p, groups = population(rng, 3000, 0.3)
+    table = um.calibration_by_group(correct=y, confidences=p, groups=groups, depth=2)
+    assert table.worst.attributes == {"sex": "F", "age": 2}
+    lines = repr(table).splitlines()
+    assert len(lines) == 2 + len(table)
+    assert lines[2].split("  ")[-1] == "<0.001"
+    columns = json.loads(json.dumps(table.to_dict()))
+    assert columns["name"] == [row.name for row in table]
+    assert columns["attributes"][0] == {"sex": "F", "age": 2}
+
+
+BAD = {
+    "no attribute": ({"groups": {}}, "at least one attribute"),
+    "fractions": ({"groups": [0.5] * N}, "cut numbers into ranges first"),
+    "too few": (
+        {"groups": {"a": [1, 2]}},
+        r"`groups\['a'\]` must hold a value for each",
+    ),
+    "too many": ({"groups": range(2000)}, "at most 1000 distinct values"),
+    "depth": ({"depth": 3}, "depth"),
+    "min_examples": ({"min_examples": 0}, "min_examples"),
+    "level": ({"level": 1.0}, "level"),
+    "percent": ({"confidences": np.full(N, 70.0)}, "divide percent by 100"),
+    "labels": ({"labels": np.ones(N, int)}, "Either `labels` .* or `correct`"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments(name, rng):
+    y, p, groups = population(rng)
+    good = {"correct": y, "confidences": p, "groups": groups}
+    with pytest.raises(ValueError, match=BAD[name][1]):
+        um.calibration_by_group(**{**good, **BAD[name][0]})
+
+
+def test_a_calibrated_model_has_few_findings(rng):
+    """Of all data sets at most 5% have one, however many groups there are."""
+    draws, findings = 200, 0
+    for _ in range(draws):
+        y, p, groups = population(rng, 500)
+        table = um.calibration_by_group(
+            correct=y, confidences=p, groups=groups, depth=2
+        )
+        findings += len(table.miscalibrated) > 0
+    # Five standard errors of a share of 5%.
+    assert findings / draws <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / draws)
