@@ -1,13 +1,14 @@
 """How often the test of drift rejects: its level, and its power.
 
-Scores are those of models of several kinds, and outcomes are drawn from the scores with
-their logits over a temperature: 1 is calibrated, above 1 the model is overconfident.
-While both periods have one temperature, a test of level 5% should reject in 5% of the
-pairs of periods, whether the model is calibrated or not. Where the temperatures differ,
-the share that is rejected is the power, beside that of the difference of the two ECEs
-with its exact law by permutation of the periods. The third column of the first table is
-the level of the same test with the variance confidence (1 - confidence) / n, that of a
-calibrated model. `python -m studies.calibration_drift_level` prints both tables.
+Scores come from models of several kinds. The probability of an outcome is the score
+after its logit is divided by a temperature: at temperature 1 the model is calibrated,
+above 1 it is overconfident. While both periods have the same temperature, a test of
+level 5% should reject 5% of the pairs of periods, whether the model is calibrated or
+not. If the temperatures differ, the share of rejected pairs is the power of the test.
+The second table has it beside the power of a permutation test of the difference of the
+two ECEs. The last column of the first table is the level of the same test with the
+variance of a calibrated model, confidence (1 - confidence) / n.
+`python -m studies.calibration_drift_level` prints both tables.
 """
 
 from __future__ import annotations
@@ -28,20 +29,22 @@ from uncertainty_metrics.numpy.calibration.calibration_drift import calibration_
 
 _LEVEL = 0.05
 _BINS = 15
-# Scores, n of them.
+# By name: a function that draws n scores.
 _SCORES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.random(n),
     "network": lambda rng, n: 1 / (1 + np.exp(-np.abs(rng.normal(0, 4, n)))),
     "confident": lambda rng, n: 1 - 0.5 * rng.beta(0.3, 2, n),
     "rare": lambda rng, n: 0.05 * rng.random(n) ** 2,
 }
-# Distinct scores: draws of many examples are draws of their counts.
+# The number of distinct scores. Their counts are drawn at once, however many examples
+# there are.
 _DISTINCT = 4096
+# The temperatures of the first and the second period.
 _CHANGES = ((1.0, 1.1), (1.0, 1.2), (1.0, 1.4), (1.2, 1 / 1.2))
 
 
 def tempered(p: np.ndarray, temperature: float) -> np.ndarray:
-    """Returns the probability of the outcomes of scores p."""
+    """Returns the probabilities of the outcomes at scores p."""
     z = np.log(p) - np.log1p(-p)
     return 1 / (1 + np.exp(-z / temperature))
 
@@ -49,7 +52,7 @@ def tempered(p: np.ndarray, temperature: float) -> np.ndarray:
 def period(
     rng: np.random.Generator, distinct: np.ndarray, n: int, temperature: float
 ) -> BinStatistics:
-    """Returns the statistics of n examples, of scores drawn from the distinct ones."""
+    """Returns the statistics of n examples, whose scores are drawn from `distinct`."""
     counts = rng.multinomial(n, np.full(len(distinct), 1 / len(distinct)))
     outcomes = rng.binomial(counts, tempered(distinct, temperature))
     bins = even_index(distinct, _BINS)
@@ -57,8 +60,8 @@ def period(
     return BinStatistics(even_edges(_BINS)[None], *(row[None] for row in sums))
 
 
-def of_a_calibrated_model(first: BinStatistics, second: BinStatistics) -> float:
-    """Returns the p-value with the variance of a calibrated model, of the same bins."""
+def p_with_calibrated_variance(first: BinStatistics, second: BinStatistics) -> float:
+    """Returns the p-value in the same bins with the variance of a calibrated model."""
     drift = calibration_drift(first, second)
     p = np.clip(drift.confidences, 1e-12, 1 - 1e-12)
     variances = (p * (1 - p) / drift.counts).sum(axis=0)
@@ -70,7 +73,7 @@ def level_rows(arguments: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table of levels."""
     yield f"{arguments.pairs} pairs of periods a row, level {_LEVEL:.0%}, no drift."
     yield ""
-    yield "| scores | temperature | n a period | rejected | by conf (1 - conf) / n |"
+    yield "| scores | temperature | n a period | rejected | with calibrated variance |"
     yield "|---|---|---|---|---|"
     for name, make in _SCORES.items():
         for temperature in (1.0, 1.7, 1 / 1.5):
@@ -81,7 +84,7 @@ def level_rows(arguments: argparse.Namespace) -> Iterator[str]:
                     distinct = np.clip(make(rng, _DISTINCT), 1e-9, 1 - 1e-9)
                     pair = [period(rng, distinct, n, temperature) for _ in range(2)]
                     drift = calibration_drift(*pair)
-                    found.append((drift.p_value, of_a_calibrated_model(*pair)))
+                    found.append((drift.p_value, p_with_calibrated_variance(*pair)))
                 share, other = np.mean(np.array(found) <= _LEVEL, axis=0)
                 error = np.sqrt(share * (1 - share) / arguments.pairs)
                 yield (
@@ -100,12 +103,12 @@ def _statistics(scores: np.ndarray, outcomes: np.ndarray) -> BinStatistics:
 def p_of_ece_difference(
     rng: np.random.Generator, scores: np.ndarray, outcomes: np.ndarray, resamples: int
 ) -> float:
-    """Returns the p-value of abs(ECE_2 - ECE_1) by permutation of the examples.
+    """Returns the p-value of abs(ECE_2 - ECE_1), by permutations of the examples.
 
     Args:
       rng: a generator.
-      scores: [2 n], those of the first period first.
-      outcomes: [2 n].
+      scores: scores of the first period, then of the second, [2 n].
+      outcomes: outcomes in the same order, [2 n].
       resamples: number of permutations.
     """
     n = len(scores) // 2
@@ -117,9 +120,9 @@ def p_of_ece_difference(
         )
         return abs(second - first)
 
-    found = difference(np.arange(2 * n))
+    observed = difference(np.arange(2 * n))
     drawn = [difference(rng.permutation(2 * n)) for _ in range(resamples)]
-    return (1 + sum(d >= found - 1e-12 for d in drawn)) / (1 + resamples)
+    return (1 + sum(d >= observed - 1e-12 for d in drawn)) / (1 + resamples)
 
 
 def power_rows(arguments: argparse.Namespace) -> Iterator[str]:
@@ -127,7 +130,7 @@ def power_rows(arguments: argparse.Namespace) -> Iterator[str]:
     pairs = arguments.power_pairs
     yield f"{pairs} pairs of periods a row, level {_LEVEL:.0%}, scores of a network."
     yield ""
-    yield "| temperatures | n a period | drift | difference of ECEs |"
+    yield "| temperatures | n a period | by drift | by difference of ECEs |"
     yield "|---|---|---|---|"
     for temperatures in _CHANGES:
         for n in (1000, 5000):
@@ -135,14 +138,18 @@ def power_rows(arguments: argparse.Namespace) -> Iterator[str]:
             found = []
             for _ in range(pairs):
                 scores = np.clip(_SCORES["network"](rng, 2 * n), 1e-9, 1 - 1e-9)
-                each = np.repeat(temperatures, n)
-                outcomes = (rng.random(2 * n) < tempered(scores, each)).astype(float)
+                temperature = np.repeat(temperatures, n)
+                outcomes = (rng.random(2 * n) < tempered(scores, temperature)).astype(
+                    float
+                )
                 halves = slice(None, n), slice(n, None)
                 drift = calibration_drift(
                     *(_statistics(scores[half], outcomes[half]) for half in halves)
                 )
-                of_ece = p_of_ece_difference(rng, scores, outcomes, arguments.resamples)
-                found.append((drift.p_value, of_ece))
+                p_of_ece = p_of_ece_difference(
+                    rng, scores, outcomes, arguments.resamples
+                )
+                found.append((drift.p_value, p_of_ece))
             share = np.mean(np.array(found) <= _LEVEL, axis=0)
             change = " to ".join(f"{t:.3g}" for t in temperatures)
             yield f"| {change} | {n} | {share[0]:.1%} | {share[1]:.1%} |"

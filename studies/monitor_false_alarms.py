@@ -1,11 +1,13 @@
-"""How often a monitor of calibration is wrong, and how late it is.
+"""How often a monitor of calibration has a false alarm, and how late its alarms come.
 
-Four tables. How many streams of a calibrated model ever have an alarm, looked at after
-each of their examples, beside a z-test of the mean gap at 5% repeated as often. How
-often the confidence sequence of the mean gap is ever wrong. How many examples it takes
-to an alarm after a change, beside an oracle that knows when and how outcomes change and
-bets on nothing else. And the mean number of examples to a false alarm of the mode
-"change". `python -m studies.monitor_false_alarms` prints them, in some ten minutes.
+`python -m studies.monitor_false_alarms` prints four tables, in about ten minutes:
+
+- the share of streams of a calibrated model that ever have an alarm, with a look after
+  each example, beside a z-test of the mean gap at 5% that is repeated as often;
+- the share of streams in which the interval of the mean gap ever misses the truth;
+- the number of examples from a change to the alarm, beside an oracle that knows the
+  time and the size of the change and bets on nothing else;
+- the mean number of examples to a false alarm of the mode "change".
 """
 
 from __future__ import annotations
@@ -22,15 +24,15 @@ from uncertainty_metrics.numpy.calibration.calibration_monitor import (
 )
 
 _ALPHA = 0.05
-# The z-test is not looked at before it has so many examples.
+# The number of examples before the first look at the z-test.
 _FIRST_LOOK = 30
-# Scores of an event, n of them.
+# By name: a function that draws n scores of an event.
 _SCORES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.random(n),
     "confident": lambda rng, n: 1 - 0.3 * rng.random(n) ** 1.5,
     "rare": lambda rng, n: 0.1 * rng.random(n),
 }
-# Changes of z-scores of the targets of Normal forecasts: shift and scale.
+# By name: shift and scale of the targets, as z-scores of Normal forecasts.
 _FORECASTS = {
     "bias .1": (0.1, 1.0),
     "bias .25": (0.25, 1.0),
@@ -40,7 +42,7 @@ _FORECASTS = {
 }
 
 
-def ever(z: np.ndarray) -> bool:
+def ever_rejects(z: np.ndarray) -> bool:
     """Says if a z-test at 5% rejects at any look."""
     return bool(np.any(np.abs(z[_FIRST_LOOK - 1 :]) > 1.96))
 
@@ -49,8 +51,8 @@ def false_alarms(arguments: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table of calibrated streams."""
     n, streams = arguments.examples, arguments.streams
     yield (
-        f"{streams} calibrated streams a row, {n} examples each, a look after each: "
-        f"streams that ever had an alarm, alpha = {_ALPHA}"
+        f"{streams} calibrated streams a row, {n} examples each, a look after each "
+        f"example: share of streams that ever had an alarm, alpha = {_ALPHA}"
     )
     yield ""
     yield "| stream | monitor | z-test at 5% |"
@@ -74,7 +76,7 @@ def false_alarms(arguments: argparse.Namespace) -> Iterator[str]:
                 monitor.update(pit=(ranks / 10, (ranks + 1) / 10))
                 gaps, variances = (ranks + 0.5) / 10 - 0.5, np.full(n, 0.0825)
             z = np.cumsum(gaps) / np.sqrt(np.cumsum(variances))
-            found.append((monitor.alarm is not None, ever(z)))
+            found.append((monitor.alarm is not None, ever_rejects(z)))
         share, other = np.mean(found, axis=0)
         error = np.sqrt(share * (1 - share) / streams)
         yield f"| {name} | {share:.1%} +- {error:.1%} | {other:.1%} |"
@@ -94,7 +96,7 @@ def interval_rows(arguments: argparse.Namespace) -> Iterator[str]:
             wrong, widths = 0, np.zeros(2)
             for _ in range(streams):
                 p = make(rng, n)
-                # A gap that comes and goes.
+                # The gap comes and goes.
                 gap = size * np.sin(np.arange(n) / 500)
                 q = np.clip(p + gap, 0, 1)
                 labels = rng.random(n) < q
@@ -117,13 +119,13 @@ def interval_rows(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def first_at(log_values: np.ndarray, bound: float) -> float:
-    """Returns the number of the first that reaches a bound, or infinity."""
+    """Returns the number of the first value that reaches a bound, or infinity."""
     reached = log_values >= bound
     return 1 + int(np.argmax(reached)) if np.any(reached) else math.inf
 
 
 def delay(monitor: CalibrationMonitor, start: int) -> float:
-    """Returns how long after `start` the alarm came; NaN if it came before."""
+    """Returns how long after `start` the alarm came; NaN if it came before `start`."""
     alarm = monitor.alarm
     if alarm is None:
         return math.inf
@@ -187,7 +189,7 @@ def run_length_rows(arguments: argparse.Namespace) -> Iterator[str]:
     """Yields the lines of the table of run lengths to a false alarm."""
     yield (
         f"Mode 'change', {arguments.runs} runs of calibrated streams: mean number of "
-        "examples to the false alarm, where runs without one end at 30 / alpha"
+        "examples to a false alarm. A run without an alarm ends at 30 / alpha."
     )
     yield ""
     yield "| stream | alpha | 1 / alpha | mean run length |"

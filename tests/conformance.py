@@ -21,7 +21,7 @@ _ROOMS = {
 
 
 def _drift(first, second):
-    """Returns D, bins and p-value of two periods; each half has the same function."""
+    """Returns D, degrees of freedom and p-value; both halves have this function."""
     periods = []
     for period in (first, second):
         edges = np.linspace(0, 1, len(period["counts"]) + 1)[None]

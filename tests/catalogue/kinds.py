@@ -132,8 +132,9 @@ class Function(Public):
         return [k for k in BAD_OPTIONS if self.takes(k) and k not in of_arrays]
 
     def wrong_values(self, name: str) -> tuple:
-        """Values of an option that raise; its default, and the share of an estimator of
-        0 or 1, do not.
+        """Values of an option that raise.
+
+        The default is left out, and 0 and 1 for the share of an estimator.
         """
         values = BAD_OPTIONS[name][1]
         is_share = name == "alpha" and self.takes("estimator")

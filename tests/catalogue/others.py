@@ -100,7 +100,7 @@ def _at_own_times(rng, shape):
 
 
 def _of_two_periods(rng, shape):
-    """Makes two sketches, one of them of an overconfident model."""
+    """Makes sketches of two periods; in the second period the scores are too high."""
     periods = {}
     for name, power in (("first", 1.0), ("second", 1.5)):
         p = rng.random(max(40, math.prod(shape)))

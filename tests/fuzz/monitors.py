@@ -1,4 +1,4 @@
-"""Monitors of calibration: an update bets or raises, and nothing between."""
+"""Monitors of calibration: an update succeeds, or raises and changes nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = (
 
 
 def _good(rng, name):
-    """Makes good arguments of `update`; an interval is two of them."""
+    """Makes good arguments of `update`; `lower` and `upper` are the ends of `pit`."""
     if name in ("decisions", "positive"):
         made = makers.data(rng, 8, 2 if name == "positive" else 3)
         return {"labels": made.labels, "probabilities": made.predictions}
@@ -44,7 +44,10 @@ def _update(monitor, given):
 
 
 def check(name: str, seed: int) -> str | None:
-    """Updates a monitor with arguments that may be bad; one that raises leaves it."""
+    """Updates a monitor with arguments that may be bad.
+
+    If the update raises, the monitor must not change.
+    """
     rng = np.random.default_rng([seed, *name.encode()])
     mode = str(rng.choice(["test", "change"]))
     monitor = um.CalibrationMonitor(mode=mode, positive_class=name == "positive")

@@ -1,4 +1,4 @@
-"""The test of drift: its number by a naive loop, its level, its table and picture."""
+"""`calibration_drift`: its values by a naive loop, its level, its table and picture."""
 
 import json
 
@@ -10,16 +10,16 @@ import uncertainty_metrics.numpy as um
 
 
 def naive(first, second):
-    """Returns D, degrees of freedom and p-value of (bins, scores, outcomes) twice."""
+    """Returns D, degrees of freedom and p-value of periods (bins, scores, outcomes)."""
     groups, group = [], []
-    held = [0, 0]
+    joined = [0, 0]
     for b in range(100):
         members = [[i for i, at in enumerate(x[0]) if at == b] for x in (first, second)]
         group.append(members)
-        held = [held[k] + len(members[k]) for k in (0, 1)]
-        if min(held) >= 5:
+        joined = [joined[k] + len(members[k]) for k in (0, 1)]
+        if min(joined) >= 5:
             groups.append(group)
-            group, held = [], [0, 0]
+            group, joined = [], [0, 0]
     groups[-1] += group
     total, freedom = 0.0, 0
     for group in groups:
@@ -50,9 +50,9 @@ def drawn(rng, n, power=1.0, most=1.0):
 
 
 @pytest.mark.parametrize("num_bins", [1, 4, 15, 100])
-def test_equals_the_naive_loop(num_bins, rng):
+def test_values_equal_the_naive_loop(num_bins, rng):
     data = drawn(rng, 150), drawn(rng, 90, 2.0, 0.9)
-    # Bins of the edges as they are written, by a search.
+    # A search among the edges finds the bins.
     edges = np.linspace(0, 1, num_bins + 1)
     placed = [
         (np.maximum(np.searchsorted(edges, p, "left") - 1, 0), p, y) for y, p in data
@@ -68,13 +68,13 @@ def test_equals_the_naive_loop(num_bins, rng):
     options = {"num_bins": num_bins, "positive_class": True}
     eces = [um.ece(*period, **options) for period in data]
     assert drift.ece_difference == pytest.approx(eces[1] - eces[0], abs=1e-12)
-    # Of the other direction the same, with the other sign.
+    # If the periods are swapped, only signs change.
     back = um.calibration_drift(second, first)
     np.testing.assert_allclose(back.z, -drift.z)
     assert back.p_value == pytest.approx(drift.p_value, rel=1e-9)
 
 
-def test_bins_of_few_are_pooled_with_their_neighbour():
+def test_bins_with_fewer_than_5_examples_are_pooled_with_a_neighbour():
     edges = np.linspace(0, 1, 8)[None]
 
     def period(counts):
@@ -84,14 +84,15 @@ def test_bins_of_few_are_pooled_with_their_neighbour():
     drift = um.calibration_drift(
         period([0, 9, 8, 0, 4, 1, 0]), period([0, 7, 4, 1, 8, 9, 0])
     )
-    # The third bin has 4 in the second period, and the last that holds any too few.
+    # The third bin has 4 examples in the second period, so it joins the next ones. The
+    # last filled bin has 1 example in the first period, so it joins the one before.
     np.testing.assert_allclose(drift.edges * 7, [1, 2, 4, 6])
     np.testing.assert_array_equal(drift.counts, [[9, 8, 5], [7, 5, 17]])
     drift = um.calibration_drift(period([9, 0, 0, 0, 0, 0, 4]), period([5] * 7))
     np.testing.assert_array_equal(drift.counts, [[13], [35]])
 
 
-def test_sketches_are_as_their_statistics_and_weights_as_repeated_examples(rng):
+def test_sketches_equal_their_statistics_and_weights_equal_repeated_examples(rng):
     p = rng.integers(0, 65, (2, 300)) / 64
     y = (rng.random(p.shape) < p).astype(int)
     weights = rng.integers(1, 4, p.shape)
@@ -108,7 +109,7 @@ def test_sketches_are_as_their_statistics_and_weights_as_repeated_examples(rng):
     ):
         for name, value in drift.to_dict().items():
             np.testing.assert_allclose(other.to_dict()[name], value, 1e-9, 1e-12)
-    # Weights that sum to 1 are as many examples as there were.
+    # Weights below 1 on average are scaled to the number of examples.
     small = [um.ScoreSketch(positive_class=True) for _ in p]
     for i in range(2):
         small[i].update(y[i], p[i], sample_weight=np.full(300, 1 / 300))
@@ -117,7 +118,7 @@ def test_sketches_are_as_their_statistics_and_weights_as_repeated_examples(rng):
 
 
 @pytest.mark.parametrize("temperature", [1.0, 1.7, 0.6])
-def test_level_whether_the_model_is_calibrated_or_not(temperature, rng):
+def test_level_holds_whether_the_model_is_calibrated_or_not(temperature, rng):
     pairs, rejected = 400, 0
     for _ in range(pairs):
         z = 2.5 * rng.normal(size=(2, 1000))
@@ -125,11 +126,11 @@ def test_level_whether_the_model_is_calibrated_or_not(temperature, rng):
         y = rng.random(z.shape) < 1 / (1 + np.exp(-z / temperature))
         periods = (um.bin_statistics(*pair) for pair in zip(y, p, strict=True))
         rejected += um.calibration_drift(*periods).p_value <= 0.1
-    # The share is at most 0.1, but for four standard errors and what is no normal.
+    # Four standard errors, and 0.015 since D has only about a chi-squared distribution.
     assert rejected / pairs < 0.115 + 4 * np.sqrt(0.1 * 0.9 / pairs)
 
 
-def test_finds_a_change_that_the_error_does_not_show(rng):
+def test_finds_a_change_that_hardly_changes_the_ece(rng):
     z = 2.5 * rng.normal(size=(2, 5000))
     p = 1 / (1 + np.exp(-z))
     slope = np.array([[1 / 1.3], [1.3]])
@@ -139,10 +140,10 @@ def test_finds_a_change_that_the_error_does_not_show(rng):
     )
     assert drift.p_value < 1e-4
     assert abs(drift.ece_difference) < 0.02
-    assert np.nanmean(drift.z) > 0  # It has become less overconfident.
+    assert np.nanmean(drift.z) > 0  # The model has become less overconfident.
 
 
-def test_outcomes_that_do_not_vary_tell_nothing():
+def test_bins_with_equal_outcomes_are_left_out():
     sure = um.bin_statistics([1] * 6, [0.9] * 6, num_bins=2)
     less = um.bin_statistics([1] * 6, [0.7] * 6, num_bins=2)
     drift = um.calibration_drift(sure, less)
@@ -150,7 +151,7 @@ def test_outcomes_that_do_not_vary_tell_nothing():
     assert np.isnan(drift.z).all()
     assert drift.to_dict()["z"] == [None]
     assert drift.ece_difference == pytest.approx(0.2)
-    # Certain forecasts that turn wrong are finite evidence.
+    # If certain forecasts become wrong, D is finite.
     options = {"positive_class": True, "num_bins": 1}
     ones = um.bin_statistics([1] * 50, [1.0] * 50, **options)
     wrong = um.bin_statistics([1] * 50, [0.0] * 50, **options)
@@ -161,7 +162,7 @@ def test_outcomes_that_do_not_vary_tell_nothing():
     assert drift.p_value < 1e-9
 
 
-def test_table_and_dict():
+def test_table_and_dict_have_the_bins():
     first = um.bin_statistics([1, 0] * 5 + [1] * 5, [0.6] * 10 + [0.9] * 5, num_bins=4)
     second = um.bin_statistics([0] * 8 + [1] * 7, [0.6] * 10 + [0.9] * 5, num_bins=4)
     drift = um.calibration_drift(first, second)
@@ -177,7 +178,7 @@ def test_table_and_dict():
     )
 
 
-def refused():
+def bad_periods():
     good = um.bin_statistics([0, 1] * 5, [0.4, 0.7] * 5)
     sketch = um.ScoreSketch()
     sketch.update([0, 1] * 5, [0.4, 0.7] * 5)
@@ -194,23 +195,23 @@ def refused():
     yield TypeError, both, (1.0, good), {}
     yield TypeError, both, (sketch, good), {}
     yield TypeError, "`second` must be `Bin", (good, [1]), {}
-    yield ValueError, "`first` must be of even bins", (adaptive, adaptive), {}
-    yield ValueError, "`first` must be of one group.*2 groups", (by_class, by_class), {}
-    yield ValueError, "`second` must be on the same bins", (good, other_bins), {}
+    yield ValueError, "`first` must have even bins", (adaptive, adaptive), {}
+    yield ValueError, "`first` must have one group.*2 groups", (by_class, by_class), {}
+    yield ValueError, "`second` must have the same 15 bins", (good, other_bins), {}
     yield ValueError, "`second` must hold at least 5", (good, few), {}
     yield ValueError, "`first` must be finite", (odd, odd), {}
     yield ValueError, "`num_bins` must be None", (good, good), {"num_bins": 15}
     yield ValueError, "`first` must be a sketch of decisions", (pairs, pairs), {}
-    yield ValueError, "`second` must be a sketch of the same", (sketch, pairs), {}
-    yield ValueError, "`second` must be a sketch of the same", (sketch, classes), {}
+    yield ValueError, "`second` must be a sketch with the same", (sketch, pairs), {}
+    yield ValueError, "`second` must be a sketch with the same", (sketch, classes), {}
     yield ValueError, "There are no examples", (um.ScoreSketch(), sketch), {}
 
 
-REFUSED = list(refused())
+BAD_PERIODS = list(bad_periods())
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=[case[1] for case in REFUSED])
-def test_what_cannot_be_compared_is_refused(case):
+@pytest.mark.parametrize("case", BAD_PERIODS, ids=[case[1] for case in BAD_PERIODS])
+def test_periods_that_cannot_be_compared_are_refused(case):
     kind, message, periods, options = case
     with pytest.raises(kind, match=message) as raised:
         um.calibration_drift(*periods, **options)
@@ -247,7 +248,7 @@ def test_picture_shows_both_periods_and_where_they_differ(ax, rng):
 
 
 @pytest.mark.parametrize("names", ["ab", ["a"], ["a", "b", "c"]])
-def test_names_are_two(names, ax):
+def test_other_than_two_names_are_refused(names, ax):
     period = um.bin_statistics([0, 1] * 5, [0.4, 0.7] * 5)
     with pytest.raises(ValueError, match="`names` must hold two names"):
         um.drift_diagram(period, period, names=names, ax=ax)
@@ -255,7 +256,7 @@ def test_names_are_two(names, ax):
         um.drift_diagram(period, period, names=3, ax=ax)
 
 
-def test_one_bin_is_drawn(ax):
+def test_a_single_bin_is_drawn(ax):
     period = um.bin_statistics([0, 1] * 5, [0.7] * 10, num_bins=1)
     um.drift_diagram(period, period, ax=ax)
     ax.get_figure().draw_without_rendering()

@@ -1,4 +1,4 @@
-"""The monitor: its e-value by naive products, validity, batches, pictures."""
+"""`CalibrationMonitor`: its e-value by naive products, its promises, its picture."""
 
 import itertools
 import math
@@ -19,10 +19,11 @@ def reserve(t):
 
 
 def mixture(factors, about, mode):
-    """Returns a bet's value after all examples: the sum over its starts of a stake
-    times a product, and the reserve; `about` says which examples it is about.
+    """Returns the value of a bet after all examples: the sum over its starts of a stake
+    times a product of factors, plus the reserve.
 
-    A start before an example that the bet is not about waits for the next that it is.
+    `about` says for each example whether the bet is about it. A bet that starts at
+    another example waits for the next example that it is about.
     """
     n = len(factors)
     last = max((t for t in range(1, n + 1) if about[t - 1]), default=0)
@@ -31,8 +32,8 @@ def mixture(factors, about, mode):
         stake = 1 if mode == "change" else reserve(start - 1) - reserve(start)
         total += stake * math.prod(
             f
-            for f, held in zip(factors[start - 1 :], about[start - 1 :], strict=True)
-            if held
+            for f, counts in zip(factors[start - 1 :], about[start - 1 :], strict=True)
+            if counts
         )
     return total + (0 if mode == "change" else reserve(last))
 
@@ -67,13 +68,13 @@ def naive_of_pit(ends, mode):
     spread = [[share(*pair, k) for k in range(10)] for pair in ends]
     bets = []
     for shape in shapes:
-        of_sizes = []
+        of_strengths = []
         for a in STRENGTHS:
             density = [math.exp(a * v) for v in shape]
             density = [d / (sum(density) / 10) for d in density]
             factors = [sum(map(float.__mul__, density, row)) for row in spread]
-            of_sizes.append(mixture(factors, [True] * len(ends), mode))
-        bets.append(sum(of_sizes) / 4)
+            of_strengths.append(mixture(factors, [True] * len(ends), mode))
+        bets.append(sum(of_strengths) / 4)
     counts, factors = [0.0] * 10, []
     for row in spread:
         total = sum(counts) + 5
@@ -122,8 +123,8 @@ def test_e_values_of_pit_equal_naive_products(mode, points, rng):
 
 
 @MODES
-def test_mean_over_all_outcomes_is_exactly_that_of_no_evidence(mode):
-    """Of a calibrated model the e-value is 1 on average, whatever the scores."""
+def test_mean_e_value_over_all_outcomes_of_a_calibrated_model_is_1(mode):
+    """In mode "change" the mean is at most the number of examples instead."""
     p = np.array([0.1, 0.5, 0.9, 0.55, 0.0, 0.35, 0.1])
     mean = most = 0.0
     for y in itertools.product([0, 1], repeat=len(p)):
@@ -133,13 +134,13 @@ def test_mean_over_all_outcomes_is_exactly_that_of_no_evidence(mode):
         most = max(most, value)
     if mode == "test":
         assert mean == pytest.approx(1, rel=1e-9)
-    else:  # Those of a bin that has no example lately have less than all.
+    else:  # The bets of a bin lack the stakes since its last example.
         assert 2 < mean <= len(p)
     assert most > 2
 
 
 @MODES
-def test_mean_over_all_pit_values_is_exactly_that_of_no_evidence(mode):
+def test_mean_e_value_over_all_uniform_pit_values_is_1_or_their_number(mode):
     cells = (np.arange(10) + 0.5) / 10
     values = [
         monitored(mode, pit=np.array(pit)).e_value
@@ -165,7 +166,7 @@ def test_false_alarms_are_rare_however_often_one_looks(kind, rng):
     assert wrong / streams > alpha + 6 * error
 
 
-def test_run_length_to_a_false_alarm(rng):
+def test_mean_run_length_to_a_false_alarm_is_at_least_1_over_alpha(rng):
     alpha, lengths = 0.01, []
     for _ in range(150):
         monitor = um.CalibrationMonitor(alpha, mode="change", positive_class=True)
@@ -178,12 +179,12 @@ def test_run_length_to_a_false_alarm(rng):
 
 
 @pytest.mark.parametrize(("mode", "alpha"), [("test", 0.05), ("change", 1e-4)])
-def test_changes_are_found(mode, alpha, rng):
+def test_alarm_comes_soon_after_a_change(mode, alpha, rng):
     n, start = 6000, 3000
     p = rng.uniform(0.2, 0.8, n)
     y = rng.random(n) < p - 0.12 * (np.arange(n) >= start)
     monitor = monitored(mode, alpha, labels=y, probabilities=p)
-    # It may be false, with a probability that the bound tells.
+    # The alarm may also come before the change: then it is a false one.
     assert monitor.alarm < start + 2500
     x = rng.normal(size=n) * np.where(np.arange(n) < start, 1, 1.4)
     from scipy.stats import norm
@@ -201,16 +202,16 @@ def test_alarm_is_the_first_example_that_reached_the_bound(rng):
         values.append(steps.e_value)
     reached = 1 + int(np.argmax(np.array(values) >= 20))
     assert whole.alarm == steps.alarm == reached
-    whole.update(1 - y, p)  # It stays, whatever comes.
+    whole.update(1 - y, p)  # Later examples do not move the alarm.
     assert whole.alarm == reached
 
 
-# The same in any batches.
+# Batches.
 
 
 @MODES
 @pytest.mark.parametrize("kind", ["outcomes", "pit", "intervals"])
-def test_batches_of_any_size_give_the_same(mode, kind, rng):
+def test_batches_of_any_size_give_the_same_values(mode, kind, rng):
     n = 40_000  # More than a block.
     p = rng.random(n)
     y = rng.random(n) < p**1.1
@@ -239,10 +240,10 @@ def test_batches_of_any_size_give_the_same(mode, kind, rng):
     np.testing.assert_allclose(ours.get_ydata(), theirs.get_ydata(), atol=1e-8)
 
 
-# What is watched.
+# Scores and outcomes.
 
 
-def test_conventions(rng):
+def test_labels_and_confidences_have_the_scores_of_calibration_errors(rng):
     p = rng.dirichlet(np.ones(3), 60)
     labels = rng.integers(0, 3, 60)
     decisions = um.CalibrationMonitor()
@@ -254,7 +255,7 @@ def test_conventions(rng):
     logits = um.CalibrationMonitor()
     logits.update(labels, logits=np.log(p))
     assert logits.log_e_value == pytest.approx(decisions.log_e_value, abs=1e-9)
-    # P(class 1): of the decision by default, as of all calibration errors.
+    # P(class 1) gives the confidence of the decision, unless `positive_class` is set.
     p = rng.random(60)
     y = (rng.random(60) < p).astype(int)
     one, both, event, sure = (
@@ -267,14 +268,13 @@ def test_conventions(rng):
     assert one.log_e_value == both.log_e_value
     assert event.log_e_value == sure.log_e_value != one.log_e_value
     assert event.gap_interval().estimate == pytest.approx(np.mean(y - p))
-    # A confidence is what it is, also below 1/2 and without `positive_class`.
-    assert um.CalibrationMonitor().num_examples == 0
+    # A confidence below 1/2 stays as it is, also without `positive_class`.
     low = um.CalibrationMonitor()
     low.update(correct=[1, 1], confidences=[0.3, 0.3])
     assert low.gap_interval().estimate == pytest.approx(0.7)
 
 
-def test_shapes_and_types(rng):
+def test_shapes_and_types_of_the_arguments_make_no_difference(rng):
     p = (rng.integers(0, 65, (4, 5)) / 64).astype(np.float16)
     y = rng.random((4, 5)) < p
     flat = monitored(labels=y.reshape(-1), probabilities=p.reshape(-1).astype(float))
@@ -292,7 +292,7 @@ def test_forecasts_of_0_and_1_that_are_wrong_are_finite_evidence():
     right = monitored(labels=[0, 1] * 50, probabilities=[0.0, 1.0] * 50)
     assert right.e_value == pytest.approx(1)
     assert right.gap_interval().estimate == 0
-    # Beyond float64 the logarithm is still there.
+    # The logarithm is finite even if the e-value is too large for float64.
     monitor.update([1] * 1000, [0.0] * 1000)
     assert monitor.e_value == math.inf
     assert 1000 < monitor.log_e_value < 2101
@@ -337,7 +337,7 @@ def test_interval_holds_the_mean_gap_at_all_looks(rng):
     assert missed / streams < 0.2 + 4 * np.sqrt(0.2 * 0.8 / streams)
 
 
-def test_interval_of_pit_is_about_their_mean():
+def test_interval_for_pit_values_is_about_their_mean_minus_one_half():
     lower, mean, upper = monitored(pit=[0.75]).gap_interval()
     assert (lower, mean, upper) == (-0.5, 0.25, 0.5)
     pit = np.full(1000, 0.7)
@@ -345,10 +345,10 @@ def test_interval_of_pit_is_about_their_mean():
     assert monitored(pit=(pit - 0.2, pit + 0.2)).gap_interval().lower > 0.1
 
 
-# The object.
+# The state.
 
 
-def test_before_the_first_example_and_after_a_reset(rng):
+def test_state_before_the_first_example_and_after_a_reset(rng):
     monitor = um.CalibrationMonitor(positive_class=True)
     change = um.CalibrationMonitor(mode="change")
     assert (monitor.e_value, monitor.log_e_value, monitor.alarm) == (1, 0, None)
@@ -360,10 +360,10 @@ def test_before_the_first_example_and_after_a_reset(rng):
     assert monitor.alarm is not None
     monitor.reset()
     assert (monitor.e_value, monitor.alarm, monitor.num_examples) == (1, None, 0)
-    monitor.update(pit=[0.5])  # It may be another question then.
+    monitor.update(pit=[0.5])  # After a reset PIT values are allowed.
 
 
-def test_repr_tells_the_state():
+def test_repr_has_the_options_and_the_state():
     monitor = um.CalibrationMonitor(0.1)
     text = "CalibrationMonitor(alpha=0.1, mode='test', positive_class=False)"
     assert repr(monitor) == f"{text}, no examples"
@@ -377,7 +377,7 @@ def test_repr_tells_the_state():
 def test_bad_batches_leave_the_monitor_as_it_was(bad):
     arguments, word = bad_data(bad)
     if {"labels_predicted", "ignore_index"} & {*arguments}:
-        pytest.skip("It has no such argument.")
+        pytest.skip("`update` has no such argument")
     monitor = um.CalibrationMonitor()
     monitor.update([0, 1], [[0.2, 0.8], [0.4, 0.6]])
     before = repr(monitor), monitor.log_e_value
@@ -394,12 +394,13 @@ def test_bad_batches_leave_the_monitor_as_it_was(bad):
         ({"labels": [1]}, "`probabilities` and `logits`"),
         ({"correct": [1]}, "Either .* Received: `correct`"),
         ({"pit": [0.5], "correct": [1], "confidences": [1]}, "Either .*and `pit`"),
-        ({"labels": [1], "confidences": [1.0]}, "Either .*`labels` and `confidences`"),
+        ({"labels": [1], "confidences": [1.0]}, "Either .*`confidences` and `labels`"),
         (
             {"correct": [2], "confidences": [0.5]},
-            r"`correct` must be integers in \[0, 2",
+            "`correct` must be booleans, or 0 and",
         ),
-        ({"correct": [1], "confidences": [90]}, r"`confidences` must be in \[0, 1\]"),
+        ({"correct": [1], "confidences": [90]}, r"in \[0, 1\]; divide percent by 100"),
+        ({"correct": [1, 1], "confidences": [0.9, 1.1]}, "`confidences` must be in"),
         ({"correct": [1], "confidences": [np.nan]}, "`confidences`.*nan"),
         ({"correct": [1, 0], "confidences": [0.5]}, "`confidences` must be of the sha"),
         ({"correct": [1], "confidences": [[0.5, 0.5]]}, "`confidences` must be of the"),
@@ -415,18 +416,18 @@ def test_bad_batches_leave_the_monitor_as_it_was(bad):
         ),
     ],
 )
-def test_what_is_no_batch_is_refused(data, message):
+def test_bad_batches_are_refused_with_the_reason(data, message):
     with pytest.raises(ValueError, match=message) as raised:
         um.CalibrationMonitor(positive_class=True).update(**data)
     assert "Received" in str(raised.value)
 
 
-def test_one_monitor_has_one_question():
+def test_a_monitor_takes_either_outcomes_or_pit_values():
     monitor = monitored(pit=[0.5])
-    with pytest.raises(ValueError, match=r"was given `pit` before.*Received: outcomes"):
+    with pytest.raises(ValueError, match=r"batches .* had `pit`: .*Received: outcomes"):
         monitor.update([1], [0.5])
     monitor = monitored(labels=[1], probabilities=[0.5])
-    with pytest.raises(ValueError, match=r"was given outcomes .*Received: `pit`"):
+    with pytest.raises(ValueError, match=r"batches .* had outcomes: .*Received: `pit`"):
         monitor.update(pit=[0.5])
 
 
@@ -439,7 +440,7 @@ def test_one_monitor_has_one_question():
         ({"positive_class": 1}, "`positive_class` must be True or False"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         um.CalibrationMonitor(**options)
     with pytest.raises(ValueError, match=r"`level` must be in \(0, 1\)"):

@@ -1,4 +1,4 @@
-"""Files of monitors: they go on where they were, and what is damaged is refused."""
+"""Files of monitors: a loaded monitor continues, and damaged files are refused."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from tests.numpy import test_state
 def monitor_of(kind, n=600):
     rng = np.random.default_rng(3)
     monitor = um.CalibrationMonitor(0.01, mode="change", positive_class=True)
-    p = 0.5 * rng.random(n)  # So that some bins have no example.
+    p = 0.5 * rng.random(n)  # Two of the bins get no example.
     if kind == "pit":
         monitor.update(pit=p)
     else:
@@ -34,7 +34,7 @@ KINDS = pytest.mark.parametrize("kind", ["outcomes", "pit"])
 
 
 @KINDS
-def test_files_go_on_where_they_were(kind, tmp_path):
+def test_loaded_monitors_continue_as_if_they_were_not_saved(kind, tmp_path):
     monitor = monitor_of(kind)
     monitor.save(tmp_path / "monitor.npz")
     again = um.CalibrationMonitor.load(tmp_path / "monitor.npz")
@@ -49,14 +49,14 @@ def test_files_go_on_where_they_were(kind, tmp_path):
     assert again.alarm == monitor.alarm
 
 
-def test_an_empty_monitor_is_saved_with_its_options(tmp_path):
+def test_a_monitor_without_examples_is_saved_with_its_options():
     monitor = um.CalibrationMonitor(0.2, mode="change")
     again = um.CalibrationMonitor.load(io.BytesIO(saved(monitor)))
     assert repr(again) == repr(monitor)
     again.update(pit=[0.5])
 
 
-def test_no_example_can_be_read_out_of_a_file():
+def test_files_hold_no_array_as_long_as_the_data():
     with np.load(io.BytesIO(saved(monitor_of("outcomes", 50_000)))) as archive:
         sizes = {name: archive[name].size for name in archive.files}
     assert max(sizes.values()) <= 512
@@ -128,7 +128,7 @@ def at(place, value):
         ({}, {"histogram": at(0, 1.0)}, "CalibrationMonitor.save"),
     ],
 )
-def test_files_that_are_no_monitor_are_refused(header, arrays, name):
+def test_files_without_a_valid_monitor_are_refused(header, arrays, name):
     assert repr(um.CalibrationMonitor.load(archive())) == repr(monitor_of("outcomes"))
     with pytest.raises(ValueError, match=rf"`{name}.*Received: ") as raised:
         um.CalibrationMonitor.load(archive(header=header, **arrays))
@@ -137,7 +137,7 @@ def test_files_that_are_no_monitor_are_refused(header, arrays, name):
 
 
 @pytest.mark.parametrize("change", [at(0, -1.0), at(0, 2000.0), at(0, np.nan)])
-def test_histograms_of_no_pit_values_are_refused(change):
+def test_histograms_that_no_pit_values_make_are_refused(change):
     assert repr(um.CalibrationMonitor.load(archive("pit"))) == repr(monitor_of("pit"))
     with pytest.raises(ValueError, match="Received"):
         um.CalibrationMonitor.load(archive("pit", histogram=change))
@@ -157,13 +157,14 @@ def test_hostile_files_are_refused_before_they_are_unpacked(case):
     assert len(message) < 500
 
 
-def test_damaged_files_raise_or_hold_the_monitor(rng):
+def test_damaged_files_raise_or_give_the_whole_monitor(rng):
     content = archive().getvalue()
-    told = repr(monitor_of("outcomes"))
+    expected = repr(monitor_of("outcomes"))
     for place in rng.integers(0, len(content), 200):
         damaged = bytearray(content)
         damaged[place] ^= 1 << int(rng.integers(8))
         with contextlib.suppress(ValueError):
-            assert repr(um.CalibrationMonitor.load(io.BytesIO(bytes(damaged)))) == told
+            loaded = um.CalibrationMonitor.load(io.BytesIO(bytes(damaged)))
+            assert repr(loaded) == expected
     with pytest.raises(ValueError, match=r"`CalibrationMonitor\.save`"):
         um.CalibrationMonitor.load(io.BytesIO(b"text"))

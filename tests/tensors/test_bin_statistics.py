@@ -120,7 +120,7 @@ def test_confidences_of_zeros_are_not_negative(rng):
     assert np.all(statistics.score_sums >= 0)
 
 
-def test_drift_of_tensors_is_that_of_numpy(rng):
+def test_drift_from_tensors_equals_drift_from_arrays(rng):
     data = [catalogue.lattice(rng, 200).arguments() for _ in range(2)]
     ours, theirs = (
         [room.bin_statistics(**arguments) for arguments in data] for room in (um, um_np)

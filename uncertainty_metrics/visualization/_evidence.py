@@ -1,4 +1,4 @@
-"""The evidence against calibration that a monitor has collected, over its examples."""
+"""A plot of the e-values of a monitor of calibration against its examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uncertainty_metrics.visualization import _series
 
 _BOUND = {"color": "0.3", "linestyle": "--"}
 _ALARM = {"color": "#cc3311", "linestyle": ":", "linewidth": 1.5}
-# Of the e-value, in decades: what is further below 1 says nothing more.
+# The vertical axis starts at an e-value of 0.001: smaller e-values say no more.
 _LOWEST = -3.0
 
 
@@ -26,12 +26,12 @@ def draw_evidence(
     """Draws e-values against the number of examples, with the bound of an alarm.
 
     Args:
-      numbers: of the examples after which the e-values were looked at, [points].
+      numbers: number of examples at each e-value, [points].
       log_values: natural logarithms of the e-values, [points].
-      alpha: of the monitor; the bound is 1 / alpha.
+      alpha: the alpha of the monitor; the bound is 1 / alpha.
       alarm: number of the example with the alarm, or None.
-      ax: matplotlib Axes to draw in; by default those of a new pyplot figure, which is
-        not shown.
+      ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
+        is not shown.
 
     Returns:
       The matplotlib Axes.
@@ -58,7 +58,7 @@ def draw_evidence(
     ax.axhline(bound, label=f"1 / alpha = {1 / alpha:.4g}", **_BOUND)
     if alarm is not None:
         ax.axvline(alarm, label=f"Alarm at example {alarm}", **_ALARM)
-    # From 0.001 on, as long as anything is above that.
+    # If all e-values are below 0.001, the axis starts at the largest of them.
     low = max(min(0.0, np.min(decades)), min(_LOWEST, np.max(decades)))
     high = max(bound, np.max(decades))
     margin = 0.05 * (high - low)

@@ -1,4 +1,4 @@
-"""The reliability of a model in two periods, with the places where it changed."""
+"""The reliability of a model in two periods, and the bins in which it changed."""
 
 from __future__ import annotations
 
@@ -28,21 +28,23 @@ def drift_diagram(
     title: str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Reliability of a model in two periods, and where it changed.
+    """Diagram of the reliability of a model in two periods, and where it changed.
 
-    The lines join the mean outcome of each bin of `calibration_drift` at its mean
-    score; the bands are Wilson's intervals of the mean outcome, bin by bin. Bins whose
-    change is more than chance are shaded: those with abs(z) beyond what all bins
-    together exceed with a probability of at most 1 - `level` while nothing has changed
-    (Bonferroni). The corner has the p-value of the drift and the difference of the
-    ECEs, the strip on top the shares of the examples in the bins.
+    Each line joins the points (mean score, mean outcome) of the bins of
+    `calibration_drift`; the bands are Wilson's intervals of the mean outcomes. Bins
+    that changed by more than chance are shaded. If nothing has changed, the probability
+    that any bin is shaded is at most 1 - `level` (Bonferroni). The legend has the
+    p-value of the drift and the difference of the ECEs. The strip at the top shows the
+    density of the examples in the bins.
 
     Args:
-      first: statistics of the first period, as of `calibration_drift`.
-      second: those of the second period.
-      num_bins: of sketches, the number of even bins, 15 by default.
-      names: of the two periods, for the legend.
-      level: of the bands, and of the shading, in (0, 1).
+      first: statistics of the first period: `BinStatistics` or a `ScoreSketch`, as for
+        `calibration_drift`.
+      second: statistics of the second period, of the same kind and with the same bins.
+      num_bins: number of even bins for sketches, by default 15. `BinStatistics` already
+        have bins, so it must be None for them.
+      names: names of the two periods, for the legend.
+      level: level of the bands and of the shading, in (0, 1).
       title: title of the diagram.
       ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure, which
         is not shown.
@@ -52,7 +54,8 @@ def drift_diagram(
 
     Raises:
       ImportError: matplotlib is not installed.
-      TypeError: `first` and `second` are not both statistics, or both sketches.
+      TypeError: `first` and `second` are neither both `BinStatistics` nor both
+        sketches.
       ValueError: an argument is not as described.
 
     Example:
@@ -91,7 +94,7 @@ def _shade(ax: Any, drift: drifts.CalibrationDrift, level: float) -> None:
     from scipy import special
 
     tail = (1 - level) / max(drift.degrees_of_freedom, 1)
-    with np.errstate(invalid="ignore"):  # Of bins that tell nothing.
+    with np.errstate(invalid="ignore"):  # z may be NaN.
         changed = np.flatnonzero(np.abs(drift.z) > -special.ndtri(tail / 2))
     for i, b in enumerate(changed.tolist()):
         label = "Changed" if i == 0 else None
@@ -100,7 +103,7 @@ def _shade(ax: Any, drift: drifts.CalibrationDrift, level: float) -> None:
 
 
 def _tip(drift: drifts.CalibrationDrift, b: int) -> str:
-    """Returns what a bin tells of its change."""
+    """Returns the tooltip of a bin: its gaps and its z."""
     low, high = drift.edges[b : b + 2]
     gaps = " to ".join(f"{gap:+.3f}" for gap in drift.gaps[:, b])
     return f"{low:.3g} to {high:.3g}: gap {gaps}, z = {drift.z[b]:.2f}"
@@ -109,7 +112,7 @@ def _tip(drift: drifts.CalibrationDrift, b: int) -> str:
 def _draw_period(
     ax: Any, drift: drifts.CalibrationDrift, i: int, name: str, level: float
 ) -> None:
-    """Draws the line of a period and its band."""
+    """Draws the line of the i-th period and its band."""
     x, y, counts = drift.confidences[i], drift.accuracies[i], drift.counts[i]
     style = {**_series.line(i), "marker": _series.marker(i), "markersize": 4}
     label = _series.label(name, f"n = {counts.sum():.6g}")
@@ -124,7 +127,7 @@ def _draw_period(
 
 
 def _draw_strip(ax: Any, drift: drifts.CalibrationDrift) -> None:
-    """Draws the shares of the examples, of bins that may differ in width."""
+    """Draws the density of the examples; the pooled bins may differ in width."""
     widths = np.diff(drift.edges)
     densities = drift.counts / drift.counts.sum(axis=1, keepdims=True) / widths
     strip = _axes.strip(ax, np.max(densities), "Density")

@@ -1,4 +1,4 @@
-"""What a monitor keeps of all examples, in a fixed memory; its files."""
+"""The state of a `CalibrationMonitor`, whose size is fixed, and its files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from uncertainty_metrics.numpy.calibration import _bets
 from uncertainty_metrics.numpy.calibration._bets import Bets, Mode, Wealth
 from uncertainty_metrics.numpy.calibration._monitored import Kind, Monitored
 
-# Examples of a block, whose arrays stay in the cache.
+# The number of examples in a block, so that its arrays stay in the cache.
 _BLOCK = 2**14
-# Most points of the path of the e-value that are kept.
+# The largest number of points of the path of the e-value that are kept.
 _MOST_POINTS = 512
 _MOST_EXAMPLES = 2**53
-# By so much sums of a file may be off.
+# The relative rounding error that sums in a file may have.
 _ROUNDING = 1e-6
 
 _BETS: dict[Kind, Bets] = {"outcomes": _bets.OUTCOMES, "pit": _bets.PIT}
@@ -28,16 +28,16 @@ _BETS: dict[Kind, Bets] = {"outcomes": _bets.OUTCOMES, "pit": _bets.PIT}
 
 @dataclasses.dataclass(frozen=True)
 class MonitorState:
-    """What is known of the examples so far, at least one.
+    """The state after at least one example.
 
     Attributes:
       kind: "outcomes" or "pit".
       count: number of examples.
       alarm: number of the first example at which the e-value reached the bound, or
         None.
-      gap_sum: sum of observed - forecast.
-      gap_squares: sum of the squares of that.
-      wealth: what the bets have won.
+      gap_sum: sum of the gaps, observed - forecast.
+      gap_squares: sum of the squares of the gaps.
+      wealth: the wealth of the bets.
       histogram: discounted counts of PIT values, float64 [cells]; zeros for outcomes.
       path: log e-value at every `stride(count)`-th example, float64 [points].
     """
@@ -53,7 +53,7 @@ class MonitorState:
 
     @property
     def numbers(self) -> np.ndarray:
-        """The numbers of the examples of the path, [points]."""
+        """The numbers of the examples at which the path has its points, [points]."""
         return stride(self.count) * np.arange(1, len(self.path) + 1)
 
     def log_e_value(self, mode: Mode) -> float:
@@ -72,8 +72,9 @@ def empty(kind: Kind) -> MonitorState:
 
 
 def stride(count: int) -> int:
-    """Returns the power of two of which the path has the multiples up to `count`: it
-    depends on the number of examples alone, and not on their batches.
+    """Returns the power of two at whose multiples, up to `count`, the path has points.
+
+    It depends only on the number of examples, so batches of any size give one path.
     """
     return 1 << (count // (_MOST_POINTS + 1)).bit_length()
 
@@ -81,7 +82,7 @@ def stride(count: int) -> int:
 def after(
     state: MonitorState, batch: Monitored, mode: Mode, log_bound: float
 ) -> MonitorState:
-    """Returns the state after a batch, which is bet on in blocks."""
+    """Returns the state after a batch, which is processed in blocks."""
     for block in _bets.blocks(len(batch.observed), _BLOCK):
         state = _after_block(state, batch, block, mode, log_bound)
     return state
@@ -114,11 +115,13 @@ def _after_block(
 
 
 def _path(state: MonitorState, log_values: np.ndarray) -> np.ndarray:
-    """Returns the path after a block: points of before, perhaps fewer, and its own."""
+    """Returns the path after a block: earlier points, thinned if the stride has grown,
+    and the points of the block.
+    """
     step = stride(state.count + len(log_values))
-    fewer = step // stride(state.count)
+    thinning = step // stride(state.count)
     to_next = -(state.count + 1) % step
-    return np.append(state.path[fewer - 1 :: fewer], log_values[to_next::step])
+    return np.append(state.path[thinning - 1 :: thinning], log_values[to_next::step])
 
 
 # Files.
@@ -134,7 +137,7 @@ _NAMES = ("log_won", "last", "histogram", "path")
 def write(
     path: _saved.Path, config: Mapping[str, Any], state: MonitorState | None
 ) -> None:
-    """Writes the options and the state of a monitor; None is one of no examples."""
+    """Writes the options and the state of a monitor; None if it has no examples."""
     header: dict[str, Any] = dict.fromkeys(FORMAT.entries)
     arrays: dict[str, np.ndarray] = {}
     if state is not None:
@@ -145,10 +148,10 @@ def write(
 
 
 def read(path: _saved.Path) -> tuple[Any, MonitorState | None]:
-    """Returns the options, unchecked, and the state of a file.
+    """Returns the options, unchecked, and the state in a file; None without examples.
 
     Raises:
-      ValueError: the file is none of a monitor, or of no examples that there can be.
+      ValueError: no monitor wrote the file, or no examples lead to this state.
     """
     header, arrays = FORMAT.read(path, _check_names)
     if not arrays:
@@ -186,9 +189,10 @@ def _checked(
         if arrays[name].shape != shape or arrays[name].dtype != dtype:
             received = f"{arrays[name].dtype} {list(arrays[name].shape)}"
             raise _checks.error(name, f"{np.dtype(dtype)} {list(shape)}", received)
-        # What a set has won before it has an example has the logarithm -inf.
-        known = np.isfinite(arrays[name]) | (arrays[name] == -np.inf)
-        if not np.all(known if name == "log_won" else np.isfinite(arrays[name])):
+        valid = np.isfinite(arrays[name])
+        if name == "log_won":  # -inf before the first example of a set.
+            valid |= arrays[name] == -np.inf
+        if not np.all(valid):
             raise _checks.error(name, "finite", "infinity or NaN")
     state = MonitorState(
         *(kind, count, alarm, total, squares),
@@ -196,20 +200,20 @@ def _checked(
         *(arrays["histogram"], arrays["path"]),
     )
     if not _is_possible(state):
-        raise FORMAT.broken("bets on other examples than it counts")
+        raise FORMAT.broken("bets that do not fit the number of examples")
     return state
 
 
 def _is_possible(state: MonitorState) -> bool:
-    """Says if the bets are on as many examples as there were."""
+    """Says if the bets and the histogram fit the number of examples."""
     log_won, last = state.wealth
-    seen = last > 0
+    has_examples = last > 0
     counts = state.histogram
     most = 0.0 if state.kind == "outcomes" else 1 / (1 - _bets.MEMORY)
     return bool(
         last[0] == state.count
         and np.all((last >= 0) & (last <= state.count))
-        and np.all(np.isfinite(log_won) == seen[:, None])
+        and np.all(np.isfinite(log_won) == has_examples[:, None])
         and np.all(counts >= 0)
         and counts.sum() <= most * (1 + _ROUNDING)
     )

@@ -1,30 +1,32 @@
-"""What a monitor is given: scores with outcomes, or PIT values, one after the other."""
+"""Batches of a `CalibrationMonitor`: scores with outcomes, or PIT values, in order."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics._calibration_spec import CalibrationSpec
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics._arguments import ClassifierData
+from uncertainty_metrics._calibration_spec import PRESETS
 from uncertainty_metrics.numpy.calibration import _bets, _binning
 from uncertainty_metrics.numpy.regression import pit_calibration
 
 Kind = Literal["outcomes", "pit"]
 
-# Where the ends of an interval are as near as that, its middle says enough.
+# An interval at most this wide is replaced by its middle.
 _POINT = 2.0**-40
 
 
 class Monitored(NamedTuple):
-    """A batch.
+    """A batch of n examples.
 
     Attributes:
       kind: "outcomes" or "pit".
-      forecasts: scores, float64 [n] in [0, 1]; of PIT values 1/2.
-      observed: outcomes, 0 or 1; or PIT values, the middles of intervals. Float64 [n].
+      forecasts: scores in [0, 1]; 1/2 for PIT values. Float64 [n].
+      observed: outcomes, 0 or 1; or PIT values, the middle of each interval. Float64
+        [n].
       bins: bin of each score, integers [n]; None for PIT values.
       ends: lower and upper ends of the PIT values, float64 [2, n]; None for outcomes.
     """
@@ -53,44 +55,30 @@ class Monitored(NamedTuple):
         return np.where(width > _POINT, spread, points)
 
 
-def read(
-    data: dict[str, Any], correct: Any, confidences: Any, pit: Any, positive_class: bool
-) -> Monitored:
-    """Returns the checked batch of what `update` was passed.
+def read(data: ClassifierData, pit: Any, positive_class: bool) -> Monitored:
+    """Returns the checked batch.
 
     Args:
-      data: labels, probabilities, logits and probs, by name.
-      correct: of `update`.
-      confidences: of `update`.
-      pit: of `update`.
-      positive_class: whether the score is P(class 1), of labels.
+      data: labels with predictions, or answers with confidences; or nothing.
+      pit: PIT values, if `data` has nothing; else None.
+      positive_class: whether the score of labels is P(class 1).
+
+    Raises:
+      ValueError: `data` or `pit` is not as described.
     """
-    given = {**data, "correct": correct, "confidences": confidences, "pit": pit}
-    names = [name for name, value in given.items() if value is not None]
+    names = [*data.names_given, *(["pit"] if pit is not None else [])]
     if names == ["pit"]:
         return _of_pit(pit)
-    if names == ["correct", "confidences"]:
-        return _of_outcomes(*_confident(correct, confidences))
-    if names[:1] == ["labels"] and set(names) <= set(data):
-        spec = CalibrationSpec("even", True, False, "l1", positive_class=positive_class)
-        examples = _inputs.examples(**data)
-        (group,) = _binning.scores_of_groups(examples, spec)
-        return _of_outcomes(*group[:2])
-    raise _checks.plain_error(
-        "Either `labels` with one of `probabilities` and `logits`, or `correct` with "
-        "`confidences`, or `pit` must be given.",
-        " and ".join(f"`{name}`" for name in names) or "none of them",
-    )
-
-
-def _confident(correct: Any, confidences: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Returns checked confidences and outcomes [n]."""
-    outcomes = _inputs.as_array("correct", correct)
-    scores = _inputs.as_array("confidences", confidences)
-    _checks.paired("confidences", scores.shape, "correct", outcomes.shape)
-    scores = np.ascontiguousarray(_inputs.native_floating(scores)).reshape(-1)
-    outcomes = _inputs.integer_labels("correct", outcomes.reshape(-1), 2)
-    return _inputs.check_probabilities(scores, "confidences"), outcomes
+    if not names or pit is not None:
+        raise _checks.plain_error(
+            "Either `labels` with one of `probabilities` and `logits`, or `correct` "
+            "with `confidences`, or `pit` must be given.",
+            " and ".join(f"`{name}`" for name in names) or "none of them",
+        )
+    preset = PRESETS["expected_calibration_error"]
+    spec = dataclasses.replace(preset, positive_class=positive_class)
+    ((scores, outcomes, _),) = _binning.scores_of_groups(*_binning.read(data, spec))
+    return _of_outcomes(scores, outcomes)
 
 
 def _of_outcomes(scores: np.ndarray, outcomes: np.ndarray) -> Monitored:

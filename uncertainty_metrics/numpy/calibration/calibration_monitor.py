@@ -1,4 +1,4 @@
-"""Calibration watched for ever, without false alarms from looking often."""
+"""A monitor of calibration, whose false alarms are bounded however often one looks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
+from uncertainty_metrics._arguments import ClassifierData
 from uncertainty_metrics._results import ConfidenceInterval, PITInterval
 from uncertainty_metrics.numpy import _saved
 from uncertainty_metrics.numpy.calibration import (
@@ -27,61 +28,66 @@ __all__ = ["CalibrationMonitor"]
 
 
 class CalibrationMonitor:
-    """Watches calibration for ever: an alarm that frequent looks do not make false.
+    """Watches calibration for any length of time, with a bound on false alarms.
 
     A test at a level of 5% that is repeated every day rejects a calibrated model sooner
-    or later, for certain. An e-value may be looked at after each example: of a
-    calibrated model it ever reaches 1 / alpha with a probability of at most alpha.
+    or later. The e-value of a monitor may be looked at after each example: if the model
+    is calibrated, the probability that the e-value ever reaches 1 / alpha is at most
+    alpha.
 
-    The e-value is the wealth of someone who bets against calibration and began with 1.
-    With the score p_t and the outcome y_t of example t,
+    The e-value is the wealth of a player who starts with 1 and bets that the model is
+    not calibrated. With the score p_t and the outcome y_t of example t,
 
       e = 1/K sum over K bets of prod_t (1 + lambda_t (y_t - p_t) h(p_t))
 
-    where lambda_t is known before y_t, and every factor is positive. The hypothesis is
-    E[y_t | past, p_t] = p_t. Under it each factor has the mean 1 given the past, so
-    that the e-value is 1 on average, and Ville's inequality bounds the probability of
-    an alarm. The bets are that all scores, or the scores of one of the even bins
-    [0, .2], ..., (.8, 1], are too low, or too high: with c = e^a - 1 and
-    h(p) = 1 / (1 + c p), that their log-odds are off by a. Each bet is a mean over five
-    sizes of a, and over starts at each example with a part of the wealth, of which the
-    first has half; all that is in lambda_t.
+    where lambda_t is known before y_t and each factor is positive. The hypothesis is
+    E[y_t | past, p_t] = p_t. Under the hypothesis each factor has the mean 1 given the
+    past, so the e-value is 1 on average, and Ville's inequality bounds the probability
+    of an alarm. A bet says that the log-odds of all scores, or of the scores in one of
+    the even bins [0, .2], (.2, .4], ..., (.8, 1], are off by a, which may be positive
+    or negative. Then h(p) = 1 / (1 + c p) with c = e^a - 1. A bet divides its wealth
+    over five sizes of a, and over starts at each example, where the first start gets
+    half; lambda_t follows from these shares.
 
-    With mode="change" the question is when a model that was calibrated stops being so.
-    The wealth of a bet that starts at each example with 1 is added up instead (an
-    e-detector). Each alarm may then be a false one, but from the start to a false alarm
-    it takes at least 1 / alpha examples on average: an `alpha` of 1e-6 allows one in a
-    million examples. `reset` starts anew after an alarm.
+    With mode="change" the question is when a model that was calibrated stops being
+    calibrated. There each bet starts with 1 at each example, and the wealth of all
+    starts is added up (an e-detector). This sum grows also for a calibrated model, so
+    any alarm may be a false one. But a false alarm comes after 1 / alpha examples or
+    more on average: an `alpha` of 1e-6 allows one in a million examples. After an
+    alarm, `reset` makes the monitor start again.
 
     PIT values of forecasts of numbers, `update(pit=...)`, are uniform given the past if
-    the forecasts are calibrated. The bets are densities constant in ten cells:
-    forecasts are too low, too high, too narrow or too wide, in four sizes each, and the
-    discounted histogram of the values before (half an example in each cell at first, a
-    memory of a thousand examples).
+    the forecasts are calibrated. There a bet is a density that is constant in each of
+    ten cells. Four bets say that the forecasts are too low, too high, too narrow or too
+    wide, in four sizes each. The fifth is the histogram of the earlier values, in which
+    each cell has half an example at first, and recent examples count most (a memory of
+    about a thousand examples).
 
-    What it finds is a deviation from calibration given the past, also where gaps of
-    different scores cancel on average; an alarm names no cause. The order of the
-    examples, such as that of the forecasts, must not depend on their outcomes: where an
-    event is known when it happens, and its absence only at the end of a horizon, both
-    come at the end. Forecasts of overlapping times, such as the next 30 days, made
-    every day, are not independent: take one in 30. There are no weights.
+    An alarm means that the model is not calibrated given the past; it does not name the
+    cause. Gaps of different scores that cancel on average raise an alarm too. Pass the
+    examples in an order that does not depend on their outcomes, such as the order of
+    the forecasts. If an event is known when it happens, but its absence only at the end
+    of a horizon, pass both at the end of the horizon. Forecasts of periods that
+    overlap, such as forecasts of the next 30 days that are made every day, have
+    outcomes that depend on each other: pass one forecast in 30. There are no weights.
 
-    Of 500 calibrated streams of 100,000 examples, looked at after each, 1.8% to 4.0%
-    ever had an alarm with an alpha of .05, and 61% to 67% a rejection of a z-test at 5%
-    after each. Where P(event) becomes too high by .05 after 10,000 examples, it takes
-    2383 more to the alarm (median), 1308 with "change" and an alpha of 1e-5, and 292 to
-    an oracle that knows when and what changes (`studies/monitor_false_alarms.py`).
+    For 500 calibrated streams of 100,000 examples, and a look after each example, 1.8%
+    to 4.0% ever had an alarm with an alpha of 0.05; a z-test at 5% rejected 61% to 67%
+    at some look. After 10,000 calibrated examples, let P(event) become too high by
+    0.05. The alarm then came after a median of 2383 more examples, and of 1308 with
+    mode="change" and an alpha of 1e-5. An oracle that knows the time and the size of
+    the change took 292 (`studies/monitor_false_alarms.py`).
 
-    A million examples take about 1.2 seconds of one core; the state is fixed in size.
-    Batches of any sizes give the same values, but for rounding.
+    A million examples take about 1.2 seconds on one core. The memory of a monitor is
+    fixed, and batches of any size lead to the same values, except for rounding.
 
     Args:
-      alpha: bound, in (0, 1), on the probability of ever having a false alarm; with
-        "change", one over the mean number of examples to one.
-      mode: "test", or "change".
-      positive_class: for two classes, whether to watch P(class 1) against `label == 1`,
-        as of the risk of an event, instead of the confidence of the decision against
-        whether it is right.
+      alpha: upper bound on the probability of ever having a false alarm, in (0, 1);
+        with mode="change", 1 / alpha is a lower bound on the mean number of examples to
+        a false alarm.
+      mode: "test" or "change".
+      positive_class: for two classes, whether to compare P(class 1) with `label == 1`,
+        instead of the confidence of the decision with whether it is right.
 
     Raises:
       ValueError: an argument is not as described.
@@ -151,9 +157,9 @@ class CalibrationMonitor:
         confidences: ArrayLike | None = None,
         pit: ArrayLike | PITInterval | None = None,
     ) -> None:
-        """Adds a batch, whose examples are in an order that no outcome decides.
+        """Adds a batch. A batch that raises ValueError leaves the monitor as it was.
 
-        A batch that raises ValueError leaves the monitor as it was.
+        The order of the examples must not depend on their outcomes.
 
         Args:
           labels: integer class labels in [0, K), shape [...].
@@ -161,30 +167,35 @@ class CalibrationMonitor:
             1) of two classes, shape [...] or [..., 1].
           logits: logits of the same shape, instead of `probabilities`.
           probs: another name for `probabilities`.
-          correct: whether each answer is right, 0 or 1, instead of `labels`.
-          confidences: with `correct`, how sure each answer was, in [0, 1], of the same
-            shape.
-          pit: instead of all these, PIT values in [0, 1] of forecasts of numbers, or a
-            `PITInterval` of `lower` and `upper`. `quantile_pit` is no good here: its
-            values beyond the outer quantiles are not uniform.
+          correct: instead of labels and predictions, whether each answer is right:
+            booleans, or 0 and 1, shape [...].
+          confidences: with `correct`, the probability in [0, 1] that each answer is
+            right, of the same shape; 0.3 is read as 0.3, not as 0.7 of another class.
+          pit: instead of all other arguments, PIT values in [0, 1], shape [n] or
+            [n, 1]; or intervals of PIT values, a `PITInterval` or a tuple `(lower,
+            upper)` of two arrays. Do not pass the values of `quantile_pit`: beyond the
+            outer quantiles they are not uniform.
 
         Raises:
-          ValueError: an argument is not as described, or PIT values follow outcomes.
+          ValueError: an argument is not as described, or earlier batches had PIT values
+            and this one has outcomes, or the other way round.
         """
-        data = {
-            "labels": labels,
-            "probabilities": probabilities,
-            "logits": logits,
-            "probs": probs,
-        }
-        batch = _monitored.read(data, correct, confidences, pit, self.positive_class)
+        data = ClassifierData(
+            labels=labels,
+            probabilities=probabilities,
+            logits=logits,
+            probs=probs,
+            correct=correct,
+            confidences=confidences,
+        )
+        batch = _monitored.read(data, pit, self.positive_class)
         state = self._state or _monitor_state.empty(batch.kind)
         if batch.kind != state.kind:
-            expected = {"pit": "`pit`", "outcomes": "outcomes and probabilities"}
+            names = {"pit": "`pit`", "outcomes": "outcomes"}
             raise _checks.plain_error(
-                f"This monitor was given {expected[state.kind]} before: make another "
-                "one for another question.",
-                expected[batch.kind],
+                f"Earlier batches of this monitor had {names[state.kind]}: make "
+                f"another monitor for {names[batch.kind]}.",
+                names[batch.kind],
             )
         log_bound = -math.log(self.alpha)
         self._state = _monitor_state.after(state, batch, self.mode, log_bound)
@@ -193,7 +204,8 @@ class CalibrationMonitor:
         """Forgets all examples, and the alarm."""
         self._state = None
 
-    def _known(self) -> MonitorState:
+    def _filled_state(self) -> MonitorState:
+        """Returns the state; raises ValueError if there are no examples yet."""
         if self._state is None:
             raise _checks.plain_error(
                 "There are no examples in this `CalibrationMonitor` yet: call `update` "
@@ -216,36 +228,38 @@ class CalibrationMonitor:
 
     @property
     def e_value(self) -> float:
-        """The e-value: wealth that grows where the model is not calibrated, 1 at first.
+        """The e-value: 1 at first, and it grows if the model is not calibrated.
 
-        In mode "change" it is the sum of the e-detector, 0 at first, and at most the
-        number of examples on average while the model is calibrated. It is infinite
-        where float64 cannot hold it.
+        In mode "change" it is the sum of the e-detector: 0 at first, and on average at
+        most the number of examples as long as the model is calibrated. It is infinite
+        if it is too large for float64.
         """
         with np.errstate(over="ignore"):
             return float(np.exp(self.log_e_value))
 
     @property
     def alarm(self) -> int | None:
-        """Number of the example, from 1 on, at which the e-value first reached
-        1 / alpha; None if it did not.
+        """Number of the example, counted from 1, at which the e-value first reached
+        1 / alpha; None if it never did.
         """
         return None if self._state is None else self._state.alarm
 
     def gap_interval(self, *, level: float = 0.95) -> ConfidenceInterval:
-        """The mean of outcome - score so far, and a confidence sequence of it.
+        """Mean of outcome - score over all examples so far, and its interval.
 
-        The interval holds the mean of E[y_t | past] - p_t over the examples so far, for
-        all numbers of examples at once, with a probability of at least `level`, whether
-        the gap changes or not. It says how large a miscalibration is on average;
-        the alarm, which also looks at single bins, may come while it holds 0. Of PIT
-        values it is about their mean - 1/2: above 0 if forecasts are too low.
+        The interval belongs to a confidence sequence: with a probability of at least
+        `level`, the intervals after 1, 2, 3, ... examples all hold the true mean of
+        E[y_t | past] - p_t, even if the gap changes. It says how large the
+        miscalibration is on average. An alarm may come while the interval holds 0,
+        because the e-value also depends on single bins. For PIT values the interval is
+        about their mean minus 1/2, which is above 0 if the forecasts are too low.
 
         Args:
-          level: in (0, 1).
+          level: level of the interval, in (0, 1).
 
         Returns:
-          `ConfidenceInterval(lower, estimate, upper)`, in [-1, 1], or [-1/2, 1/2].
+          `ConfidenceInterval(lower, estimate, upper)`, in [-1, 1]; for PIT values in
+          [-1/2, 1/2].
 
         Raises:
           ValueError: `level` is not as described, or there are no examples yet.
@@ -255,18 +269,20 @@ class CalibrationMonitor:
           Nonasymptotic Confidence Sequences.
         """
         level = _checks.open_unit("level", level)
-        state = self._known()
+        state = self._filled_state()
         mean = state.gap_sum / state.count
         half = _confidence_sequence.half_width(state.gap_squares, state.count, level)
         most = 0.5 if state.kind == "pit" else 1.0
         return ConfidenceInterval(max(mean - half, -most), mean, min(mean + half, most))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws the e-value after each example, up to 512 points, and the alarm.
+        """Draws the e-value against the number of examples, and the alarm.
+
+        The line has up to 512 points.
 
         Args:
-          ax: matplotlib Axes to draw in; by default those of a new pyplot figure, which
-            is not shown.
+          ax: matplotlib Axes to draw in; by default the Axes of a new pyplot figure,
+            which is not shown.
 
         Returns:
           The matplotlib Axes.
@@ -277,7 +293,7 @@ class CalibrationMonitor:
         """
         from uncertainty_metrics.visualization import _evidence
 
-        state = self._known()
+        state = self._filled_state()
         return _evidence.draw_evidence(
             np.append(state.numbers, state.count),
             np.append(state.path, self.log_e_value),
@@ -289,12 +305,12 @@ class CalibrationMonitor:
     def save(self, path: _saved.Path) -> None:
         """Writes the monitor as an .npz archive without pickles, which `load` reads.
 
-        No example is in the file: it has what the bets have won, sums of the gaps, and
-        up to 512 e-values.
+        The file has no example in it: it has the wealth of the bets, sums of the gaps,
+        and up to 512 e-values.
 
         Args:
-          path: where to, as it is: no ending is added. Or a file opened for writing
-            bytes.
+          path: the path of the file, to which no ending is added; or a file opened for
+            writing bytes.
         """
         _monitor_state.write(path, self.config, self._state)
 
@@ -303,15 +319,15 @@ class CalibrationMonitor:
         """Reads a monitor that `save` wrote. Nothing in the file is executed.
 
         Args:
-          path: the file, or a file opened for reading bytes.
+          path: the path of the file; or a file opened for reading bytes.
 
         Raises:
-          ValueError: the file is not such an archive, or of a later version, or it is
+          ValueError: the file is not such an archive, has a later version, or is
             damaged.
         """
         config, state = _monitor_state.read(path)
         try:
-            made = cls(**config)
+            loaded = cls(**config)
         except TypeError:
             raise _checks.error(
                 "config",
@@ -319,5 +335,5 @@ class CalibrationMonitor:
                 reprlib.repr(config),
                 verb="hold",
             ) from None
-        made._state = state
-        return made
+        loaded._state = state
+        return loaded
