@@ -1,4 +1,4 @@
-"""The functions that the definitions of `conformance/` are about."""
+"""Finds the function that computes a definition of `conformance/`."""
 
 import functools
 
@@ -7,8 +7,8 @@ import numpy as np
 import uncertainty_metrics.numpy as um_np
 from conformance.run import VECTORS
 
-# Elsewhere in a half, or with options; the others have the name of the definition, or
-# begin with "binary_": then they are about P(class 1).
+# Some definitions need options, or their function is in a subpackage. All others have
+# the name of their function. The prefix "binary_" means that P(class 1) is scored.
 _L2 = {"max_prob": True, "class_conditional": False, "norm": "l2"}
 _ROOMS = {
     "conformal_quantile": "conformal",
@@ -32,7 +32,7 @@ def _drift(first, second):
 
 
 def function(half, definition):
-    """Returns what computes a definition in a half of the package."""
+    """Returns the function of one half of the package that computes a definition."""
     if definition == "calibration_drift":
         return _drift
     if definition == "l2_calibration_error":
@@ -49,7 +49,7 @@ def function(half, definition):
 
 
 def definitions_of_tensors(um, um_np):
-    """Returns the definitions that tensors have a function of their own for."""
+    """Returns the definitions for which tensors have a function of their own."""
 
     def plain(found):
         return getattr(found, "func", found)

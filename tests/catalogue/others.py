@@ -1,4 +1,4 @@
-"""Functions of other arguments, losses, plots, and what else is public."""
+"""Rows of all other functions, and of losses, plots, classes and Keras objects."""
 
 import math
 
@@ -126,7 +126,7 @@ def _members(name, better="neither", **more):
 
 
 def _regression(name, options=None, transformed=True, **more):
-    """A row whose Keras class has these options, with the scale transformed or not."""
+    """Makes a row whose Keras class has these options, and a scale transform or not."""
     transform, wrong = {"scale_transform": "exp"}, {"scale_transform": "square"}
     options = options or {}
     return ForecastRow(
@@ -189,7 +189,7 @@ FUNCTION_ROWS = (
     ),
     FunctionRow("sampled_agreement", make=_answers, jumps=True, **_CURVE),
     FunctionRow("semantic_entropy", make=_clusters, jumps=True, **_CURVE),
-    # References of these are in `tests/references.py`.
+    # The references of these functions are in `tests/references.py`.
     FunctionRow(
         "smooth_calibration_error",
         aliases=("smece",),
@@ -244,7 +244,7 @@ FUNCTION_ROWS = (
         jumps=True,
         scale=9.0,
         kernel="oracle",
-        wide=True,  # The areas are nearly equal.
+        wide=True,  # A small difference of two areas.
     ),
     FunctionRow(
         "prediction_rejection_ratio",
@@ -253,7 +253,7 @@ FUNCTION_ROWS = (
         make=_of_losses,
         jumps=True,
         kernel="oracle",
-        wide=True,  # The areas are nearly equal.
+        wide=True,  # A small difference of two areas.
     ),
     FunctionRow("accuracy_confidence_curve", unbounded=True, **_CURVE),
     FunctionRow("rejection_curve", make=_rejected, **_CURVE),
@@ -344,7 +344,7 @@ FUNCTION_ROWS = (
 )
 
 
-def _crossing(labels, bounds, weights, alpha):
+def _interval_reference(labels, bounds, weights, alpha):
     del weights
     return references.interval(labels, bounds[..., 0], bounds[..., 1], alpha)
 
@@ -373,7 +373,7 @@ LOSSES = (
         "IntervalLoss",
         metric="IntervalScore",
         options={"alpha": 0.2},
-        reference=_crossing,
+        reference=_interval_reference,
     ),
     LossRow(
         "RankedProbabilityLoss", metric="RankedProbabilityScore", variants=(_LOGITS,)
@@ -441,7 +441,7 @@ def _fitted(room, rng):
 
 
 def _calibrator(name, **options):
-    """A row of a calibrator, whose class is the same in both halves."""
+    """Makes the row of a calibrator, whose class is the same in both halves."""
 
     def make(room, rng):
         logits = rng.normal(size=(60, 3))
