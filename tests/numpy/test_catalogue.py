@@ -260,7 +260,7 @@ def silently(function, *data, **options):
         # Some functions warn of a large variance of logp.
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RuntimeError):  # Or a fit does not end.
             function(*data, **options)
 
 

@@ -262,7 +262,7 @@ def test_bad_values_in_a_graph_give_nan(jit_compile):
 def test_missing_labels_raise(room):
     data = {"probabilities": [[0.5, 0.5]]}
     for missing in ({}, {"labels_true": None}):
-        with pytest.raises(ValueError, match=r"`labels_true` must be given.*None"):
+        with pytest.raises(ValueError, match=r"Either `labels_true` with .* must"):
             room.bayesian_expected_calibration_error(5, **data, **missing)
     with pytest.raises(ValueError, match=r"`labels_true` must be .*np\.unique"):
         room.bayesian_expected_calibration_error(5, **data, labels_true=["cat"])
