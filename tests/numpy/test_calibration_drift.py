@@ -171,10 +171,10 @@ def test_table_and_dict_have_the_bins():
     assert rows[0][-5:] == ["gap", "1", "gap", "2", "z"]
     assert rows[1][:4] == ["0.5", "0.75", "10", "10"]
     assert rows[2][-1] == "-"
-    told = json.loads(json.dumps(drift.to_dict()))
-    assert told["p_value"] == drift.p_value
+    plain = json.loads(json.dumps(drift.to_dict()))
+    assert plain["p_value"] == drift.p_value
     np.testing.assert_allclose(
-        np.subtract(told["accuracies"], told["confidences"]), drift.gaps
+        np.subtract(plain["accuracies"], plain["confidences"]), drift.gaps
     )
 
 
