@@ -20,6 +20,14 @@ _ROOMS = {
 }
 
 
+# The vectors of these definitions hold only the estimate, not its interval and p-value.
+_ESTIMATES = ("calibration_intercept", "calibration_slope")
+
+
+def _estimate(of, **inputs):
+    return of(**inputs).estimate
+
+
 def _drift(first, second):
     """Returns D, degrees of freedom and p-value; both halves have this function."""
     periods = []
@@ -41,6 +49,8 @@ def function(half, definition):
         return functools.partial(half.brier_score, zero_based=True)
     if definition == "normal_negative_log_likelihood":
         return half.regression.negative_log_likelihood
+    if definition in _ESTIMATES:
+        return functools.partial(_estimate, getattr(half, definition))
     if definition.startswith("binary_"):
         name = definition.removeprefix("binary_")
         return functools.partial(getattr(half, name), positive_class=True)
