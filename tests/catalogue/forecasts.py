@@ -1,4 +1,4 @@
-"""Scores of real-valued forecasts, and of detectors."""
+"""Rows of the scores of real-valued forecasts, and of detectors."""
 
 import math
 
@@ -154,8 +154,8 @@ REAL_ROWS = (
 )
 
 
-def _turned(reference):
-    """Also of which label is positive."""
+def _with_positive(reference):
+    """Returns the reference with the option which of the labels is positive."""
 
     def value(labels, scores, positive="out", **options):
         if positive == "in":
@@ -172,7 +172,7 @@ def _detection(name, metric, reference, better, cases=({}, _IN), bad=()):
     return DetectionRow(
         name,
         better=better,
-        reference=_turned(reference),
+        reference=_with_positive(reference),
         make=makers.scores,
         cases=cases,
         metric=metric,

@@ -1,4 +1,4 @@
-"""Metrics of groups of examples, and of labels that are each 0 or 1."""
+"""Metrics by group, and multilabel metrics, whose labels are each 0 or 1."""
 
 import functools
 
@@ -12,7 +12,7 @@ from uncertainty_metrics.numpy.calibration import _binning
 
 ROWS = [row for row in catalogue.FUNCTIONS if row.takes("groups")]
 CASES = catalogue.cases_of(ROWS)
-# Label by label, the others all together.
+# How the values of the labels are averaged; None: all labels share one set of bins.
 BY_LABEL = {
     "sce": np.mean,
     "ace": np.mean,
@@ -24,12 +24,12 @@ BY_LABEL = {
 
 
 def draw_groups(rng, n):
-    """Returns groups of which that of 2 is empty."""
+    """Returns groups from 0 to 3, of which group 2 is empty."""
     return rng.choice([0, 1, 3], n)
 
 
 def by_group(groups, function, **arguments):
-    """Calls a function for each of four groups; NaN where one has no weight."""
+    """Calls a function for each of four groups; a group without weight has NaN."""
     values, weights = np.full(4, np.nan), np.zeros(4)
     for g in range(4):
         given = {name: array[groups == g] for name, array in arguments.items()}
@@ -41,10 +41,10 @@ def by_group(groups, function, **arguments):
 
 @CASES
 @pytest.mark.parametrize("weighted", [False, True])
-def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
+def test_values_equal_those_of_each_group_alone(row, case, weighted, rng):
     arguments = row.data(rng).arguments(weighted)
     groups = draw_groups(rng, 40)
-    if weighted:  # A group of nothing but weights of 0.
+    if weighted:  # All weights of group 1 are 0.
         arguments["sample_weight"][groups == 1] = 0
     expected, weights = by_group(
         groups, lambda **given: row.reference(**given, **case), **arguments
@@ -57,7 +57,7 @@ def test_values_are_those_of_each_group_alone(row, case, weighted, rng):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("threshold", [0.0, 0.4])
-def test_few_examples_of_many_groups_are_binned_at_once(
+def test_binning_all_groups_at_once_equals_one_by_one(
     dtype, threshold, rng, monkeypatch
 ):
     data = catalogue.data(rng, 400, dtype=np.dtype(dtype))
@@ -69,7 +69,7 @@ def test_few_examples_of_many_groups_are_binned_at_once(
     np.testing.assert_array_equal(at_once.values, one_by_one.values)
 
 
-def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):
+def test_accuracy_and_likelihood_equal_scikit_learn(rng):
     data = catalogue.lattice(rng)
     groups = draw_groups(rng, 40)
     p = (data.predictions + 0.01) / 1.03
@@ -94,7 +94,7 @@ def test_accuracy_and_likelihood_are_those_of_scikit_learn(rng):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_examples_that_are_left_out_may_be_of_any_group(row, rng):
+def test_examples_that_do_not_count_may_have_any_group(row, rng):
     arguments, case = row.data(rng).arguments(True), row.cases[0]
     groups = draw_groups(rng, 40)
     kept = (arguments["sample_weight"] > 0) & (arguments["labels"] != 1)
@@ -106,7 +106,7 @@ def test_examples_that_are_left_out_may_be_of_any_group(row, rng):
     np.testing.assert_equal(tuple(found), tuple(expected))
 
 
-def test_group_of_an_image_is_that_of_its_pixels(rng):
+def test_group_of_an_image_applies_to_its_pixels(rng):
     labels, p = rng.integers(0, 3, [4, 5, 6]), rng.dirichlet(np.ones(3), [4, 5, 6])
     images = np.array([0, 1, 1, 0])
     found = um.sce(labels, p, groups=images, num_groups=2)
@@ -116,7 +116,7 @@ def test_group_of_an_image_is_that_of_its_pixels(rng):
     assert list(found.weights) == [60, 60]
 
 
-def test_infinite_score_is_that_of_its_group():
+def test_infinite_score_only_affects_its_group():
     found = um.negative_log_likelihood(
         [0, 1, 1], [[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], groups=[0, 1, 2], num_groups=3
     )
@@ -138,7 +138,7 @@ def test_infinite_score_is_that_of_its_group():
         ({"num_groups": 2.5}, "`num_groups` must be an integer of at least 1"),
     ],
 )
-def test_wrong_groups_are_told(change, message):
+def test_wrong_groups_raise(change, message):
     data = {"labels": [0, 1, 1], "probabilities": [0.2, 0.6, 0.7]}
     given = {**data, "groups": [0, 3, 1], "num_groups": 4, **change}
     for function in (um.ece, um.brier_score, um.accuracy):
@@ -148,12 +148,12 @@ def test_wrong_groups_are_told(change, message):
         um.brier_score(**data, aggregate=False, groups=[0, 0, 0], num_groups=1)
 
 
-def test_place_of_a_wrong_probability_is_that_among_all():
+def test_error_names_the_index_among_all_examples():
     with pytest.raises(ValueError, match=r"1\.5 at \[2, 0\]"):
         um.ece([0, 1, 1], [[0.5, 0.5]] * 2 + [[1.5, 0]], groups=[1, 1, 0], num_groups=2)
 
 
-def test_bootstrap_of_groups(rng):
+def test_bootstrap_has_an_interval_for_each_group(rng):
     labels, p = rng.integers(0, 2, 200), rng.random(200)
     groups = np.arange(200) % 2
     for metric in (um.ece, um.brier_score, um.accuracy):
@@ -172,7 +172,7 @@ def labelled(rng):
 
 
 @pytest.mark.parametrize("name", BY_LABEL)
-def test_multilabel_is_of_binary_problems(name, rng):
+def test_multilabel_equals_binary_problems(name, rng):
     labels, p = labelled(rng)
     weights = rng.choice([0.0, 1.0, 2.0], 30)
     row = next(row for row in ROWS if name in row.names)
@@ -199,7 +199,7 @@ def test_multilabel_is_of_binary_problems(name, rng):
 
 
 @pytest.mark.parametrize("scheme", ["even", "adaptive"])
-def test_multilabel_asks_no_decision(scheme, rng):
+def test_multilabel_does_not_depend_on_max_prob(scheme, rng):
     labels, p = np.abs(labelled(rng)[0]), rng.random([30, 3])
     options = {"binning_scheme": scheme, "norm": "l2", "num_bins": 4}
     values = [
@@ -217,7 +217,7 @@ def test_multilabel_asks_no_decision(scheme, rng):
     assert values[2] == pytest.approx(np.sqrt(np.mean(np.square(each))), abs=1e-12)
 
 
-def test_multilabel_of_groups_and_of_logits(rng):
+def test_multilabel_takes_groups_and_logits(rng):
     labels, p = labelled(rng)
     logits = 3 * rng.normal(size=labels.shape)
     groups = draw_groups(rng, 30)
@@ -236,8 +236,8 @@ def test_multilabel_of_groups_and_of_logits(rng):
         np.testing.assert_array_equal(found.weights, pairs)
 
 
-def test_one_label_of_several_may_be_all_that_there_is():
-    # Rows that sum to 1 are no mistake here: as one-hot labels they would be.
+def test_multilabel_takes_one_hot_labels():
+    # Without `multilabel`, one-hot labels raise.
     error = um.ece([[1, 0], [0, 1]], [[0.75, 0.25], [0.5, 0.5]], multilabel=True)
     assert error == pytest.approx((0.25 + 0.25 + 0) / 4)
 
@@ -262,7 +262,7 @@ def test_one_label_of_several_may_be_all_that_there_is():
         ([[0, 1]], [[0.5, 0.5]], {"multilabel": 1}, "`multilabel` must be True or"),
     ],
 )
-def test_wrong_multilabel_is_told(labels, p, more, message):
+def test_wrong_multilabel_arguments_raise(labels, p, more, message):
     with pytest.raises(ValueError, match=message):
         um.ece(labels, p, **{"multilabel": True, **more})
 

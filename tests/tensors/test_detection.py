@@ -1,4 +1,4 @@
-"""Detection in TensorFlow: NumPy = eager = graph = XLA, and what is refused."""
+"""Detection metrics on tensors: equal to NumPy, eager and compiled; bad data."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def make(row, rng, dtype, n=50):
 
 
 def both(row, case, labels, scores, **options):
-    """Returns the values of both rooms."""
+    """Returns the values of both halves."""
     return (
         row.find(um)(labels, scores, **case, **options),
         row.find(um_np)(labels, scores, **case, **options),
@@ -42,7 +42,7 @@ def both(row, case, labels, scores, **options):
 
 
 @every_case
-def test_integers_keep_their_order(row, case, rng):
+def test_integer_scores_equal_numpy(row, case, rng):
     labels, scores, _ = make(row, rng, np.float64)
     labels = labels == 1
     for wide in ((8 * scores).astype(np.int8), (8 * scores + 2**40).astype(np.int64)):
@@ -71,7 +71,7 @@ def test_tensors_equal_numpy(row, case, dtype, jit_compile, rng):
         np.testing.assert_allclose(result, expected, rtol=0, atol=ATOL[dtype])
         assert result.dtype == dtype
     if jit_compile and case is not row.cases[0]:
-        return  # Compiling is slow, and the graphs are the same.
+        return  # The graphs are the same, and compiling is slow.
 
     def value(labels, scores, weights):
         options = {"sample_weight": weights, "ignore_index": 255}
@@ -115,7 +115,7 @@ BAD_SHAPES = (
 
 
 @every_row
-def test_bad_data_raises_alike(row):
+def test_bad_data_raises_the_same_message_in_both_halves(row):
     shapes = [(arguments, {}, word) for arguments, word in BAD_SHAPES]
     for arguments, options, word in (*bad_values(), *shapes):
         messages = []
@@ -133,7 +133,7 @@ def test_bad_data_raises_alike(row):
 
 
 @every_row
-def test_one_class_alone(row):
+def test_labels_of_one_class_raise_except_for_aupr(row):
     arguments = ([1, 1, 1], [0.1, 0.2, 0.3])
     for room in (um, um_np):
         if row.name == "aupr":

@@ -603,9 +603,10 @@ def _check_confidences(data: ClassifierData) -> None:
         raise _checks.error("correct", "booleans, or 0 and 1", first(bad, correct))
     confidences = confidences.reshape(correct.shape)
     limit = upper_limit(native_floating(confidences).dtype)
-    bad = ~((confidences >= 0) & (confidences <= limit))
-    if np.any(bad):
+    with np.errstate(invalid="ignore"):  # NaN of bfloat16 warns.
+        bad = ~((confidences >= 0) & (confidences <= limit))
         percent = np.all((confidences >= 0) & (confidences <= 100))
+    if np.any(bad):
         expected = "in [0, 1]" + ("; divide percent by 100" if percent else "")
         raise _checks.error("confidences", expected, first(bad, confidences))
 
