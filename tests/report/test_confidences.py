@@ -424,7 +424,7 @@ def test_groups_are_those_of_the_function():
     assert tile["detail"].startswith("The clearest is language=Thai, overconfident by")
     text = words(found.summary())
     assert section["verdict"] in text
-    assert "adjusted for the 5 groups that are tested (Holm)" in text
+    assert "adjusted for the number of groups that are tested, here 5 (Holm)" in text
     row = section["rows"][0]
     assert f"language=Thai {row['gap']:.3f} <0.001 {row['lower']:.3f}" in text
 
@@ -479,7 +479,7 @@ def test_names_of_groups_leave_room_for_their_gaps():
     found = um.report(**data, groups={"a long name of an attribute": ["value"] * 100})
     ax = found._figures[_picture_table.GROUPS.file].subfigs[0].axes[0]
     (label,) = ax.get_yticklabels()
-    assert label.get_text() == "a long name o...=value (100)"
+    assert label.get_text() == "a long name ...=value (100)"
     assert ax.yaxis_inverted()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from uncertainty_metrics._report import _names
+from uncertainty_metrics._report import _names, _option_likelihoods
 from uncertainty_metrics._report._names import Choice, among, existing, listed
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
@@ -23,14 +23,16 @@ class AnswerNames(NamedTuple):
 
     Attributes:
       correct: which one says whether answers are right.
-      confidence: how sure they are; None where several samples tell it.
+      confidence: how sure they are; None where samples or likelihoods tell it.
       samples: several answers to each question, or None.
+      likelihoods: the log-likelihoods of the options of each question, or None.
       questions: what tells the questions apart, or None.
     """
 
     correct: str
     confidence: str | None
     samples: str | None
+    likelihoods: str | None
     questions: str | None
 
 
@@ -65,8 +67,13 @@ def names_of(
     if not right and (sure or choice.of_answers) and len(scores) == 1:
         right = scores if is_binary(scores[0]) else []
     samples = next(iter(among(header, _SAMPLES)), None)
+    likelihoods = None
+    if not sure and choice.confidence is None:
+        likelihoods = _likelihoods(header, choice, kind)
+    if likelihoods:
+        right = [_option_likelihoods.CORRECT]
     if not choice.of_answers:
-        if labels and not (right and sure):
+        if labels and not (right and (sure or samples or likelihoods)):
             return None
         if not right and not among(header, _SURE):
             return None
@@ -80,13 +87,33 @@ def names_of(
         "whether each answer is right", "correct", CORRECT, header, right, choice, kind
     )
     confidence = None
-    if choice.confidence or sure or samples is None:
+    if choice.confidence or sure or not (samples or likelihoods):
         confidence = _one(
             "how sure each answer is", "confidence", CONFIDENCES, header, sure, choice,
             kind,
         )  # fmt: skip
     questions = [name for known in _QUESTIONS for name in among(header, (known,))]
-    return AnswerNames(correct, confidence, samples, next(iter(questions), None))
+    return AnswerNames(
+        correct, confidence, samples, likelihoods, next(iter(questions), None)
+    )
+
+
+def _likelihoods(header: Sequence[str], choice: Choice, kind: str) -> str | None:
+    """Returns the name of the log-likelihoods of options, if there are any.
+
+    Raises:
+      ValueError: they are not of the answers that the user means.
+    """
+    name, of_them = _option_likelihoods.LIKELIHOODS, _option_likelihoods.CORRECT
+    if kind != "column" or name not in header:
+        return None
+    if of_them not in header or choice.correct not in (None, of_them):
+        raise ValueError(
+            f"`{name}` tells how sure the answers are that `{of_them}` is about, those "
+            "of multiple-choice tasks: for other answers, name a column of confidences "
+            f"with --confidence. Received: {listed(header)}"
+        )
+    return name
 
 
 def _rivals(

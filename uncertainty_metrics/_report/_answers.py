@@ -9,11 +9,15 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics import _checks
-from uncertainty_metrics._report import _names
+from uncertainty_metrics._report import _names, _option_likelihoods
 from uncertainty_metrics._report._predictions import Confidences, Questions
 from uncertainty_metrics.numpy import _inputs
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
 
+_BY_LIKELIHOODS = (
+    "There are no confidences: the largest probability of an option is taken for them, "
+    f"by the softmax of the log-likelihoods in `{_option_likelihoods.LIKELIHOODS}`."
+)
 _BY_SAMPLES = (
     "There are no confidences: the share of the most frequent of the sampled answers "
     "is taken for them."
@@ -27,6 +31,7 @@ def answers_of(
     samples: tuple[str, Any] | None,
     place: Callable[[int], str],
     *,
+    likelihoods: Sequence[Any] | None = None,
     percent: bool = False,
     sample_weight: np.ndarray | None = None,
     left_out: tuple[str, ...] = (),
@@ -39,9 +44,12 @@ def answers_of(
       source: name of the file.
       correct: the name of the column or array that says whether answers are right, and
         its values.
-      confidences: the same of how sure they are; None where samples tell it.
+      confidences: the same of how sure they are; None where likelihoods or samples
+        tell it.
       samples: the same of several answers to each question, lists; or None.
       place: returns where an answer is, for a message.
+      likelihoods: the log-likelihoods of the options of each question, as
+        lm-evaluation-harness writes them, or None.
       percent: whether confidences are percent.
       sample_weight: broadcastable to the answers, or None.
       left_out: of `Confidences`.
@@ -63,16 +71,21 @@ def answers_of(
     agreement = None
     if samples is not None:
         agreement, why_not = _agreement(*samples, len(right), place)
-        if agreement is None and confidences is None:
+        if agreement is None and confidences is None and likelihoods is None:
             raise ValueError(why_not)
         if why_not:
             notes.append(f"Left out: {why_not}")
-    if confidences is None:
+    if confidences is not None:
+        values = _confidences(*confidences, counts, percent, place)
+    elif percent:
+        raise ValueError("--percent needs a column of confidences")
+    elif likelihoods is not None:
+        notes.append(_BY_LIKELIHOODS)
+        values = _option_likelihoods.confidences_of(likelihoods, place)
+    else:
         assert agreement is not None
         notes.append(_BY_SAMPLES)
         values = agreement.agreement
-    else:
-        values = _confidences(*confidences, counts, percent, place)
     return Confidences(
         source,
         right,

@@ -33,11 +33,11 @@ _SHOWN_GROUPS = 40
 _OF_GROUPS = ("lower", "upper", "mean_score", "mean_outcome")
 _ON_MULTIPLICITY = (
     "Many groups are many chances to find something. The p-values are adjusted for the "
-    "{tested} groups that are tested (Holm): a calibrated model has a finding in at "
-    "most 5% of files, however the groups overlap. Each interval is that of a group by "
-    "itself. Where nothing is found the group may still be miscalibrated, by less than "
-    "its interval shows; and a group that was chosen after a look at the outcomes has "
-    "no such guarantee."
+    "number of groups that are tested, here {tested} (Holm): a calibrated model has a "
+    "finding in at most 5% of data sets, however the groups overlap. Each interval is "
+    "that of a group by itself. A group without a finding may still be miscalibrated, "
+    "by less than its interval shows; and a group that was chosen after a look at the "
+    "outcomes has no such guarantee."
 )
 
 
@@ -230,7 +230,9 @@ def _groups(report: dict[str, Any]) -> Section:
     more = len(section["rows"]) - len(rows)
     if more:
         blocks.append(Text(f"{more} more groups are in report.json."))
-    return Section("Groups", [*blocks, Text(_ON_MULTIPLICITY.format(**section))])
+    if section["tested"]:
+        blocks.append(Text(_ON_MULTIPLICITY.format(**section)))
+    return Section("Groups", blocks)
 
 
 def _p_value(p: float | None) -> str:

@@ -128,7 +128,7 @@ def _shortened(name: str) -> str:
     """Returns a name whose middle is left out if it is long."""
     if len(name) <= _LONGEST:
         return name
-    half = _LONGEST // 2 - 1
+    half = (_LONGEST - len("...")) // 2
     return f"{name[:half]}...{name[-half:]}"
 
 

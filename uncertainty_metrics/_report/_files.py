@@ -71,6 +71,9 @@ Of answers (of a language model, an expert, an alarm) the columns or arrays are
                     or 1) whether the answer is right: true or false, or 1 and 0
   confidence        (or conf, certainty, probability) how sure it is, in [0, 1], or
                     with --percent in [0, 100]
+  filtered_resps    instead of confidence, in the samples of lm-evaluation-harness: the
+                    log-likelihoods of the options of multiple-choice questions, whose
+                    softmax is the confidence; `acc` says whether the answer is right
   answers           optional, in JSON or Arrow: a list of several sampled answers to the
                     question, as many for each; without `confidence` their agreement is
                     the confidence
@@ -286,23 +289,27 @@ def _answers_of_table(
 ) -> Model:
     weights = _weights(table.header)
     numbers_of = [*([names.confidence] if names.confidence else []), *weights]
-    others = [name for name in (names.samples, names.questions) if name]
+    lists = (names.samples, names.likelihoods)
+    others = [name for name in (*lists, names.questions) if name]
     used = [names.correct, *numbers_of, *others, *choice.groups]
     _tables.check_once(table.header, list(dict.fromkeys(used)))
     correct, numbers = table.read(names.correct, numbers_of)
     columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
-    confidence, samples, questions = names.confidence, names.samples, names.questions
+    confidence, questions = names.confidence, names.questions
+    samples, likelihoods = lists
+    asked = Questions(questions, columns[questions].tolist()) if questions else None
     return answers_of(
         source,
         (names.correct, correct),
         (confidence, numbers[:, 0]) if confidence else None,
         (samples, columns[samples]) if samples else None,
         table.place,
+        likelihoods=columns[likelihoods] if likelihoods else None,
         percent=choice.percent,
         sample_weight=numbers[:, -1] if weights else None,
         left_out=_left_out(table, used),
         groups={name: columns[name] for name in choice.groups},
-        questions=Questions(questions, columns[questions]) if questions else None,
+        questions=asked,
     )
 
 

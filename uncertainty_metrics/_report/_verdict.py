@@ -189,7 +189,7 @@ def _groups(section: dict[str, Any]) -> Tile:
     if tested:
         chance = (
             " A calibrated model has a finding in at most "
-            f"{1 - section['level']:.0%} of files."
+            f"{1 - section['level']:.0%} of data sets."
         )
     return Tile("Groups", value, f"{detail}{chance}", level)
 
