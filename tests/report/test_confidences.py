@@ -1,4 +1,4 @@
-"""The report of answers with confidences, of groups, and of two such models."""
+"""The report of answers with confidences, and of two models that give them."""
 
 import json
 import pathlib
@@ -10,12 +10,14 @@ from sklearn.metrics import roc_auc_score
 
 import uncertainty_metrics.numpy as um
 from tests.report.reports import (
+    answers,
     approximately,
     calibrated,
-    examples,
     numbers,
     run,
     strict,
+    tiles,
+    unfair,
     values,
     weighted_or_not,
     words,
@@ -28,24 +30,10 @@ from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 
-def answers(n=400, gap=0.0, seed=0, low=0.1):
-    """Returns answers that are right with the probability of confidence - gap."""
-    rng = np.random.default_rng(seed)
-    confidences = rng.uniform(low, 1, n)
-    return {
-        "correct": rng.random(n) < confidences - gap,
-        "confidences": confidences,
-    }
-
-
 def built(**arguments):
     """Returns the numbers of a report as strict JSON gives them."""
     found = um.report(**arguments)
     return json.loads(report.as_json(found.to_dict()), parse_constant=strict)
-
-
-def tiles(found):
-    return {tile["title"]: tile for tile in found["tiles"]}
 
 
 # The numbers are those of the functions.
@@ -395,92 +383,6 @@ def test_agreement_is_shown_beside_confidences():
     assert (
         report.build(report.read_predictions("a.jsonl"))["sampled_answers"] == section
     )
-
-
-# Groups.
-
-
-def unfair(n=2000, seed=0):
-    """Returns answers, too sure in one language, and the languages and topics."""
-    rng = np.random.default_rng(seed)
-    language = rng.choice(["English", "Finnish", "Thai"], n)
-    confidences = rng.uniform(0.4, 1, n)
-    p = confidences - np.where(language == "Thai", 0.25, 0)
-    groups = {"language": language, "topic": rng.choice(["law", "medicine"], n)}
-    return {"correct": rng.random(n) < p, "confidences": confidences}, groups
-
-
-def test_groups_are_those_of_the_function():
-    data, groups = unfair()
-    found = um.report(**data, groups=groups)
-    section = found.to_dict()["groups"]
-    table = um.calibration_by_group(**data, groups=groups)
-    for row, expected in zip(section["rows"], table, strict=True):
-        assert row == {name: getattr(expected, name) for name in row}
-    assert section["miscalibrated"] == [row.name for row in table.miscalibrated]
-    assert section["tested"] == 5
-    tile = tiles(found.to_dict())["Groups"]
-    assert tile["value"] == f"{len(table.miscalibrated)} of 5 miscalibrated"
-    assert tile["detail"].startswith("The clearest is language=Thai, overconfident by")
-    text = words(found.summary())
-    assert section["verdict"] in text
-    assert "adjusted for the number of groups that are tested, here 5 (Holm)" in text
-    row = section["rows"][0]
-    assert f"language=Thai {row['gap']:.3f} <0.001 {row['lower']:.3f}" in text
-
-
-def test_groups_of_a_classifier():
-    labels, p = examples(n=300, classes=3).values()
-    groups = np.array(["a", "b", "c"])[np.arange(300) % 3]
-    groups[:2] = "d"
-    found = um.report(labels, p, groups=groups).to_dict()
-    table = um.calibration_by_group(labels, p, groups=groups)
-    rows = found["groups"]["rows"]
-    assert [row["name"] for row in rows] == [row.name for row in table]
-    assert [row["gap"] for row in rows] == [row.gap for row in table]
-    assert rows[-1]["name"] == "group=d"
-    assert rows[-1]["p_value"] is None
-    assert "1 group has fewer than 50 examples." in found["groups"]["verdict"]
-    assert "Groups" in tiles(found)
-    np.savez("p.npz", labels=labels, probabilities=p, group=groups)
-    run("p.npz", "--group", "group", "--out", "there")
-    assert numbers("there")["groups"] == json.loads(json.dumps(found["groups"]))
-    assert (pathlib.Path("there") / _picture_table.GROUPS.file).exists()
-    without = um.report(labels, p).to_dict()
-    assert "groups" not in without
-    assert "Groups" not in tiles(without)
-
-
-VERDICTS = {
-    "none tested": ([0, 1] * 15, "No group has 50 examples", "Too few to say"),
-    "none found": (["a"] * 100, "No group is clearly", "None clearly miscalibrated"),
-}
-
-
-@pytest.mark.parametrize("case", VERDICTS)
-def test_verdict_on_groups_without_a_finding(case):
-    groups, verdict, value = VERDICTS[case]
-    found = built(**answers(len(groups), seed=2), groups=groups)
-    assert found["groups"]["verdict"].startswith(verdict)
-    assert tiles(found)["Groups"]["value"] == value
-
-
-def test_many_groups_are_shown_in_part():
-    data = answers(600)
-    found = um.report(**data, groups={"g": np.arange(600) % 60})
-    assert len(found.to_dict()["groups"]["rows"]) == 60
-    assert "20 more groups are in report.json." in found.summary()
-    figure = found._figures[_picture_table.GROUPS.file]
-    assert len(figure.subfigs[0].axes[0].get_yticklabels()) == 40
-
-
-def test_names_of_groups_leave_room_for_their_gaps():
-    data = answers(100)
-    found = um.report(**data, groups={"a long name of an attribute": ["value"] * 100})
-    ax = found._figures[_picture_table.GROUPS.file].subfigs[0].axes[0]
-    (label,) = ax.get_yticklabels()
-    assert label.get_text() == "a long name ...=value (100)"
-    assert ax.yaxis_inverted()
 
 
 # Two models.

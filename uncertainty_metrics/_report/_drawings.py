@@ -99,20 +99,28 @@ def draw_posteriors(models: dict[str, Decided], num_bins: int) -> Any:
 
 
 def draw_groups(models: dict[str, Decided]) -> Any:
-    """Draws the gaps of the groups, for each model that has groups."""
+    """Draws the gaps of the groups, for each model that has groups.
+
+    If there is a single attribute, the title has its name, and groups their values.
+    """
+    from uncertainty_metrics.visualization import _series
     from uncertainty_metrics.visualization.groups import MOST_GROUPS
 
+    attributes = {
+        _series.plain(name) for each in models.values() for name in each.groups
+    }
+    alone = attributes.pop() if len(attributes) == 1 else ""
     found = {name: table_of(model) for name, model in models.items() if model.groups}
     most = max(len(table) for table in found.values())
     return _panels(
         1.7 + 0.27 * min(most, MOST_GROUPS),
-        _draw_groups,
+        lambda table, **options: _draw_groups(table, f"{alone}=", **options),
         found,
-        "Calibration by group",
+        f"Calibration by {_shortened(alone) or 'group'}",
     )
 
 
-def _draw_groups(table: CalibrationByGroup, ax: Any, title: str) -> None:
+def _draw_groups(table: CalibrationByGroup, prefix: str, ax: Any, title: str) -> None:
     um.calibration_by_group_diagram(table, ax=ax, title=title)
     # Names of groups leave the Axes narrow, so the label reaches below the names.
     ax.set_xlabel(
@@ -120,7 +128,7 @@ def _draw_groups(table: CalibrationByGroup, ax: Any, title: str) -> None:
         r"overconfident $\leftarrow$   $\rightarrow$ underconfident",
         loc="right",
     )
-    names = [text.get_text() for text in ax.get_yticklabels()]
+    names = [text.get_text().removeprefix(prefix) for text in ax.get_yticklabels()]
     ax.set_yticklabels([_shortened(name) for name in names])
 
 
