@@ -186,6 +186,15 @@ def test_good_files_are_read(case):
     check(report.read_predictions(name, Choice(**choice[0]) if choice else None))
 
 
+def test_confidences_that_may_be_no_percent_are_noted():
+    pathlib.Path("a.jsonl").write_text(
+        lines([{"correct": 1, "confidence": value} for value in (80, 0.8, 0, 100)])
+    )
+    found = report.read_predictions("a.jsonl", Choice(percent=True))
+    np.testing.assert_allclose(found.confidences, [0.8, 0.008, 0, 1], rtol=1e-12)
+    assert found.notes[0].startswith("1 of the confidences are above 0% and at most")
+
+
 def test_parquet():
     write_parquet("a.parquet", {**COLUMNS, "n": [1, 2, 3, 4]})
     found = report.read_predictions("a.parquet", Choice(groups=("n",)))

@@ -77,6 +77,12 @@ def answers_of(
             notes.append(f"Left out: {why_not}")
     if confidences is not None:
         values = _confidences(*confidences, counts, percent, place)
+        small = int(np.sum((values > 0) & (values <= 0.01) & counts))
+        if percent and small:
+            notes.append(
+                f"{small} of the confidences are above 0% and at most 1%: are these "
+                "percent, as the others are?"
+            )
     elif percent:
         raise ValueError("--percent needs a column of confidences")
     elif likelihoods is not None:
