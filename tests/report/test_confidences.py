@@ -454,6 +454,11 @@ def test_questions_of_two_files_are_compared():
         assert section["examples"].startswith(said)
         assert bool(section["differences"]) == section["same_examples"]
     assert "those of other questions differ by the questions" in section["quality"]
+    renamed = pathlib.Path("b.jsonl").read_text().replace('"id"', '"prompt"')
+    pathlib.Path("e.jsonl").write_text(renamed)
+    run("a.jsonl", "--compare", "e.jsonl", "--out", "there")
+    said = "As many answers, so they are taken for answers to the same questions"
+    assert numbers("there")["comparison"]["examples"].startswith(said)
     written("d.jsonl", range(59), *(each[1:] for each in data))
     run("a.jsonl", "--compare", "d.jsonl", "--out", "there")
     section = numbers("there")["comparison"]

@@ -24,7 +24,9 @@ def test_groups_are_those_of_the_function():
     assert section["tested"] == 5
     tile = tiles(found.to_dict())["Groups"]
     assert tile["value"] == f"{len(table.miscalibrated)} of 5 miscalibrated"
-    assert tile["detail"].startswith("The clearest is language=Thai, overconfident by")
+    assert tile["detail"].startswith(
+        "The clearest case is language=Thai, overconfident by"
+    )
     text = words(found.summary())
     assert section["verdict"] in text
     assert "adjusted for the number of groups that are tested, here 5 (Holm)" in text

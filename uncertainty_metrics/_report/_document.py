@@ -110,7 +110,7 @@ def _calibration(report: dict[str, Any]) -> Section:
             for name, row in section["classes"].items()
         ]
         blocks += [
-            Text("Of the probability of each class, and its share of the labels:"),
+            Text("The errors of the probability of each class, and its share:"),
             Table("Errors of single classes", "class", columns, rows),
         ]
     return Section("Calibration", blocks)
@@ -173,16 +173,17 @@ def _mending(report: dict[str, Any]) -> Section:
         blocks += [
             Text(
                 f"Negative log-likelihood (NLL), {brier} and ece of "
-                f"{section['examples']} examples, cross-validated: a map is fitted to "
-                f"all of {section['folds']} folds but that of the example."
+                f"{section['examples']} examples, cross-validated: the map that mends "
+                f"an example was fitted to the {section['folds'] - 1} of "
+                f"{section['folds']} folds that do not hold it."
             ),
             Table("Before and after", "forecasts", ("NLL", "Brier", "ECE"), rows),
         ]
     if section["gains"]:
         blocks += [
             Text(
-                f"What each map takes off {section['criterion']}, less and plus two "
-                "standard errors:"
+                f"How much each map lowers {section['criterion']}, with two standard "
+                "errors to each side:"
             ),
             intervals_table("What maps gain", "gain", section["gains"]),
         ]
@@ -288,8 +289,9 @@ def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
-            "The first less the second, with intervals by the bootstrap of the same "
-            "examples for both. Where one holds 0, either may be better."
+            "The first model less the second. The bootstrap of the intervals draws the "
+            "same examples for both. If an interval holds 0, either model may be "
+            "better."
         )
         yield intervals_table(
             "The differences", "first - second", section["differences"], show

@@ -131,9 +131,9 @@ GROUPS = ReportPicture(
         f"{report['groups']['verdict']}"
     ),
     caption=lambda report: (
-        "Left of 0 a group is overconfident: it is right less often than the model "
-        "says. In color are the groups that chance does not explain, all groups "
-        "considered; each interval is that of its group alone."
+        "A group left of 0 is overconfident: the model is right less often than it "
+        "says. Groups in color are miscalibrated beyond chance, with all groups "
+        "considered. Each interval is that of its group alone."
     ),
     is_drawn=lambda model, num_bins: bool(model.groups),
 )

@@ -220,10 +220,11 @@ def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:
         return False, f"Other questions: {sizes[0]} and {sizes[1]} of them."
     if not _same_weights(first.sample_weight, second.sample_weight):
         return False, "As many questions, but other weights."
-    if first.questions is None or second.questions is None:
+    asked = {each.questions and each.questions.name.lower() for each in (first, second)}
+    if first.questions is None or second.questions is None or len(asked) > 1:
         return True, (
-            "Taken for the same questions in the same order, as there are as many; no "
-            "column of both files tells which questions they are."
+            "As many answers, so they are taken for answers to the same questions in "
+            "the same order: no column of both files tells which questions they are."
         )
     name = first.questions.name
     pairs = zip(first.questions.values, second.questions.values, strict=True)

@@ -63,7 +63,7 @@ def _verdict(table: CalibrationByGroup) -> str:
         side = "overconfident" if worst.gap < 0 else "underconfident"
         verb = "is" if len(found) == 1 else "are"
         verdict = (
-            f"{len(found)} of {of_all} {verb} miscalibrated. The clearest is "
+            f"{len(found)} of {of_all} {verb} miscalibrated. The clearest case is "
             f"{worst.name}, {side} by {100 * abs(worst.gap):.1f} percentage points: "
             f"mean confidence {worst.mean_score:.3f}, accuracy "
             f"{worst.mean_outcome:.3f}."

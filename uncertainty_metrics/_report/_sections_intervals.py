@@ -20,17 +20,16 @@ _METRICS: _Metrics = {
     "brier_score_zero_based": (um.brier_score, {"zero_based": True}),
     "negative_log_likelihood": (um.negative_log_likelihood, {}),
 }
-TOO_HIGH = " That of the ece is too high if the model is calibrated"
+TOO_HIGH = " The interval of the ece is too high if the model is calibrated"
 # Fewer resamples where each takes longer, as there are more examples.
 _MAX_RESAMPLES, _MIN_RESAMPLES, _MAX_RESAMPLED = 1000, 200, 20_000_000
 # Of more examples means are Normal, as near as resamples can tell.
 _MOST_DRAWN = 50_000
 _SEED = 0  # Every report draws alike.
-
-
 _OF_ERROR = (
-    " That of calibration_error, the l2 error less its bias, is not: resamples of a "
-    "calibrated model show an error, and no bootstrap would hold its 0."
+    " Only the interval of calibration_error, the l2 error less its bias, is computed "
+    "without the bootstrap, whose resamples add noise: it would miss the 0 of a "
+    "calibrated model."
 )
 
 

@@ -63,7 +63,9 @@ def bayesian_ece(model: Decided, ece: float, num_bins: int) -> dict[str, Any]:
         f"{chance:.4f} on such data, {verdict_on_chance(p)}"
     )
     if not is_clear(p):
-        verdict += ". If calibrated, the interval, which never holds 0, is too high"
+        verdict += (
+            ". If the model is calibrated, this interval is too high: it never holds 0"
+        )
     return {
         "mean": mean,
         "median": median,

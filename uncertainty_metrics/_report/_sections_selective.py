@@ -45,7 +45,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
         ),
         "excess_aurc": (
             risk_coverage.excess_risk(groups),
-            "What of it a perfect order would save.",
+            "How much lower the aurc is in a perfect order.",
         ),
         "augrc": (
             risk_coverage.generalized_risk(groups),
