@@ -8,12 +8,12 @@ import io
 import pathlib
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Callable, Mapping
+from typing import IO
 
 import numpy as np
 
-from uncertainty_metrics._report import _names, _tables
+from uncertainty_metrics._report import _names
 from uncertainty_metrics._report._answer_names import AnswerNames, names_of
 from uncertainty_metrics._report._answers import answers_of
 from uncertainty_metrics._report._arrow_tables import ArrowTable, ParquetTable
@@ -26,6 +26,14 @@ from uncertainty_metrics._report._predictions import (
     Regression,
     ReportError,
     silent,
+)
+from uncertainty_metrics._report._table_models import (
+    both,
+    model_of_table,
+    plan_of,
+    reals,
+    refuse_groups,
+    weights_in,
 )
 from uncertainty_metrics._report._tables import CsvTable, Table
 from uncertainty_metrics._report._text_files import GZIP
@@ -112,7 +120,7 @@ _ENDINGS = {
     **dict.fromkeys((".feather", ".arrow"), "arrow"),
     ".xlsx": "excel",
 }
-_TABLES: dict[str, Callable[..., Table]] = {
+TABLES: dict[str, Callable[..., Table]] = {
     "parquet": ParquetTable,
     "csv": CsvTable,
     "json": RecordTable,
@@ -122,8 +130,6 @@ _TABLES: dict[str, Callable[..., Table]] = {
 _STDIN = "standard input"
 # Bytes that tell the format of standard input; the second is a file of every .xlsx.
 _START, _EXCEL = 4096, b"[Content_Types].xml"
-# What is missing of a sum of 1 where there are other classes.
-_OFF = 0.01
 
 
 def read_predictions(
@@ -199,150 +205,8 @@ def _read(
 ) -> Model:
     if kind == "npz":
         return _read_npz(source, file, choice)
-    return _of_table(source, _TABLES[kind](file, tell), choice)
-
-
-def _weights(header: list[str]) -> list[str]:
-    """Returns the name of the weights, if there are any."""
-    return among(header, (_names.WEIGHTS,))[:1]
-
-
-def _both(regression: tuple[str, str], predictions: list[str]) -> ValueError:
-    return ValueError(
-        f"this may be a regression, by {listed(regression)}, or a classifier, by "
-        f"{listed(predictions)}: leave out one of them, or choose with --probabilities"
-    )
-
-
-# Tables.
-
-
-def _of_table(source: str, table: Table, choice: Choice) -> Model:
-    header = table.header
-
-    def is_binary(name: str) -> bool:
-        try:
-            return bool(np.all(np.isin(table.read(name, [])[0], [0, 1])))
-        except ValueError:  # One is missing, or is no number.
-            return False
-
-    groups = [existing(name, header, "column") for name in choice.groups]
-    if names := names_of(header, choice, "column", is_binary):
-        return _answers_of_table(source, table, names, choice)
-    label = _names.label_of(header, choice)
-    regression = None if choice.probabilities else _names.regression_of(header)
-
-    def values() -> list[str]:
-        labels, _ = table.read(label, [])
-        return _names.texts(np.unique(_names.text_array(labels)))
-
-    # The labels of a regression name no columns.
-    columns = _names.columns_of(header, label, choice, None if regression else values)
-    if regression and columns:
-        raise _both(regression, columns.names)
-    if columns:
-        predictions = columns.names
-    elif regression:
-        predictions = list(regression)
-    else:
-        raise ValueError(
-            "the file must have columns of probabilities (p0, p1, ..., or the names of "
-            "the classes), of logits (logit_0, ...), `mean` with one of `variance`, "
-            "`std` and `stddev`, or `correct` with `confidence`; or choose columns "
-            f"with --probabilities. Received: {listed(header)}"
-        )
-    weights = _weights(header)
-    names_ = [*predictions, *weights]
-    _tables.check_once(header, [label, *names_, *groups])
-    left_out = _left_out(table, [label, *names_, *groups])
-    labels, numbers = table.read(label, names_)
-    weight = numbers[:, -1] if weights else None
-    if columns:
-        found = numbers[:, : len(predictions)]
-        if columns.guessed and np.median(found.sum(axis=1)) < 1 - _OFF:
-            raise ValueError(
-                f"the columns {listed(predictions)} have names of labels, but their "
-                "rows do not sum to 1: name the columns of all classes with "
-                "--classes. "
-                f"Received: {listed(header)}"
-            )
-        return classified(
-            source,
-            labels,
-            columns.kind,
-            found[:, 0] if columns.alone else found,
-            columns.classes,
-            choice,
-            sample_weight=weight,
-            left_out=left_out,
-            groups=_columns(table, groups),
-        )
-    _refuse_groups(groups)
-    mean, spread = numbers[:, 0], numbers[:, 1]
-    kind = _names.SPREADS[predictions[1].lower()]
-    target = _reals(label, labels)
-    return Regression(source, mean, kind, spread, target, weight, left_out)
-
-
-def _answers_of_table(
-    source: str, table: Table, names: AnswerNames, choice: Choice
-) -> Model:
-    weights = _weights(table.header)
-    numbers_of = [*([names.confidence] if names.confidence else []), *weights]
-    lists = (names.samples, names.likelihoods)
-    others = [name for name in (*lists, names.questions) if name]
-    used = [names.correct, *numbers_of, *others, *choice.groups]
-    _tables.check_once(table.header, list(dict.fromkeys(used)))
-    correct, numbers = table.read(names.correct, numbers_of)
-    columns = _columns(table, dict.fromkeys([*others, *choice.groups]))
-    confidence, questions = names.confidence, names.questions
-    samples, likelihoods = lists
-    asked = Questions(questions, columns[questions].tolist()) if questions else None
-    return answers_of(
-        source,
-        (names.correct, correct),
-        (confidence, numbers[:, 0]) if confidence else None,
-        (samples, columns[samples]) if samples else None,
-        table.place,
-        likelihoods=columns[likelihoods] if likelihoods else None,
-        percent=choice.percent,
-        sample_weight=numbers[:, -1] if weights else None,
-        left_out=_left_out(table, used),
-        groups={name: columns[name] for name in choice.groups},
-        questions=asked,
-    )
-
-
-def _columns(table: Table, names: Iterable[str]) -> dict[str, Any]:
-    """Returns columns of any values, objects [N], by their names."""
-    names = list(names)
-    if not names:
-        return {}
-    found = {}
-    for name, values in zip(names, table.columns(names), strict=True):
-        found[name] = np.empty(len(values), object)
-        found[name][:] = values
-    return found
-
-
-def _left_out(table: Table, used: Iterable[str]) -> tuple[str, ...]:
-    used = set(used)
-    return (*(name for name in table.header if name not in used), *table.others)
-
-
-def _refuse_groups(groups: Sequence[str]) -> None:
-    """Raises ValueError if a regression shall have groups."""
-    if groups:
-        raise ValueError(
-            "--group needs a classifier, or answers with confidences. Received: a "
-            "regression"
-        )
-
-
-def _reals(name: str, labels: np.ndarray) -> np.ndarray:
-    if _names.is_text(labels):
-        raise ValueError(f"`{name}` of a regression must hold numbers. Received: text")
-    return labels
+    table = TABLES[kind](file, tell)
+    return model_of_table(source, table, plan_of(table, choice))
 
 
 # Archives.
@@ -362,18 +226,18 @@ def _read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     regression = None if choice.probabilities else _names.regression_of(names)
     predictions = _prediction_arrays(names, choice, regression is not None)
     if regression and predictions:
-        raise _both(regression, predictions)
-    weights = _weights(names)
+        raise both(regression, predictions)
+    weights = weights_in(names)
     classes = [] if regression else among(names, _CLASSES)[:1]
     wanted = [label, *(regression or predictions), *weights, *classes, *groups]
     arrays: Mapping[str, np.ndarray] = archive.read(wanted)
     left_out = tuple(sorted(set(names) - set(wanted)))
     weight = arrays[weights[0]] if weights else None
     if regression:
-        _refuse_groups(groups)
+        refuse_groups(groups)
         mean, spread = regression
         kind = _names.SPREADS[spread.lower()]
-        target = _reals(label, arrays[label])
+        target = reals(label, arrays[label])
         return Regression(
             source, arrays[mean], kind, arrays[spread], target, weight, left_out
         )
@@ -401,7 +265,7 @@ def _answers_of_npz(
     found: AnswerNames,
     choice: Choice,
 ) -> Model:
-    weights = _weights(names)
+    weights = weights_in(names)
     wanted = [name for name in (*found, *weights, *choice.groups) if name]
     arrays = archive.read(dict.fromkeys(wanted))
 
