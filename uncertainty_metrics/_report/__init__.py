@@ -49,7 +49,12 @@ is not defined, such as the mean of nothing.
 
 from __future__ import annotations
 
-from uncertainty_metrics._report._command import add_arguments, command
+from uncertainty_metrics._report._command import (
+    add_arguments,
+    add_sketch_arguments,
+    command,
+    sketch_command,
+)
 from uncertainty_metrics._report._files import read_predictions
 from uncertainty_metrics._report._pictures import draw
 from uncertainty_metrics._report._predictions import (
@@ -74,6 +79,7 @@ __all__ = [
     "Report",
     "ReportError",
     "add_arguments",
+    "add_sketch_arguments",
     "as_json",
     "build",
     "command",
@@ -81,6 +87,7 @@ __all__ = [
     "read_predictions",
     "render",
     "report",
+    "sketch_command",
     "visible",
     "write",
 ]

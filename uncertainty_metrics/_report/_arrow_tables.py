@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from uncertainty_metrics import _optional
+from uncertainty_metrics._report._predictions import silent
 from uncertainty_metrics._report._tables import missing
 from uncertainty_metrics.numpy import _archive
 
@@ -29,18 +30,12 @@ class ArrowTable:
     def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
         self._arrow = _optional.require("pyarrow")
         self._file, self._tell = file, tell
-        with self._damaged():
+        with _damaged(self._kind):
             self._open(file)
             self.header = list(self._schema.names)
 
     def _open(self, file: IO[bytes]) -> None:
-        ipc = _optional.require("pyarrow.ipc")
-        file.seek(0)
-        start = file.read(len(_ARROW))
-        file.seek(0)
-        # What datasets write as they go is a stream, which begins with no name.
-        reader = ipc.open_file if start == _ARROW else ipc.open_stream
-        self._table = reader(file).read_all()
+        self._table = _arrow_reader(file).read_all()
         _archive.check_size(self._table.nbytes, file)
         self._schema, self._size = self._table.schema, len(self._table)
 
@@ -48,14 +43,9 @@ class ArrowTable:
         """Returns a table of these columns."""
         return self._table.select(names)
 
-    @contextlib.contextmanager
-    def _damaged(self) -> Iterator[None]:
-        """Makes one error of the many kinds that damaged files raise."""
-        try:
-            yield
-        except Exception as failed:
-            shown = str(failed)[:200]
-            raise ValueError(f"a damaged {self._kind} file: {shown}") from None
+    def _check_size(self, size: int) -> None:
+        """Raises ValueError for more bytes than a file of its size should unpack to."""
+        _archive.check_size(size, self._file)
 
     def read(self, label: str, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         types = self._arrow.types
@@ -68,9 +58,9 @@ class ArrowTable:
         wanted = [label, *names]
         if not self._size:
             raise ValueError("the file must hold at least one example")
-        _archive.check_size(8 * self._size * len(wanted), self._file)
+        self._check_size(8 * self._size * len(wanted))
         self._tell(f"reads {self._size:,} examples")
-        with self._damaged():
+        with _damaged(self._kind):
             table = self._select(wanted)
             numbers = np.empty((self._size, len(names)))
             for j, name in enumerate(names):  # What is missing is NaN.
@@ -84,7 +74,7 @@ class ArrowTable:
         if types.is_boolean(kind) and not column.null_count:
             return column.cast(kind).to_numpy().astype(bool)
         if _is_numeric(kind, types):
-            with self._damaged():
+            with _damaged(self._kind):
                 return np.asarray(column.cast("float64").to_numpy(), np.float64)
         if not _is_text(kind, types):
             raise ValueError(
@@ -94,11 +84,11 @@ class ArrowTable:
         if column.null_count:
             index = column.is_null().to_pylist().index(True)
             raise missing(label, self.place(index))
-        with self._damaged():
+        with _damaged(self._kind):
             return column.cast("string").to_numpy().astype(str)
 
     def columns(self, names: Sequence[str]) -> list[list[Any]]:
-        with self._damaged():
+        with _damaged(self._kind):
             table = self._select(names)
             return [table[name].to_pylist() for name in names]
 
@@ -118,6 +108,96 @@ class ParquetTable(ArrowTable):
 
     def _select(self, names: Sequence[str]) -> Any:
         return self._parquet.read(columns=list(names))
+
+
+class ArrowPart(ArrowTable):
+    """Some rows of a table that is read part by part.
+
+    Args:
+      batch: a `pyarrow.RecordBatch`.
+      before: number of rows in the parts before this one.
+      kind: "Parquet" or "Arrow".
+    """
+
+    def __init__(self, batch: Any, before: int, kind: str):
+        self._arrow = _optional.require("pyarrow")
+        self._table, self._before, self._kind = batch, before, kind
+        self._tell = silent
+        self._schema, self._size = batch.schema, batch.num_rows
+        self.header = list(batch.schema.names)
+
+    def _select(self, names: Sequence[str]) -> Any:
+        return self._arrow.Table.from_batches([self._table]).select(list(names))
+
+    def _check_size(self, size: int) -> None:
+        """A part has as many rows as its reader asked for."""
+
+    def place(self, index: int) -> str:
+        return super().place(self._before + index)
+
+
+def parts(
+    file: IO[bytes], kind: str, rows: int, columns: Sequence[str] | None
+) -> Iterator[ArrowPart]:
+    """Yields the rows of a file part by part.
+
+    Args:
+      file: opened for reading bytes.
+      kind: "parquet" or "arrow".
+      rows: number of rows of a part, at most.
+      columns: names of the columns to read; None reads all.
+    """
+    title = kind.capitalize()
+    before = 0
+    batches = _parquet_batches if kind == "parquet" else _arrow_batches
+    found = batches(file, rows, columns)
+    while True:
+        with _damaged(title):
+            batch = next(found, None)
+        if batch is None:
+            return
+        if batch.num_rows:
+            yield ArrowPart(batch, before, title)
+        before += batch.num_rows
+
+
+def _parquet_batches(
+    file: IO[bytes], rows: int, columns: Sequence[str] | None
+) -> Iterator[Any]:
+    reader = _optional.require("pyarrow.parquet").ParquetFile(file)
+    chosen = None if columns is None else list(columns)
+    return reader.iter_batches(batch_size=rows, columns=chosen)
+
+
+def _arrow_batches(
+    file: IO[bytes], rows: int, columns: Sequence[str] | None
+) -> Iterator[Any]:
+    reader = _arrow_reader(file)
+    count = getattr(reader, "num_record_batches", None)  # A stream does not know it.
+    batches = reader if count is None else map(reader.get_batch, range(count))
+    for batch in batches:
+        chosen = batch if columns is None else batch.select(list(columns))
+        for start in range(0, batch.num_rows, rows):
+            yield chosen.slice(start, rows)
+
+
+def _arrow_reader(file: IO[bytes]) -> Any:
+    ipc = _optional.require("pyarrow.ipc")
+    file.seek(0)
+    start = file.read(len(_ARROW))
+    file.seek(0)
+    # What datasets write as they go is a stream, which begins with no name.
+    return ipc.open_file(file) if start == _ARROW else ipc.open_stream(file)
+
+
+@contextlib.contextmanager
+def _damaged(kind: str) -> Iterator[None]:
+    """Makes one error of the many kinds that damaged files raise."""
+    try:
+        yield
+    except Exception as failed:
+        shown = str(failed)[:200]
+        raise ValueError(f"a damaged {kind} file: {shown}") from None
 
 
 def _value_type(kind: Any, types: Any) -> Any:

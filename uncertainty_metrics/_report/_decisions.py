@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uncertainty_metrics._arguments import ClassifierData
-from uncertainty_metrics._report._predictions import Confidences, Decided, remembered
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Rows,
+    Stream,
+    is_of_answers,
+    remembered,
+)
 from uncertainty_metrics._report._sections_ensemble import averaged
 from uncertainty_metrics.numpy import _inputs
 
@@ -46,11 +53,14 @@ class Decisions(NamedTuple):
       correct: whether each is right, boolean [n].
       confidences: the probability that it is right, [n].
       weights: positive [n], or None.
+      squares: the sum of the squared weights of the examples that each one stands for,
+        [n]; None where each stands for itself.
     """
 
     correct: np.ndarray
     confidences: np.ndarray
     weights: np.ndarray | None
+    squares: np.ndarray | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -66,8 +76,16 @@ class Decisions(NamedTuple):
         """Their number, or Kish's effective number of weighted ones."""
         if self.weights is None:
             return float(len(self.correct))
-        weights = self.weights / self.weights.max()
-        return float(weights.sum() ** 2 / (weights @ weights))
+        scale = self.weights.max()
+        squares = self.squared_weights / scale**2
+        return float((self.weights / scale).sum() ** 2 / squares.sum())
+
+    @property
+    def squared_weights(self) -> np.ndarray:
+        """Squares of the weights, or the sums of squares that are given."""
+        if self.squares is not None:
+            return self.squares
+        return np.ones(len(self.correct)) if self.weights is None else self.weights**2
 
     def with_small_weights(self) -> Decisions:
         """Returns the same with weights of at most 1."""
@@ -77,7 +95,7 @@ class Decisions(NamedTuple):
 
 
 @remembered
-def examples_of(model: Decided) -> Any:
+def examples_of(model: Rows) -> Any:
     """Returns the checked examples, of one model. Functions take them as labels, and
     find decisions and probabilities but once.
 
@@ -96,6 +114,8 @@ def examples_of(model: Decided) -> Any:
 @remembered
 def decisions_of(model: Decided) -> Decisions:
     """Returns the decisions of a classifier, or the answers."""
+    if isinstance(model, Stream):
+        return _of_stream(model)
     examples = examples_of(model)
     if isinstance(model, Confidences):
         right, confidences = examples.labels == 1, examples.probabilities[:, 1]
@@ -105,6 +125,22 @@ def decisions_of(model: Decided) -> Decisions:
     return Decisions(right, confidences, examples.weights)
 
 
+def _of_stream(model: Stream) -> Decisions:
+    """Returns a right and a wrong decision for each cell of the sketch, whose weights
+    are those of all decisions that they stand for.
+    """
+    scores, wrong, right = model.summary.decision_cells()
+    weights = np.concatenate([wrong, right])
+    squares = model.summary.squared_weights()
+    some = weights > 0
+    return Decisions(
+        np.repeat([False, True], len(scores))[some],
+        np.tile(scores, 2)[some],
+        weights[some],
+        weights[some] if squares is None else squares.reshape(-1)[some],
+    )
+
+
 def words_of(model: Decided) -> Words:
     """Returns what the report of a model calls its decisions."""
-    return _OF_ANSWERS if isinstance(model, Confidences) else _OF_DECISIONS
+    return _OF_ANSWERS if is_of_answers(model) else _OF_DECISIONS

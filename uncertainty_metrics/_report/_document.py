@@ -27,6 +27,7 @@ from uncertainty_metrics._report._blocks import (
     significant,
 )
 from uncertainty_metrics._report._document_regression import regression_sections
+from uncertainty_metrics._report._sections_rows import of_sample
 
 # Of more groups the table shows those with the smallest p-values.
 _SHOWN_GROUPS = 40
@@ -59,7 +60,7 @@ def _sections_of_decisions(report: dict[str, Any]) -> list[Section]:
         _posterior(report),
         _scoring_rules(report["scoring_rules"]),
         intervals_section(report["intervals"]),
-        _mending(report),
+        *([_mending(report)] if "mending" in report else []),
         _selective_prediction(report),
     ]
     if "groups" in report:
@@ -76,10 +77,12 @@ def _data(report: dict[str, Any]) -> Section:
     facts = {}
     if "classes" in data:
         facts["classes"] = data["classes"]
-    else:
+    elif "distinct_confidences" in data:
         facts["distinct confidences"] = data["distinct_confidences"]
         if data["questions"] is not None:
             facts["questions by"] = data["questions"]
+    if "basis" in report:
+        facts["rows of the sample"] = f"{report['basis']['sample']:,}"
     facts |= {
         "accuracy": number(calibration["accuracy"]),
         "mean confidence": number(calibration["mean_confidence"]),
@@ -129,14 +132,15 @@ def _scoring_rules(section: dict[str, Any]) -> Section:
     ]
     total = ("= brier_score", number(section["sum_of_brier_parts"]), "")
     columns = ("value", "meaning")
-    return Section(
-        "Scoring rules",
-        [
-            metrics_table("Proper scoring rules", "score", section["metrics"]),
+    blocks: list[Block] = [
+        metrics_table("Proper scoring rules", "score", section["metrics"])
+    ]
+    if parts:
+        blocks += [
             Text("The Brier score is made up of:"),
             Table("Parts of the Brier score", "part", columns, [*parts, total]),
-        ],
-    )
+        ]
+    return Section("Scoring rules", blocks)
 
 
 def _selective_prediction(report: dict[str, Any]) -> Section:
@@ -145,14 +149,15 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
     promise = section["promise"]
     rows = promise["metrics"]
     caption = "At a promised risk"
-    promised = [metrics_table(caption, "threshold", rows)] if rows else []
     blocks: list[Block] = [
         Text(section["verdict"]),
         _picture_table.RISK_COVERAGE.block(report),
         table,
-        Text(promise["verdict"]),
-        *promised,
     ]
+    if promise["verdict"]:
+        blocks.append(Text(promise["verdict"]))
+    if rows:
+        blocks.append(metrics_table(caption, "threshold", rows))
     title = "Selective prediction"
     if report["task"] == "confidences":
         title = "Answering and abstaining"
@@ -161,7 +166,7 @@ def _selective_prediction(report: dict[str, Any]) -> Section:
 
 def _mending(report: dict[str, Any]) -> Section:
     section = report["mending"]
-    blocks: list[Any] = [Text(section["verdict"])]
+    blocks: list[Any] = [*_sampled(report), Text(section["verdict"])]
     if section["best"] is not None:
         blocks.append(_picture_table.MENDED.block(report))
     if section["scores"]:
@@ -206,6 +211,13 @@ def _mending(report: dict[str, Any]) -> Section:
     return Section("What mending would give", blocks)
 
 
+def _sampled(report: dict[str, Any]) -> list[Text]:
+    """Returns a sentence for a section on the sample of a stream."""
+    if "basis" not in report:
+        return []
+    return [Text(f"This section is {of_sample(report['basis']['sample'])}.")]
+
+
 def _groups(report: dict[str, Any]) -> Section:
     section = report["groups"]
     rows = [
@@ -219,6 +231,7 @@ def _groups(report: dict[str, Any]) -> Section:
         for row in section["rows"][:_SHOWN_GROUPS]
     ]
     blocks: list[Block] = [
+        *_sampled(report),
         Text(section["verdict"]),
         _picture_table.GROUPS.block(report),
         Table(
@@ -269,7 +282,7 @@ def _ensemble(report: dict[str, Any]) -> Section:
     return Section("Ensemble", blocks)
 
 
-def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
+def _comparison(report: dict[str, Any]) -> Iterator[Block]:
     section = report["comparison"]
     show = significant if report["task"] == "regression" else number
     models = (model(report), model(section["other"]))
@@ -286,6 +299,8 @@ def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
         SIDES,
         [(name, *(show(row[side]) for side in SIDES)) for name, row in rows.items()],
     )
+    if "drift" in section:
+        yield from _drift(report)
     yield Text(f"{section['verdict']} {section['quality']}")
     if section["differences"]:
         yield Text(
@@ -298,6 +313,26 @@ def _comparison(report: dict[str, Any]) -> Iterator[Text | Facts | Table]:
         )
     if "groups" in report and "groups" in section["other"]:
         yield _groups_of_two(report["groups"], section["other"]["groups"])
+
+
+def _drift(report: dict[str, Any]) -> Iterator[Block]:
+    section = report["comparison"]["drift"]
+    yield Text(section["verdict"])
+    yield _picture_table.DRIFT.block(report)
+    yield Table(
+        "Accuracy less confidence in each bin",
+        "confidence",
+        ("first", "second", "z"),
+        [
+            (
+                f"{row['from']:.3f} to {row['to']:.3f}",
+                f"{row['first']:+.4f}",
+                f"{row['second']:+.4f}",
+                "-" if row["z"] is None else f"{row['z']:.1f}",
+            )
+            for row in section["bins"]
+        ],
+    )
 
 
 def _groups_of_two(first: dict[str, Any], second: dict[str, Any]) -> Table:

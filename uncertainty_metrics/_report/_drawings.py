@@ -5,6 +5,7 @@ Models are a dict: from their names in legends, "" of a single model, to predict
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +19,11 @@ from uncertainty_metrics._report._predictions import (
     Decided,
     Predictions,
     Regression,
+    Rows,
+    Stream,
+    rows_of,
 )
+from uncertainty_metrics._report._sections_drift import statistics_of
 from uncertainty_metrics._report._sections_groups import table_of
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics._report._sections_mending import mended
@@ -27,6 +32,7 @@ from uncertainty_metrics._report._sections_regression import (
     forecasts_of,
     normal_arguments,
 )
+from uncertainty_metrics.numpy import _wilson
 from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
 )
@@ -41,7 +47,7 @@ def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
     """Returns the arguments by which diagrams take one model, or some."""
     given: dict[str, dict[str, Any]] = {
         name: decisions_of(model).arguments
-        if isinstance(model, Confidences)
+        if isinstance(model, Confidences | Stream)
         else {"labels": examples_of(model)}
         for name, model in models.items()
     }
@@ -52,6 +58,16 @@ def _arguments(models: Mapping[str, Decided]) -> dict[str, Any]:
 
 def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws reliability diagrams, of all models in one."""
+    if any(isinstance(model, Stream) for model in models.values()):
+        if len(models) > 1:
+            return draw_drift(models, num_bins)
+        (model,) = models.values()
+        return _drawn(
+            6.2,
+            _draw_curve,
+            curve=_curve_of(model, num_bins),
+            title="Reliability diagram",
+        )
     return _drawn(
         6.2,
         um.reliability_diagram,
@@ -63,20 +79,60 @@ def draw_reliability(models: dict[str, Decided], num_bins: int) -> Any:
     )
 
 
+def _curve_of(model: Decided, num_bins: int) -> Any:
+    """Returns the reliability curve of all rows of a stream, with error bars."""
+    from uncertainty_metrics.visualization import reliability_curves
+
+    curve = reliability_curves.curve_from_statistics(statistics_of(model, num_bins))
+    sizes = np.where(curve.sizes > 0, curve.sizes, np.nan)
+    ends = _wilson.interval(curve.accuracies, sizes, INTERVAL_LEVEL)
+    bars = reliability_curves.BinIntervals(INTERVAL_LEVEL, *ends)
+    return dataclasses.replace(curve, error_bars=bars)
+
+
+def _draw_curve(ax: Any, curve: Any, title: str) -> None:
+    from uncertainty_metrics.visualization import reliability
+
+    reliability.draw_reliability(curve, title=title, ax=ax)
+
+
+def draw_drift(models: dict[str, Decided], num_bins: int) -> Any:
+    """Draws the reliability of two sets of examples, and the bins that changed."""
+    return _drawn(
+        6.2,
+        lambda ax, **options: um.drift_diagram(
+            *(statistics_of(model, num_bins) for model in models.values()),
+            ax=ax,
+            **options,
+        ),
+        names=list(models),
+        title="Reliability in both",
+    )
+
+
+def _rows_of_each(models: Mapping[str, Decided]) -> dict[str, Rows]:
+    """Returns the models row by row, where they have rows."""
+    found = {name: rows_of(model) for name, model in models.items()}
+    return {name: rows for name, rows in found.items() if rows is not None}
+
+
 def draw_risk_coverage(models: dict[str, Decided]) -> Any:
     """Draws risk-coverage curves, of all models in one diagram."""
+    has_stream = any(isinstance(model, Stream) for model in models.values())
     return _drawn(
         4.6,
         um.risk_coverage_diagram,
         **_arguments(models),
-        confidence_band=INTERVAL_LEVEL,
+        # The cells of a stream do not say how many examples are as confident.
+        confidence_band=None if has_stream else INTERVAL_LEVEL,
         title="Risk-coverage diagram",
     )
 
 
 def draw_mended(models: dict[str, Decided], num_bins: int) -> Any:
     """Draws a diagram before and after the best map, where a model has one."""
-    found = {name: mended(model, num_bins) for name, model in models.items()}
+    each_rows = _rows_of_each(models)
+    found = {name: mended(rows, num_bins) for name, rows in each_rows.items()}
     return _panels(
         6.0,
         lambda of_model, **options: um.reliability_diagram(
@@ -106,11 +162,10 @@ def draw_groups(models: dict[str, Decided]) -> Any:
     from uncertainty_metrics.visualization import _series
     from uncertainty_metrics.visualization.groups import MOST_GROUPS
 
-    attributes = {
-        _series.plain(name) for each in models.values() for name in each.groups
-    }
+    rows = _rows_of_each(models)
+    attributes = {_series.plain(name) for each in rows.values() for name in each.groups}
     alone = attributes.pop() if len(attributes) == 1 else ""
-    found = {name: table_of(model) for name, model in models.items() if model.groups}
+    found = {name: table_of(each) for name, each in rows.items() if each.groups}
     most = max(len(table) for table in found.values())
     return _panels(
         1.7 + 0.27 * min(most, MOST_GROUPS),
@@ -147,7 +202,11 @@ def draw_ensembles(models: dict[str, Predictions], num_bins: int) -> Any:
         lambda model, **options: um.ensemble_calibration_diagram(
             **model.arguments, num_bins=num_bins, **options
         ),
-        {name: model for name, model in models.items() if model.members > 1},
+        {
+            name: model
+            for name, model in models.items()
+            if isinstance(model, Predictions) and model.members > 1
+        },
         "Calibration of the ensemble",
     )
 

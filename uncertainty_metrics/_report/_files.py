@@ -8,7 +8,7 @@ import io
 import pathlib
 import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO
 
 import numpy as np
@@ -111,7 +111,7 @@ _ARRAYS: dict[str, Kind] = {
     "logits": "logits",
 }
 _CLASSES = ("classes", "class_names")
-_ENDINGS = {
+ENDINGS = {
     ".npz": "npz",
     ".parquet": "parquet",
     **dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), "csv"),
@@ -151,14 +151,21 @@ def read_predictions(
       ReportError: it cannot be read, or an array or a column is missing.
     """
     choice = choice or Choice()
-    source = _STDIN if str(path) == "-" else _source(pathlib.Path(path))
-    try:
+    source = _STDIN if str(path) == "-" else source_of(pathlib.Path(path))
+    with errors_of(source):
         if str(path) == "-":
             content = io.BytesIO(sys.stdin.buffer.read())
             return _read(source, content, _format_of(content), choice, tell)
-        kind = _kind_of(pathlib.Path(path))
+        kind = kind_of(pathlib.Path(path))
         with open(path, "rb") as file:
             return _read(source, file, kind, choice, tell)
+
+
+@contextlib.contextmanager
+def errors_of(source: str) -> Iterator[None]:
+    """Makes errors name the file that cannot be read."""
+    try:
+        yield
     except ReportError:
         raise
     except OSError as failed:
@@ -167,17 +174,26 @@ def read_predictions(
         raise ReportError(f"{source}: {wrong}") from None
 
 
-def _source(path: pathlib.Path) -> str:
+def is_summary(path: pathlib.Path) -> bool:
+    """Says if an archive is one that a `Summary` was saved to, or damaged so."""
+    with open(path, "rb") as file:
+        try:
+            return "header" in _archive.Archive(file).names
+        except ValueError:  # Which the reader of predictions tells.
+            return False
+
+
+def source_of(path: pathlib.Path) -> str:
     """Returns the name of a file as text that any encoding of Unicode can hold."""
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _kind_of(path: pathlib.Path) -> str:
-    for ending, kind in _ENDINGS.items():
+def kind_of(path: pathlib.Path) -> str:
+    for ending, kind in ENDINGS.items():
         if path.name.lower().endswith(ending):
             return kind
     raise ValueError(
-        f"the name must end in {', '.join(_ENDINGS)}, or be - for standard input. "
+        f"the name must end in {', '.join(ENDINGS)}, or be - for standard input. "
         f"Received: {path.suffix!r}"
     )
 
@@ -204,7 +220,7 @@ def _read(
     tell: Callable[[str], None],
 ) -> Model:
     if kind == "npz":
-        return _read_npz(source, file, choice)
+        return read_npz(source, file, choice)
     table = TABLES[kind](file, tell)
     return model_of_table(source, table, plan_of(table, choice))
 
@@ -212,7 +228,7 @@ def _read(
 # Archives.
 
 
-def _read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
+def read_npz(source: str, file: IO[bytes], choice: Choice) -> Model:
     archive = _archive.Archive(file)
     names = list(dict.fromkeys(archive.names))  # One of them may be there twice.
     groups = [existing(name, names, "array") for name in choice.groups]

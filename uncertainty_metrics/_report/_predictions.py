@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from uncertainty_metrics.numpy.ensemble.sampled_answers import SampledAgreement
+from uncertainty_metrics.numpy.sketch.summary import Summary
 
 Kind: TypeAlias = Literal["probabilities", "logits"]
 Spread: TypeAlias = Literal["variance", "stddev"]
@@ -102,6 +103,7 @@ class Regression:
       target: what came, shape [...].
       sample_weight: or None.
       left_out: names of the arrays or columns that mean nothing here.
+      notes: what the reader should know.
     """
 
     source: str
@@ -111,6 +113,7 @@ class Regression:
     target: np.ndarray
     sample_weight: np.ndarray | None = None
     left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Questions(NamedTuple):
@@ -153,8 +156,47 @@ class Confidences:
     questions: Questions | None = None
 
 
-Decided: TypeAlias = Predictions | Confidences
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stream:
+    """Predictions of a classifier, or answers, that were read part by part.
+
+    Attributes:
+      source: name of the file, or files.
+      summary: sums over all rows.
+      sample: a uniform sample of the rows, for what needs rows; None where there is
+        nothing but a summary.
+      left_out: names of the columns that mean nothing here.
+    """
+
+    source: str
+    summary: Summary
+    sample: Predictions | Confidences | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def sample_size(self) -> int:
+        """Number of rows in the sample."""
+        if self.sample is None:
+            return 0
+        of_answers = isinstance(self.sample, Confidences)
+        return len(self.sample.correct if of_answers else self.sample.labels)
+
+
+Rows: TypeAlias = Predictions | Confidences
+Decided: TypeAlias = Rows | Stream
 Model: TypeAlias = Decided | Regression
+
+
+def rows_of(model: Decided) -> Rows | None:
+    """Returns predictions row by row: of a stream its sample, if there is one."""
+    return model.sample if isinstance(model, Stream) else model
+
+
+def is_of_answers(model: Decided) -> bool:
+    """Says if a model gives answers with confidences, rather than classes."""
+    if isinstance(model, Stream):
+        return bool(model.summary.of_answers)
+    return isinstance(model, Confidences)
 
 
 def remembered(function: Callable[..., Any]) -> Callable[..., Any]:

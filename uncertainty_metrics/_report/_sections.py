@@ -18,10 +18,11 @@ from uncertainty_metrics._report import (
 )
 from uncertainty_metrics._report._blocks import SIDES
 from uncertainty_metrics._report._predictions import (
-    Confidences,
     Model,
     Regression,
     ReportError,
+    is_of_answers,
+    rows_of,
     silent,
 )
 from uncertainty_metrics.version import __version__
@@ -95,9 +96,9 @@ def build(
 
 def task_of(predictions: Model) -> str:
     """Returns the task of predictions, as the report names it."""
-    if isinstance(predictions, Confidences):
-        return "confidences"
-    return "regression" if isinstance(predictions, Regression) else "classification"
+    if isinstance(predictions, Regression):
+        return "regression"
+    return "confidences" if is_of_answers(predictions) else "classification"
 
 
 @contextlib.contextmanager
@@ -128,8 +129,10 @@ def _of_model(
     with errors_naming(predictions.source):
         if isinstance(predictions, Regression):
             of_task = _sections_regression.sections(predictions, num_bins)
+            notes += predictions.notes
         else:
             of_task = _sections_decisions.sections(predictions, num_bins, tell)
-            notes += [*predictions.notes, *of_task["notes"]]
+            rows = rows_of(predictions)
+            notes += [*(rows.notes if rows is not None else ()), *of_task["notes"]]
         of_task["tiles"] = _verdict.tiles(of_task, task_of(predictions))
     return {"source": predictions.source, **of_task, "notes": notes}

@@ -17,6 +17,7 @@ from uncertainty_metrics._calibration_spec import (
 )
 from uncertainty_metrics._report._decisions import decisions_of, examples_of
 from uncertainty_metrics._report._predictions import Predictions
+from uncertainty_metrics._report._score_meanings import classifier_scores
 from uncertainty_metrics._report._sections_calibration import (
     diagram_of,
     errors_of,
@@ -29,7 +30,7 @@ from uncertainty_metrics.numpy.calibration import _binning, _bins_of_all_errors
 from uncertainty_metrics.numpy.calibration._binning import BinStatistics
 
 # Of more classes the errors of single ones are a table that nobody reads.
-_MAX_CLASSES = 20
+MAX_CLASSES = 20
 # Labels that chance does not take away.
 _MANY = 10
 _BRIER_PARTS = {
@@ -117,7 +118,7 @@ def _calibration(model: Predictions, num_bins: int) -> dict[str, Any]:
     return {
         **means_of(decisions_of(model)),
         "metrics": errors_of(values),
-        "classes": dict(zip(classes, _classes(*by_class), strict=False)),
+        "classes": dict(zip(classes, class_errors(*by_class), strict=False)),
         "all_metrics": {_readable(key): float(value) for key, value in grid.items()},
         "diagram": diagram_of(found["even", True, False]),
     }
@@ -129,9 +130,11 @@ def _key(spec: CalibrationSpec) -> CalibrationKey:
     )
 
 
-def _classes(even: BinStatistics, adaptive: BinStatistics) -> list[dict[str, float]]:
+def class_errors(
+    even: BinStatistics, adaptive: BinStatistics
+) -> list[dict[str, float]]:
     """Returns the errors of single classes in their order, where there are few."""
-    if len(even.counts) > _MAX_CLASSES:
+    if len(even.counts) > MAX_CLASSES:
         return []
     columns = {
         "share": even.outcome_sums.sum(axis=1) / even.counts.sum(axis=1),
@@ -162,18 +165,9 @@ def _scoring_rules(model: Predictions) -> dict[str, Any]:
     shares = np.bincount(examples.labels, weights, examples.num_classes)
     shares = shares / shares.sum()
     constant = (1 - 2 * shares + shares @ shares)[examples.labels]
-    metrics = {
-        "brier_score": (score - 1, "In [-1, 1], -1 is best."),
-        "brier_score_zero_based": (score, "The same plus 1: in [0, 2], 0 is best."),
-        "negative_log_likelihood": (
-            nll,
-            f"{impossible} of {examples.kept.size} labels had probability 0."
-            if impossible
-            else f"In nats; the same as p = {np.exp(-nll):.3f} at every label.",
-        ),
-    }
+    size = examples.kept.size
     return {
-        "metrics": rows(metrics),
+        "metrics": rows(classifier_scores(score, nll, impossible, size)),
         "constant": {
             "largest_share": float(shares.max()),
             **against_constant(briers, constant, weights),

@@ -18,7 +18,10 @@ from uncertainty_metrics._report._predictions import (
     Model,
     Predictions,
     Regression,
+    Stream,
+    is_of_answers,
 )
+from uncertainty_metrics._report._sections_drift import drift
 from uncertainty_metrics._report._sections_intervals import differences
 from uncertainty_metrics._report._sections_posterior import ece_draws
 from uncertainty_metrics._report._sections_rows import is_clear
@@ -88,6 +91,9 @@ def comparison(
         for name, place in places.items()
     }
     same_examples, examples = _examples(predictions, other)
+    drifted = {}
+    if not (same_examples or isinstance(predictions, Regression)):
+        drifted["drift"] = drift(predictions, other, num_bins)
     by_chance = {
         side: not is_clear(model[tested]["p_value"]) for side, model in models.items()
     }
@@ -96,6 +102,7 @@ def comparison(
         "examples": examples,
         "numbers": numbers,
         **compared((predictions, other), numbers, by_chance, same_examples, num_bins),
+        **drifted,
         "other": models["second"],
     }
 
@@ -108,7 +115,7 @@ def _of_task(
     """
     if isinstance(model, Regression):
         return _OF_REGRESSIONS, "calibration", _compared_regressions
-    if isinstance(model, Confidences):
+    if is_of_answers(model):
         return _OF_CONFIDENCES, "bayesian_ece", _compared_confidences
     return _OF_CLASSIFIERS, "bayesian_ece", _compared_classifiers
 
@@ -184,6 +191,8 @@ def _compared_regressions(
 
 def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
     """Says whether two files are of the same examples, by what came and weights."""
+    if isinstance(predictions, Stream) or isinstance(other, Stream):
+        return False, "Other examples, as of files that are read part by part."
     if isinstance(predictions, Confidences) and isinstance(other, Confidences):
         return _questions(predictions, other)
     key = "target" if isinstance(predictions, Regression) else "labels"
@@ -207,6 +216,11 @@ def _examples(predictions: Model, other: Model) -> tuple[bool, str]:
         True,
         f"The same examples: both files hold the same {name} in the same order.",
     )
+
+
+def have_same_examples(first: Model, second: Model) -> bool:
+    """Says whether two models are compared on the same examples."""
+    return _examples(first, second)[0]
 
 
 def _questions(first: Confidences, second: Confidences) -> tuple[bool, str]:

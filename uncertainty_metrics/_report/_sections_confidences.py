@@ -10,6 +10,7 @@ import numpy as np
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import Decisions, decisions_of, examples_of
 from uncertainty_metrics._report._predictions import Confidences
+from uncertainty_metrics._report._score_meanings import answer_scores
 from uncertainty_metrics._report._sections_calibration import (
     diagram_of,
     errors_of,
@@ -95,28 +96,19 @@ def _scoring_rules(model: Confidences) -> dict[str, Any]:
     parts = um.corp_decomposition(**decisions.arguments)._asdict()
     brier = np.average(briers, weights=weights)
     return {
-        "metrics": rows(
-            {
-                "brier_score": (
-                    brier,
-                    "In [0, 1], 0 is best: the mean of (confidence - right)^2.",
-                ),
-                "negative_log_likelihood": (
-                    nll,
-                    f"{impossible} of {len(correct)} outcomes had probability 0."
-                    if impossible
-                    else f"In nats; the same as p = {np.exp(-nll):.3f} at every "
-                    "outcome.",
-                ),
-            }
-        ),
+        "metrics": rows(answer_scores(brier, nll, impossible, len(correct))),
         "constant": against_constant(briers, (accuracy - correct) ** 2, weights),
         "impossible_labels": impossible,
-        "brier_parts": {
-            name: {"sign": sign, "value": float(parts[name]), "meaning": meaning}
-            for name, (sign, meaning) in _BRIER_PARTS.items()
-        },
+        "brier_parts": parts_of_brier(parts),
         "sum_of_brier_parts": float(brier),
+    }
+
+
+def parts_of_brier(parts: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """Returns the parts of the Brier score by CORP, with signs and meanings."""
+    return {
+        name: {"sign": sign, "value": float(parts[name]), "meaning": meaning}
+        for name, (sign, meaning) in _BRIER_PARTS.items()
     }
 
 

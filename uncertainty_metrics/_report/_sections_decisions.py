@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from uncertainty_metrics._report import _sections_classifier, _sections_confidences
+from uncertainty_metrics._report import (
+    _sections_classifier,
+    _sections_confidences,
+    _sections_stream,
+)
 from uncertainty_metrics._report._decisions import decisions_of
-from uncertainty_metrics._report._predictions import Confidences, Decided, Predictions
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Predictions,
+    Stream,
+    rows_of,
+)
 from uncertainty_metrics._report._sections_ensemble import ensemble
 from uncertainty_metrics._report._sections_groups import groups
 from uncertainty_metrics._report._sections_intervals import intervals
@@ -31,17 +41,23 @@ def sections(
     tell("checks the predictions")
     decisions = decisions_of(model)
     tell("computes calibration errors and scoring rules")
-    if isinstance(model, Confidences):
+    rows = rows_of(model)
+    if isinstance(model, Stream):
+        report = _sections_stream.own_sections(model, num_bins)
+    elif isinstance(model, Confidences):
         report = _sections_confidences.own_sections(model, num_bins)
     else:
         report = _sections_classifier.own_sections(model, num_bins)
     weights = decisions.weights
     total = float(len(decisions.correct) if weights is None else weights.sum())
+    is_weighted = weights is not None
+    if isinstance(model, Stream):
+        is_weighted = model.summary.is_weighted
     report["data"] |= {
         "total_weight": total,
         "effective_examples": decisions.sample_size,
     }
-    if weights is not None:
+    if is_weighted:
         report["notes"].append(
             "The posterior of the ECE takes a weight as that many examples, here "
             f"{total:.6g} in all; weights of another scale change its width."
@@ -50,13 +66,14 @@ def sections(
     report["bayesian_ece"] = bayesian_ece(model, ece, num_bins)
     tell("computes intervals")
     report["intervals"] = intervals(model, num_bins)
-    tell("fits what mends the predictions")
-    report["mending"] = mended(model, num_bins).section
+    if rows is not None:
+        tell("fits what mends the predictions")
+        report["mending"] = mended(rows, num_bins).section
     tell("computes selective prediction")
     report["selective_prediction"] = selective_prediction(model)
-    if model.groups:
+    if rows is not None and rows.groups:
         tell("computes the calibration of groups")
-        report["groups"] = groups(model)
+        report["groups"] = groups(rows)
     if isinstance(model, Predictions) and model.members > 1:
         chance = report["bayesian_ece"]["ece_by_chance"]
         report["ensemble"] = ensemble(model, chance, num_bins)

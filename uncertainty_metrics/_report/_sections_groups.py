@@ -6,7 +6,7 @@ from typing import Any
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import examples_of
-from uncertainty_metrics._report._predictions import Confidences, Decided, remembered
+from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import INTERVAL_LEVEL
 from uncertainty_metrics.numpy.calibration.calibration_by_group import (
     CalibrationByGroup,
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 @remembered
-def table_of(model: Decided) -> CalibrationByGroup:
+def table_of(model: Rows) -> CalibrationByGroup:
     """Returns the calibration of each group of a model that has groups."""
     return um.calibration_by_group(
         examples_of(model),
@@ -30,7 +30,7 @@ def table_of(model: Decided) -> CalibrationByGroup:
     )
 
 
-def groups(model: Decided) -> dict[str, Any]:
+def groups(model: Rows) -> dict[str, Any]:
     """Returns the section."""
     table = table_of(model)
     tested, found = len(table.tested), [row.name for row in table.miscalibrated]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,17 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import decisions_of, examples_of
-from uncertainty_metrics._report._predictions import Confidences, Decided, remembered
+from uncertainty_metrics._report._predictions import (
+    Confidences,
+    Decided,
+    Stream,
+    remembered,
+)
 from uncertainty_metrics._results import ConfidenceInterval
 from uncertainty_metrics.numpy.resampling import bootstrap, bootstrap_difference
 
 INTERVAL_LEVEL = 0.95
+Z = statistics.NormalDist().inv_cdf((1 + INTERVAL_LEVEL) / 2)
 _Metrics = dict[str, tuple[Callable[..., Any], dict[str, Any]]]
 _METRICS: _Metrics = {
     "accuracy": (um.accuracy, {}),
@@ -64,6 +71,8 @@ def scores_of_answers(
 
 def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
     """Returns the section, with this number of bins of the calibration error."""
+    if isinstance(model, Stream):
+        return _of_stream(model, num_bins)
     decisions = decisions_of(model).with_small_weights()
     size = len(decisions.correct)
     if size > _MOST_DRAWN:
@@ -82,6 +91,24 @@ def intervals(model: Decided, num_bins: int) -> dict[str, Any]:
     return section(found, size, _OF_ERROR)
 
 
+def _of_stream(model: Stream, num_bins: int) -> dict[str, Any]:
+    """Returns the section of all rows of a stream, with the intervals of means."""
+    means = model.summary.means()
+    brier = "brier_score" if model.summary.of_answers else "brier_score_zero_based"
+    names = {"accuracy": "accuracy", brier: "brier_score"}
+    names["negative_log_likelihood"] = "negative_log_likelihood"
+    size = model.summary.num_examples
+    found = {
+        name: row(*means[key].interval(Z)) for name, key in names.items() if size > 1
+    }
+    if size > 1:
+        ends = model.summary.decisions.calibration_error_interval(
+            level=INTERVAL_LEVEL, num_bins=num_bins
+        )
+        found = {"calibration_error": row(*ends), **found}
+    return section(found, size, _OF_ERROR)
+
+
 def _of_mean(
     scores: np.ndarray, weights: np.ndarray | None
 ) -> tuple[float, float, float]:
@@ -92,10 +119,7 @@ def _of_mean(
     with np.errstate(invalid="ignore"):  # Infinite less infinite is not defined.
         mean = float(shares @ scores)
         error = float(np.linalg.norm(shares * (scores - mean)))
-    from scipy import special
-
-    z = special.ndtri((1 + INTERVAL_LEVEL) / 2)
-    return mean - z * error, mean, mean + z * error
+    return mean - Z * error, mean, mean + Z * error
 
 
 def section(metrics: dict[str, Any], size: int, note: str) -> dict[str, Any]:

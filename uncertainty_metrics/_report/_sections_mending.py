@@ -9,7 +9,7 @@ import numpy as np
 
 import uncertainty_metrics.numpy as um
 from uncertainty_metrics._report._decisions import decisions_of, examples_of, words_of
-from uncertainty_metrics._report._predictions import Confidences, Decided, remembered
+from uncertainty_metrics._report._predictions import Confidences, Rows, remembered
 from uncertainty_metrics._report._sections_intervals import row, scores_of_answers
 from uncertainty_metrics._report._sections_rows import rows
 from uncertainty_metrics.numpy import _inputs
@@ -82,7 +82,7 @@ def folds_of(size: int) -> np.ndarray:
 
 
 @remembered
-def mended(model: Decided, num_bins: int) -> Mended:
+def mended(model: Rows, num_bins: int) -> Mended:
     """Returns the section and the forecasts that its picture shows.
 
     Args:
@@ -146,7 +146,7 @@ def mended(model: Decided, num_bins: int) -> Mended:
 
 
 def _mapped(
-    model: Decided,
+    model: Rows,
     data: dict[str, Any],
     given: dict[str, np.ndarray],
     folds: np.ndarray,
@@ -171,7 +171,7 @@ def _mapped(
     return found
 
 
-def _maps_of(model: Decided) -> tuple[str, ...]:
+def _maps_of(model: Rows) -> tuple[str, ...]:
     """Returns the names of the maps that may mend a model."""
     if isinstance(model, Confidences):
         return _OF_ANSWERS
@@ -303,7 +303,7 @@ def _why_brier(each: dict[str, dict[str, np.ndarray]], came: str) -> str:
     )
 
 
-def _code(best: str, model: Decided, kind: str) -> list[str]:
+def _code(best: str, model: Rows, kind: str) -> list[str]:
     """Returns the lines that mend forecasts, with the names of a file's arrays.
 
     Those of an ensemble, the mean of the probabilities, are no array of it.

@@ -105,7 +105,7 @@ def _variances_by_chance(decisions: Decisions, num_bins: int) -> np.ndarray:
     if weights is not None:
         # The counts may be large; the ratio below is of any scale.
         scale = weights.max()
-        counts, squared = counts / scale, (weights / scale) ** 2
+        counts, squared = counts / scale, decisions.squared_weights / scale**2
         squares = um.bin_statistics(
             **decisions._replace(weights=squared).arguments, num_bins=num_bins
         )

@@ -13,8 +13,9 @@ from uncertainty_metrics._report._decisions import (
     examples_of,
     words_of,
 )
-from uncertainty_metrics._report._predictions import Confidences, Decided
-from uncertainty_metrics._report._sections_rows import rows
+from uncertainty_metrics._report._predictions import Decided, Predictions, rows_of
+from uncertainty_metrics._report._sections_rows import of_sample
+from uncertainty_metrics._report._sections_rows import rows as rows_of_table
 from uncertainty_metrics._results import RiskCoverageCurve
 from uncertainty_metrics.numpy.selective import _ranking, risk_coverage
 
@@ -33,8 +34,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     """Returns the section."""
     risk, coverage, fraction, delta = SELECTIVE_OPTIONS.values()
     words = words_of(model)
-    of_logits = examples_of(model).name == "logits"
-    scores, correct, weights = _ranked(model)
+    scores, correct, weights, of_logits = _ranked(model)
     groups = _ranking.groups(scores, correct, weights)
     curve = risk_coverage.curve_of(scores, groups, of_logits)
     error = float(curve.risks[-1])
@@ -87,7 +87,7 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
         )
     return {
         "verdict": verdict,
-        "metrics": rows(metrics),
+        "metrics": rows_of_table(metrics),
         "auroc_by_chance": by_chance,
         "risk": risk,
         "promise": _promise(model, risk, delta),
@@ -95,20 +95,27 @@ def selective_prediction(model: Decided) -> dict[str, Any]:
     }
 
 
-def _ranked(model: Decided) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Returns scores, outcomes and weights [n], the arguments of `_ranking.groups`.
+def _ranked(
+    model: Decided,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, bool]:
+    """Returns scores, outcomes and weights [n], the arguments of `_ranking.groups`, and
+    whether the scores are log-odds.
 
     The scores of logits differ even where probabilities round to 1.
     """
-    if isinstance(model, Confidences):
-        correct, scores, weights = decisions_of(model)
-        return _ranking.floating(scores), correct, weights
-    return risk_coverage.of_examples(examples_of(model))
+    if isinstance(model, Predictions):
+        examples = examples_of(model)
+        return *risk_coverage.of_examples(examples), examples.name == "logits"
+    correct, scores, weights, _ = decisions_of(model)
+    return _ranking.floating(scores), correct, weights, False
 
 
 def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
     """Returns the confidence from which on new examples have at most that risk."""
-    words, (correct, scores, weights) = words_of(model), decisions_of(model)
+    rows = rows_of(model)
+    if rows is None:
+        return {"verdict": "", "above": None, "metrics": {}}
+    words, (correct, scores, weights, _) = words_of(model), decisions_of(rows)
     if weights is not None and np.any(weights != weights[0]):
         verdict = "Of weighted examples no threshold can be promised for new ones."
         return {"verdict": verdict, "above": None, "metrics": {}}
@@ -138,11 +145,13 @@ def _promise(model: Decided, risk: float, delta: float) -> dict[str, Any]:
             "promise: made for these examples, it is too low for new ones about every "
             "other time."
         )
+    if rows is not model:
+        verdict = f"{verdict} The promise is {of_sample(len(correct))}."
     metrics = {
         "threshold_at_risk": (threshold, meaning),
         "coverage_at_threshold": (coverage, "Share of these examples there."),
     }
-    return {"verdict": verdict, "above": above, "metrics": rows(metrics)}
+    return {"verdict": verdict, "above": above, "metrics": rows_of_table(metrics)}
 
 
 def _auroc(curve: RiskCoverageCurve) -> float:

@@ -75,12 +75,14 @@ class CsvTable:
     Args:
       file: opened for reading bytes, at any place.
       tell: is told how far it is read.
+      before: number of lines between the header and the first example that stand in
+        parts of the table before this one.
     """
 
     others: tuple[str, ...] = ()
 
-    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
-        self._file, self._tell = TextFile(file), tell
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
+        self._file, self._tell, self._before = TextFile(file), tell, before
         first = next((line for line in self._lines() if line.strip()), "")
         separator = re.fullmatch(r"sep=(.)\s*", first)  # As Excel writes it.
         self._skipped = 1 if separator else 0
@@ -138,7 +140,7 @@ class CsvTable:
         reader, rows = self._rows()
         with readable("CSV"):
             next(itertools.islice(rows, index + 1, None))  # The header is a row, too.
-        return f"line {reader.line_num + self._skipped}"
+        return f"line {reader.line_num + self._skipped + self._before}"
 
     def _by_arrow(
         self, label: int, places: list[int]
@@ -185,7 +187,7 @@ class CsvTable:
         with readable("CSV"):
             reader = csv.reader(lines, delimiter=self._delimiter)
             next(_not_blank(reader), None)  # The header.
-            line = reader.line_num + self._skipped
+            line = reader.line_num + self._skipped + self._before
             while block := list(itertools.islice(lines, most)):
                 quoted = any('"' in text for text in block)
                 if quoted:  # A row may be more than a line.

@@ -118,10 +118,11 @@ class RecordTable(ValueTable):
     Args:
       file: opened for reading bytes.
       tell: is told how far it is read.
+      before: number of lines that stand in parts of the table before this one.
     """
 
-    def __init__(self, file: IO[bytes], tell: Callable[[str], None]):
-        self._file, self._tell = TextFile(file), tell
+    def __init__(self, file: IO[bytes], tell: Callable[[str], None], before: int = 0):
+        self._file, self._tell, self._before = TextFile(file), tell, before
         first = next((line for line in self._lines() if line.strip()), "")
         self._list: list[Any] | None = None
         if first.lstrip().startswith("["):
@@ -148,7 +149,7 @@ class RecordTable(ValueTable):
             for number, value in enumerate(self._list, 1):
                 yield f"record {number}", _columns(value, f"record {number}")
             return
-        for number, line in enumerate(self._lines(), 1):
+        for number, line in enumerate(self._lines(), 1 + self._before):
             if line.strip():
                 place = f"line {number}"
                 yield place, _columns(_parsed(line, place), place)

@@ -60,7 +60,7 @@ def tiles(found: dict[str, Any], task: str) -> list[dict[str, str]]:
 
 def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]:
     """Returns the tile of a comparison with the model of another source."""
-    if task == "confidences":
+    if task == "confidences" and "drift" not in comparison:
         return _of_two_confidences(comparison, source)._asdict()
     score, name, show = (
         ("crps", "CRPS", significant)
@@ -68,6 +68,8 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
         else ("brier_score_zero_based", "Brier score", number)
     )
     title = f"Beside {source}"
+    if "drift" in comparison:
+        return _drift(comparison["drift"], title)._asdict()
     ends = comparison["differences"].get(score)
     if not ends or ends["low"] is None:
         detail = f"{comparison['examples']} {comparison['verdict']}"
@@ -89,6 +91,13 @@ def of_two(comparison: dict[str, Any], source: str, task: str) -> dict[str, str]
     return _unless_few(
         tile, comparison["other"]["data"]["effective_examples"]
     )._asdict()
+
+
+def _drift(section: dict[str, Any], title: str) -> Tile:
+    """Returns the tile of two sets of different examples."""
+    finding, otherwise = "Calibration has changed", "No clear change"
+    value, level = _graded(section["p_value"], finding, otherwise)
+    return Tile(title, value, section["verdict"], level)
 
 
 def _of_two_confidences(comparison: dict[str, Any], source: str) -> Tile:
@@ -130,7 +139,8 @@ def _of_classifier(found: dict[str, Any]) -> Iterator[Tile]:
         "the class frequencies",
         number,
     )
-    yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
+    if "mending" in found:
+        yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
     if "groups" in found:
         yield _groups(found["groups"])
 
@@ -141,8 +151,10 @@ def _of_confidences(found: dict[str, Any]) -> Iterator[Tile]:
     yield _against_constant(
         found["scoring_rules"]["constant"], "Brier score", "the accuracy", number
     )
-    yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
-    yield _alone(found)
+    if "mending" in found:
+        yield _mending(found["mending"], found["bayesian_ece"]["p_value"])
+    if found["selective_prediction"]["promise"]["verdict"]:
+        yield _alone(found)
     if "groups" in found:
         yield _groups(found["groups"])
 

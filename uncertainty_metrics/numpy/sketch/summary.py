@@ -51,6 +51,11 @@ class Moments(NamedTuple):
     mean: float
     standard_error: float
 
+    def interval(self, z: float) -> tuple[float, float, float]:
+        """Returns the mean less z standard errors, the mean, and the mean plus them."""
+        half = z * self.standard_error
+        return self.mean - half, self.mean, self.mean + half
+
 
 class Summary:
     """Sums over predictions, from which a calibration report is made.
@@ -282,6 +287,13 @@ class Summary:
             + self._row("ww_b_b").sum()
         )
         return Moments(gain, math.sqrt(max(float(spread), 0.0)) / w), mean
+
+    def decision_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the mean score of each cell of `decisions`, and the weights of its
+        wrong and of its right decisions, float64 [cells].
+        """
+        (cells,) = self.decisions._groups()
+        return cells.scores, cells.weights - cells.outcome_sums, cells.outcome_sums
 
     def squared_weights(self) -> np.ndarray | None:
         """Returns the sums of squared weights of the cells of `decisions`, of wrong and
