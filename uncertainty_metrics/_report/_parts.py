@@ -14,7 +14,7 @@ from uncertainty_metrics._report._text_files import TextFile
 from uncertainty_metrics._report._value_tables import RecordTable
 
 # Numbers in a part, and characters of text.
-_NUMBERS, _CHARACTERS = 2**21, 2**23
+_NUMBERS, _CHARACTERS = 2**19, 2**23
 
 
 def parts(

@@ -178,8 +178,9 @@ class Stream:
         """Number of rows in the sample."""
         if self.sample is None:
             return 0
-        of_answers = isinstance(self.sample, Confidences)
-        return len(self.sample.correct if of_answers else self.sample.labels)
+        if isinstance(self.sample, Confidences):
+            return len(self.sample.correct)
+        return len(self.sample.labels)
 
 
 Rows: TypeAlias = Predictions | Confidences

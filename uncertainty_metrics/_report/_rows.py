@@ -74,12 +74,13 @@ def joined(models: Sequence[RowModel]) -> RowModel:
             for name in first.groups
         }
     if isinstance(first, Confidences):
-        samples = [model.samples for model in models if model.samples is not None]
+        answers = [model for model in models if isinstance(model, Confidences)]
+        samples = [each.samples for each in answers if each.samples is not None]
         if samples:
             changed["samples"] = SampledAgreement(
                 *(np.concatenate(fields) for fields in zip(*samples, strict=True))
             )
-        questions = [model.questions for model in models if model.questions]
+        questions = [each.questions for each in answers if each.questions]
         if questions:
             values = [value for asked in questions for value in asked.values]
             changed["questions"] = Questions(questions[0].name, values)

@@ -92,7 +92,11 @@ def comparison(
     }
     same_examples, examples = _examples(predictions, other)
     drifted = {}
-    if not (same_examples or isinstance(predictions, Regression)):
+    if not (
+        same_examples
+        or isinstance(predictions, Regression)
+        or isinstance(other, Regression)
+    ):
         drifted["drift"] = drift(predictions, other, num_bins)
     by_chance = {
         side: not is_clear(model[tested]["p_value"]) for side, model in models.items()

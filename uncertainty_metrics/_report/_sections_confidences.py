@@ -136,7 +136,7 @@ def sampled_answers(model: Confidences) -> dict[str, Any]:
 
 def _signal(decisions: Decisions, is_probability: bool) -> dict[str, float | None]:
     """Returns how well a signal tells right answers from wrong ones."""
-    correct, signal, weights = decisions
+    correct, signal, weights, _ = decisions
     has_both = 0 < correct.sum() < len(correct)
     return {
         "auroc": um.auroc(correct, signal, sample_weight=weights) if has_both else None,

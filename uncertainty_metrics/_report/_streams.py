@@ -13,13 +13,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from uncertainty_metrics import _optional
 from uncertainty_metrics._report import _files, _parts, _rows
 from uncertainty_metrics._report._decisions import examples_of
 from uncertainty_metrics._report._names import Choice
 from uncertainty_metrics._report._predictions import (
     Confidences,
     Model,
-    Predictions,
     Regression,
     ReportError,
     Stream,
@@ -35,7 +35,6 @@ _MOST_ROWS, _MOST_NUMBERS, _LEAST_ROWS = 200_000, 2**24, 10_000
 _SEED = 0  # Every report draws alike.
 # A single file is read part by part from so many rows, or bytes, on.
 _LARGE_ROWS, _LARGE_BYTES = 5_000_000, 2**29
-_Rows = Predictions | Confidences | Regression
 
 
 class _Sample:
@@ -52,7 +51,7 @@ class _Sample:
         self._most = _MOST_ROWS
         self.rows = 0  # That were offered.
 
-    def add(self, model: _Rows) -> None:
+    def add(self, model: Any) -> None:
         size = _rows.num_rows(model)
         if not self.rows and size:
             first = model.correct if isinstance(model, Confidences) else model.values
@@ -197,9 +196,8 @@ def is_large(path: pathlib.Path) -> bool:
     try:
         size = path.stat().st_size
         if path.name.lower().endswith(".parquet"):
-            import pyarrow.parquet
-
-            return bool(pyarrow.parquet.read_metadata(path).num_rows > _LARGE_ROWS)
+            parquet = _optional.require("pyarrow.parquet")
+            return bool(parquet.read_metadata(path).num_rows > _LARGE_ROWS)
     except (ImportError, OSError, ValueError):  # Which the reader tells.
         return False
     return size > _LARGE_BYTES
@@ -250,7 +248,7 @@ def read_stream(
 def _plan(
     kind: str, file: IO[bytes], name: str, choice: Choice
 ) -> tuple[Plan, tuple[str, ...]]:
-    """Returns the plan of a file by its first part, and the columns that it leaves out."""
+    """Returns the plan of a file by its first part, and what it leaves out."""
     first = next(_parts.parts(kind, file), None)
     if first is None:
         raise ValueError("the file must hold at least one example")

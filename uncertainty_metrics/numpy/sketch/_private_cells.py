@@ -56,7 +56,7 @@ def _joined_cells(sketch: ScoreSketch) -> np.ndarray:
 
 
 def _runs(counts: np.ndarray) -> np.ndarray:
-    """Returns the number of the run of each cell: runs hold `LEAST`, but for rounding."""
+    """Returns the number of the run of each cell. Runs hold at least `LEAST`."""
     runs = np.empty(len(counts), np.int64)
     run, held = 0, 0.0
     # Where a run begins depends on all runs before it.
@@ -84,9 +84,10 @@ def joined_classes(
     order = np.argsort(counts, kind="stable")
     order = order[counts[order] > 0]
     enough = np.cumsum(counts[order]) >= LEAST
-    few = np.count_nonzero(counts[order] < LEAST)
+    few = int(np.count_nonzero(counts[order] < LEAST))
     if few:  # With the next larger class, if all of them are fewer than that.
-        few = max(few, np.argmax(enough) + 1) if enough.any() else len(order)
+        needed = int(np.argmax(enough)) + 1 if enough.any() else len(order)
+        few = max(few, needed)
     joined = order[:few]
     sums = sums.copy()
     shares = weights[joined] / weights[joined].sum() if few else 0.0

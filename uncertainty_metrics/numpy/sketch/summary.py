@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -423,10 +424,11 @@ class Summary:
         return loaded
 
     def _have_the_same_cells(self) -> bool:
-        places = [
-            sketch._groups()[0].places for sketch in (self.decisions, self._squared())
-        ]
-        return np.array_equal(*places)
+        ours, squared = (
+            np.asarray(sketch._groups()[0].places)
+            for sketch in (self.decisions, self._squared())
+        )
+        return np.array_equal(ours, squared)
 
 
 def _sums_of(
@@ -440,16 +442,28 @@ def _sums_of(
     nll = np.asarray(negative_log_likelihood(given, aggregate=False), np.float64)
     impossible = np.isinf(nll)
     nll = np.where(impossible, 0.0, nll)
-    w = np.ones(len(b)) if examples.weights is None else examples.weights
-    gap = right - confidences.astype(np.float64)
-    ww = w * w
-    rows = (
-        *(np.ones(len(b)), w, ww, impossible, w * right, w * confidences),
-        *(w * gap, ww * gap, ww * gap * gap),
-        *(w * b, ww * b, ww * b * b, w * nll, ww * nll, ww * nll * nll),
-    )
-    size = examples.num_classes
-    sums = np.stack([np.bincount(examples.labels, row, size) for row in rows])
+    sure = confidences.astype(np.float64)
+    gap = right - sure
+    labels, size, weights = examples.labels, examples.num_classes, examples.weights
+
+    def total(values: np.ndarray | None = None) -> np.ndarray:
+        return np.bincount(labels, values, size)
+
+    counts = total()
+    if weights is None:  # Then w and w^2 are 1.
+        found = [total(each) for each in (gap, b, nll)]
+        squares = [total(each * each) for each in (gap, b, nll)]
+        pairs = zip(found, found, squares, strict=True)
+        rows = [counts, counts, counts, total(impossible), total(right), total(sure)]
+        sums = np.stack([*rows, *itertools.chain(*pairs)]).astype(np.float64)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):  # Refused below.
+            w, ww = weights, weights * weights
+            rows = [counts, total(w), total(ww), total(impossible)]
+            rows += [total(w * right), total(w * sure)]
+            for each in (gap, b, nll):
+                rows += [total(w * each), total(ww * each), total(ww * each * each)]
+        sums = np.stack(rows)
     if not np.all(np.isfinite(sums)):
         raise _checks.error(
             "sample_weight", "small enough to be squared", "an infinite sum"
