@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 import uncertainty_metrics.numpy as um_np
 from uncertainty_metrics import _checks
 from uncertainty_metrics._calibration_spec import DEFAULT_NUM_BINS, BinningScheme, Norm
-from uncertainty_metrics.keras import _base
+from uncertainty_metrics.keras import _base, _loss
 from uncertainty_metrics.keras._scorers import ScaleTransform
 
 _REQUIRED = inspect.Parameter.empty
@@ -143,7 +143,7 @@ SHARED = {
         'root of x >= 0; or "log_variance", e^(x / 2).',
     ),
     "reduction": Option(
-        _base.Reduction,
+        _loss.Reduction,
         "sum_over_batch_size",
         prose='"sum_over_batch_size", "sum" or "none".',
     ),
@@ -214,7 +214,7 @@ def declared(
                 option = options[key] = own.get(key) or shared[key]
                 parameter = inspect.Parameter(key, kind, default=option.default)
                 signature.append(parameter)
-        is_loss = issubclass(made, _base.Loss)
+        is_loss = issubclass(made, _loss.Loss)
         if issubclass(made, _base.SumsMetric):
             check_direction(made)
         prose = {

@@ -103,7 +103,7 @@ class _ScalingLayer(_FittedLayer):
           ValueError: an argument is not as described, or no map is best; the weights
             stay what they were.
         """
-        held = _held_out.read(self, "logits", labels, logits, model, sample_weight)
+        held = _held_out.examples(self, "logits", labels, logits, model, sample_weight)
         fitted = self._calibrator().fit(
             held.labels,
             held.predictions,
@@ -493,7 +493,9 @@ class ConformalSetLayer(_FittedLayer):
           ValueError: an argument is not as described; the quantile stays what it was.
         """
         name = "probabilities"
-        held = _held_out.read(self, name, labels, probabilities, model, weighted=False)
+        held = _held_out.examples(
+            self, name, labels, probabilities, model, weighted=False
+        )
         if (held.classes or 1) < 2:
             expected = "of shape [..., K], with a probability for each class"
             raise _checks.error(name, expected, "those of class 1 alone")

@@ -98,7 +98,7 @@ class PosteriorMetric(CalibrationMetric):
         draws = to_numpy(self.sample(self.num_ece_samples, self.seed))
         return posterior.posterior_diagram(draws, ax=ax)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def sample(self, n: int = DEFAULT_NUM_SAMPLES, seed: Any = None) -> xp.Tensor:
         """Draws from the posterior; before the first batch, from the prior.
 
@@ -112,7 +112,7 @@ class PosteriorMetric(CalibrationMetric):
         n = _checks.positive_integer("n", n)
         return self._draw(n, seed)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def quantiles(
         self, q: ArrayLike, n: int | None = None, seed: Any = None
     ) -> xp.Tensor:

@@ -140,7 +140,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         if self.spec.num_groups(num_classes) > 1:
             self._classes = num_classes
 
-    def _renewed(self, state: MetricState) -> MetricState:
+    def _upgraded(self, state: MetricState) -> MetricState:
         """Returns a state whose sketch had the cells of before, in those of now."""
         groups = self._groups_of(state.classes or 2)
         if self._bits(groups) is None or self.sketch_bits is not None:
@@ -191,7 +191,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             return error
         if not self._has_sums:
             error = xp.fill([self.num_groups], xp.constant(float("nan"), dtype))
-        return _groups.named(self, error)
+        return _groups.results_by_name(self, error)
 
     def _error(self, sums: _sums.Sums, dtype: xp.DType) -> xp.Tensor:
         statistics = self._statistics(sums, dtype)
@@ -210,7 +210,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         return _validity.nan_where_wrong(valid, statistics)
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group, of single classes where they are groups, float64
         [groups]; NaN after a batch that was not valid, None before the number of
@@ -282,7 +282,7 @@ class CalibrationMetric(Sketched, ClassMetric):
             shown, self.spec, value, self._function, **options
         )
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def _on_host(self, binned: bool) -> BinStatistics | Cells:
         """Returns the statistics of bins, or the cells of one group, as arrays."""
         if not binned:
@@ -344,7 +344,7 @@ class DebiasedMetric(CalibrationMetric):
         )
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def class_errors(self) -> xp.Tensor | None:
         """The error of each group less its bias, or its square, of single classes where
         they are groups, float64 [groups]; NaN after a batch that was not valid, None
@@ -360,7 +360,7 @@ class DebiasedMetric(CalibrationMetric):
         )
         return _validity.nan_where_wrong(valid, errors)
 
-    @_base.widened
+    @_base.computed_in_64_bits
     def interval(self, level: float = 0.95) -> ConfidenceInterval:
         """Returns the interval of the error of all batches so far, on the host.
 

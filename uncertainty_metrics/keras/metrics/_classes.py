@@ -60,7 +60,7 @@ class ClassMetric(Metric):
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.
         """
-        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
+        y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         reading = self.sparse_labels, groups, self.multilabel
         rows = _labels.class_rows(y_true, y_pred, sample_weight, *reading)
         _labels.check_classes("y_pred", rows.classes, self._classes)

@@ -99,7 +99,7 @@ class RankingMetric(_declared.Metric):
         """Whether scores may leave [0, 1]."""
         raise NotImplementedError
 
-    def _renewed(self, state: MetricState) -> MetricState:
+    def _upgraded(self, state: MetricState) -> MetricState:
         """Returns a state whose sketch had the cells of before, in those of now."""
         if self.sketch_bits is not None:
             return state
@@ -212,7 +212,7 @@ class DetectionMetric(RankingMetric):
         labels, scores = xp.reshape(y_true, [-1]), xp.reshape(y_pred, [-1, 1])
 
         def explain() -> None:
-            y, x, w = _labels.host(labels, scores, weights)
+            y, x, w = _labels.as_arrays(labels, scores, weights)
             with _labels.keras_names("scores"):
                 np_detection.auroc(
                     y,

@@ -40,7 +40,7 @@ class ForecastMetric(ScoreMetric):
         scorer = self._scorer
         if _inputs.is_distribution(y_pred):
             y_pred = _regression_scorers.score_distribution(scorer, y_true, y_pred)
-            scorer = scorer.given()
+            scorer = scorer.for_computed_scores()
         self._update_by(scorer, y_true, y_pred, sample_weight)
 
 

@@ -150,7 +150,7 @@ class ScoreMetric(_base.SumsMetric):
         sample_weight: TensorLike | None,
     ) -> None:
         mask = _family.mask_of(y_pred)
-        y_true, groups = _groups.ungrouped(y_true, self.num_groups)
+        y_true, groups = _groups.labels_and_groups(y_true, self.num_groups)
         y_true = _inputs.as_tensor("y_true", y_true)
         y_pred = _inputs.as_tensor("y_pred", y_pred)
         batch, labels = scorer.flatten(y_true, y_pred)
@@ -176,7 +176,7 @@ class ScoreMetric(_base.SumsMetric):
             explain,
             shape=batch.predictions.shape[1:],
             compiled=scorer.compiled,
-            joins=self._reduce is None,
+            joinable=self._reduce is None,
         )
 
     def get_config(self) -> dict[str, Any]:
@@ -203,7 +203,7 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
             return super().result()
         means, some = self._means()
         nan = xp.constant(float("nan"), means.dtype)
-        return _groups.named(self, xp.where(some, means, nan))
+        return _groups.results_by_name(self, xp.where(some, means, nan))
 
 
 class NormalScore(MeanScore):
@@ -260,20 +260,20 @@ class RefinedMetric(ScoreMetric):
         return self._minimum().value
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def temperature(self) -> xp.Tensor:
         """The best temperature, in [1/16, 16]; inf above and 0.0 below."""
         return self._minimum().temperature
 
     @property
-    @_base.widened
+    @_base.computed_in_64_bits
     def calibration_part(self) -> xp.Tensor:
         """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
         return self._minimum().calibration_part
 
-    def _tell(self, invalid: int, few: bool) -> None:
-        super()._tell(invalid, few)
-        if invalid or not few:
+    def _warn_if_nan(self, invalid: int, exact: bool) -> None:
+        super()._warn_if_nan(invalid, exact)
+        if invalid or not exact:
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
         beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
@@ -310,10 +310,10 @@ class DecompositionMetric(ClassMetric):
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
 
-    def _turned(self, array: np.ndarray) -> np.ndarray:
+    def _swap_layout(self, array: np.ndarray) -> np.ndarray:
         return array.T  # Saved states have a column for each decision.
 
-    def _has_few(self, units: xp.Tensor) -> xp.Tensor:
+    def _counts_are_exact(self, units: xp.Tensor) -> xp.Tensor:
         return xp.reduce_max(units[:, 0]) < _sums.MAX_COUNT
 
     def result(self) -> dict[str, xp.Tensor]:

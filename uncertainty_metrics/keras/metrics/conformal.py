@@ -43,7 +43,7 @@ class _SetScorer(_scorers.ClassScorer):
         return self._of_sets(sets, examples.labels), right
 
     def explain(self, y_true, y_pred, live):
-        labels, _ = _labels.sparse(y_true, y_pred, self.sparse_labels)
+        labels, _ = _labels.integer_labels(y_true, y_pred, self.sparse_labels)
         labels, live = to_numpy(labels), to_numpy(live).reshape(tuple(labels.shape))
         if self.ignore_index is not None:
             live = live & ~np_inputs.is_ignored(labels, self.ignore_index)
