@@ -1,4 +1,4 @@
-"""What metrics of labels and class probabilities share."""
+"""The base class of metrics of labels and class probabilities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
-# The options that say what is summed, beside what `_before` has.
+# The options on which the sums depend, besides the arguments in `_before`.
 _OF_SUMS = (
     *("from_logits", "ignore_index", "sparse_labels"),
     *("num_classes", "sketch_bits", "validate_args"),
@@ -22,8 +22,8 @@ _OF_SUMS = (
 class ClassMetric(Metric):
     """A metric of labels and class probabilities.
 
-    Subclasses say in `_batch_sums` what is summed, and in `_explain`, a NumPy function,
-    what may be wrong.
+    Subclasses define `_batch_sums`, which adds up a batch, and `_explain`, a NumPy
+    function that raises the ValueError for a wrong batch.
     """
 
     _batch_sums: _variables.BatchSums
@@ -55,7 +55,7 @@ class ClassMetric(Metric):
 
         Args:
           y_true: integers in [0, K), shape [...] or [..., 1]; or one-hot [..., K]. With
-            `num_groups` a dict of these, `labels`, and of `groups`.
+            `num_groups`, a dict of `labels`, which are these, and `groups`.
           y_pred: probabilities, or logits, of shape [..., K]; or [...] or [..., 1] for
             class 1 of two.
           sample_weight: finite and >= 0, broadcastable to the labels.

@@ -1,7 +1,8 @@
-"""The state of streaming scoring rules.
+"""The base classes of streaming scoring rules.
 
-All but the decomposition are weighted means of the score of each example; the state is
-a sum and a weight, whose rounding errors are kept, so that neither drifts.
+All but the decomposition are weighted means of the score of each example. The state is
+a sum of scores and a sum of weights, with the rounding errors of both, so that neither
+sum drifts.
 """
 
 from __future__ import annotations
@@ -45,8 +46,15 @@ def _counted(
     batch: _scorers.Batch,
     weights: xp.Tensor | None,
 ) -> tuple[xp.Tensor, xp.Tensor, xp.Tensor]:
-    """Returns the scores, 0 where they do not count, their weights, and if all was
-    right.
+    """Returns the scores of a batch, 0 for examples that do not count, the weights, and
+    whether the batch is valid.
+
+    Args:
+      scorer: computes the scores.
+      known: boolean [N], whether the group of each example is right; None without
+        groups.
+      batch: the batch.
+      weights: [N], or None for ones.
     """
     scores, right, kept = scorer.scores(batch)
     if known is not None:
@@ -72,8 +80,15 @@ def _batch_sums(
     batch: _scorers.Batch,
     weights: xp.Tensor | None,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns what `reduce` sums of the scores, by default their weights and weighted
-    scores, of several scorers one after the other, and if all was right.
+    """Returns the sums of a batch, and whether the batch is valid for each scorer.
+
+    Args:
+      scorers: compute the scores. The sums of several scorers follow each other.
+      reduce: adds up the scores of a single scorer; None for the sum of the weights and
+        the sum of the weighted scores.
+      num_groups: number of groups, each of which has these sums; None for one group.
+      batch: the batch.
+      weights: [N], or None for ones.
     """
     groups = known = None
     if num_groups is not None:
@@ -100,16 +115,16 @@ def _decomposition_sums(
     ignore_index: int | None,
     *data: xp.Tensor,
 ) -> tuple[_sums.Sums, xp.Tensor]:
-    """Returns the sums of `decomposition_sums`, and if all was right."""
+    """Returns the sums of `decomposition_sums`, and whether the batch is valid."""
     examples = _labels.examples(predictions, ignore_index, *data)
     return _classifier_scores.decomposition_sums(examples)[:2]
 
 
 class ScoreMetric(_base.SumsMetric):
-    """A metric made of a scorer, whose options are arguments of the constructor.
+    """A metric with a scorer, whose options are the arguments of the constructor.
 
-    Subclasses name its type, say in `_reduce` what is summed of the scores if not their
-    mean is sought, and make the state.
+    Subclasses set `_scorer_type` and make the state. A metric that is not a mean also
+    sets `_reduce`, which adds up the scores.
     """
 
     _options: dict[str, Any]
@@ -196,8 +211,8 @@ class MeanScore(ScoreMetric, _base.MeanMetric):
         return self.num_groups or 1
 
     def result(self) -> Any:
-        """Returns the mean over all batches, 0.0 before the first; a dict of the means
-        of groups of examples.
+        """Returns the mean over all batches, 0.0 before the first batch; for groups of
+        examples a dict of their means.
         """
         if self.num_groups is None:
             return super().result()
@@ -237,7 +252,7 @@ def _node_sums(scorer: Any, margins: xp.Tensor, weights: xp.Tensor) -> _sums.Sum
 
 
 class RefinedMetric(ScoreMetric):
-    """The likelihood after the best temperature, of sums at some temperatures."""
+    """The likelihood at the best temperature, from sums at some temperatures."""
 
     _reduce = staticmethod(_node_sums)
     _scorer_type = _scorers.Margins
@@ -262,13 +277,13 @@ class RefinedMetric(ScoreMetric):
     @property
     @_base.computed_in_64_bits
     def temperature(self) -> xp.Tensor:
-        """The best temperature, in [1/16, 16]; inf above and 0.0 below."""
+        """The best temperature, in [1/16, 16]; inf if it is above, 0.0 if below."""
         return self._minimum().temperature
 
     @property
     @_base.computed_in_64_bits
     def calibration_part(self) -> xp.Tensor:
-        """The negative log-likelihood at temperature 1 less the refined one, >= 0."""
+        """The negative log-likelihood at temperature 1 minus the refined one, >= 0."""
         return self._minimum().calibration_part
 
     def _warn_if_nan(self, invalid: int, exact: bool) -> None:
@@ -292,7 +307,7 @@ class RefinedMetric(ScoreMetric):
 
 
 class DecompositionMetric(ClassMetric):
-    """The parts of the Brier score, of exact sums."""
+    """The parts of the Brier score, from exact sums."""
 
     _has_direction = False
     _batch_sums = staticmethod(_decomposition_sums)
@@ -306,7 +321,7 @@ class DecompositionMetric(ClassMetric):
             self._build(self.num_classes)
 
     def _build(self, num_classes: int) -> None:
-        # A row for each decision: a batch changes those that occur.
+        # A row for each decision: a batch changes only the rows of its decisions.
         self._build_sums((num_classes, 2 * num_classes + 2))
         self._classes = num_classes
 
