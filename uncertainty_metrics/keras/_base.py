@@ -105,9 +105,9 @@ def _in_one_call(result: _Method) -> _Method:
 class SumsMetric(keras.metrics.Metric):
     """A metric whose state is `Sums`, and a count of invalid batches."""
 
-    # Whether larger values ("up") or smaller values ("down") are better: callbacks of
-    # Keras 3 read it. Metrics of which neither are better, or whose result is always a
-    # dict, have no direction; callbacks that monitor them need `mode=`.
+    # Whether larger values ("up") or smaller values ("down") are better; callbacks of
+    # Keras 3 read it. A metric has no direction if neither are better, or if its result
+    # is always a dict; a callback that monitors it needs `mode=`.
     _direction: Literal["up", "down"]
     _has_direction: bool = True
 

@@ -114,7 +114,7 @@ class ClassRows(NamedTuple):
         """Raises the ValueError that says what is wrong.
 
         Args:
-          numpy_function: has the same rules, and raises the error.
+          numpy_function: has the same checks, and raises the error.
           predictions: the name of its argument for the predictions.
           ignore_index: a label whose examples are left out, or None.
         """

@@ -154,7 +154,7 @@ class ClassScorer:
 
     @property
     def _twin(self) -> Callable[..., object]:
-        """The NumPy function, which knows the same rules and names the value."""
+        """The NumPy function, which has the same checks and raises the error."""
         raise NotImplementedError
 
 

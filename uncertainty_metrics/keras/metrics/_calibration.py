@@ -114,7 +114,9 @@ class CalibrationMetric(Sketched, ClassMetric):
         # The options on which the sums depend: the norm, and the number of adaptive
         # bins, matter only in `result`.
         num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
-        self._added = dataclasses.replace(self.spec, norm="l1", num_bins=num_bins)
+        self._spec_of_sums = dataclasses.replace(
+            self.spec, norm="l1", num_bins=num_bins
+        )
         self._classes = self.num_classes
         if self.num_classes is not None or self.spec.num_groups(2) == 1:
             self._build(self.num_classes or 2)  # One group for any number.
@@ -149,9 +151,9 @@ class CalibrationMetric(Sketched, ClassMetric):
         arrays = _older_grids.calibration_arrays(state.arrays, groups)
         return dataclasses.replace(state, arrays=arrays)
 
-    def _before(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int) -> tuple[Any, ...]:
         bits = self._bits(self._groups_of(classes))
-        return self._added, bits, self._totals, self.num_groups
+        return self._spec_of_sums, bits, self._totals, self.num_groups
 
     def _explain(self, *data: Any, **options: Any) -> None:
         # The checks of NumPy are the same, and their errors name the value.

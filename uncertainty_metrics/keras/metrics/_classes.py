@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from uncertainty_metrics.ops._typing import TensorLike
 
 
-# The options on which the sums depend, besides the arguments in `_before`.
+# The options on which the sums depend, besides the arguments in `_first_options`.
 _OF_SUMS = (
     *("from_logits", "ignore_index", "sparse_labels"),
     *("num_classes", "sketch_bits", "validate_args"),
@@ -34,7 +34,7 @@ class ClassMetric(Metric):
     num_groups: int | None = None
     multilabel: bool = False
 
-    def _before(self, classes: int) -> tuple[Any, ...]:
+    def _first_options(self, classes: int) -> tuple[Any, ...]:
         """Returns the first arguments of `_batch_sums`, for a number of classes."""
         del classes
         return ()
@@ -42,7 +42,7 @@ class ClassMetric(Metric):
     @property
     def _same_sums(self) -> tuple[Any, ...]:
         values = (getattr(self, name, None) for name in _OF_SUMS)
-        return (self._batch_sums, *self._before(2), *values)
+        return (self._batch_sums, *self._first_options(2), *values)
 
     @_base.adds_batch
     def update_state(
@@ -67,7 +67,7 @@ class ClassMetric(Metric):
         options = ("logits" if self.from_logits else "probabilities", self.ignore_index)
         self._update(
             self._batch_sums,
-            (*self._before(rows.classes), *options),
+            (*self._first_options(rows.classes), *options),
             rows.data,
             lambda: self._reject(rows, options),
             shape=rows.predictions.shape[1:],

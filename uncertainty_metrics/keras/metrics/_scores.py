@@ -256,7 +256,7 @@ class RefinedMetric(ScoreMetric):
 
     _reduce = staticmethod(_node_sums)
     _scorer_type = _scorers.Margins
-    _told_beyond = ""
+    _warned_of_end = ""
 
     def _set_up(self, name: str | None, dtype: Any, **options: Any) -> None:
         super()._set_up(name, dtype, **options)
@@ -292,8 +292,8 @@ class RefinedMetric(ScoreMetric):
             return
         _, units, hi, lo = map(to_numpy, map(_variables.read, self._state))
         beyond = _refined_likelihood.beyond(units.astype(np.float64) + hi + lo)
-        if beyond not in ("", self._told_beyond):
-            self._told_beyond = beyond
+        if beyond not in ("", self._warned_of_end):
+            self._warned_of_end = beyond
             warnings.warn(
                 f"The best temperature of {type(self).__name__} {self.name!r} is "
                 f"{beyond}.",
@@ -303,7 +303,7 @@ class RefinedMetric(ScoreMetric):
 
     def _set_all(self, variables: list[Any], values: list[Any]) -> None:
         super()._set_all(variables, values)
-        self._told_beyond = ""
+        self._warned_of_end = ""
 
 
 class DecompositionMetric(ClassMetric):
