@@ -392,7 +392,7 @@ class NormalCRPS(NormalScorer):
 def _floored(
     log_scale: xp.Tensor,
 ) -> tuple[xp.Tensor, Callable[[xp.Tensor], xp.Tensor]]:
-    """Returns log(scale), or that of the smallest scale, with a gradient of 1 for both.
+    """Returns log(scale), but at least log(_MIN_SCALE), with a gradient of 1.
 
     `minimum + (x - stop_gradient(x))` would have this gradient, too, but graphs may add
     its terms in another order.
@@ -403,7 +403,7 @@ def _floored(
 @dataclasses.dataclass(frozen=True)
 class GaussianNLL(NormalScorer):
     def _log_scale(self, parameter: xp.Tensor) -> xp.Tensor:
-        """Returns log(scale), or that of the smallest scale, with finite gradients."""
+        """Returns log(scale), but at least log(_MIN_SCALE), with finite gradients."""
         if self.scale_transform == "identity":
             return xp.math.log(xp.maximum(parameter, _MIN_SCALE))
         if self.scale_transform == "variance":

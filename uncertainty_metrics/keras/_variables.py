@@ -244,7 +244,7 @@ def _compiled_updates(
 ) -> Callable[..., Any]:
     """Returns a function from the shape to a compiled function.
 
-    It keeps those of a few shapes only, because one may take 2 MB.
+    It keeps the functions of a few shapes only, because one may take 2 MB.
     """
 
     @functools.lru_cache(maxsize=8)

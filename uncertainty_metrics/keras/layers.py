@@ -263,7 +263,7 @@ class _LinearScalingLayer(_ScalingLayer):
 class VectorScalingLayer(_LinearScalingLayer):
     """Vector scaling as the last layer of a model: a_k z_k + b_k of logits z.
 
-    The map is that of `VectorScaling`. Its weights are saved with the other weights,
+    The map is as in `VectorScaling`. Its weights are saved with the other weights,
     but not trained. `fit` sets them, and models that are compiled already use the new
     ones. Before `fit` the layer is the identity. So is a copy made from its
     configuration, which does not hold the weights.
@@ -334,7 +334,7 @@ class VectorScalingLayer(_LinearScalingLayer):
 class MatrixScalingLayer(_LinearScalingLayer):
     """Matrix scaling as the last layer of a model: A z + b of logits z.
 
-    The map is that of `MatrixScaling`. Its weights are saved with the other weights,
+    The map is as in `MatrixScaling`. Its weights are saved with the other weights,
     but not trained. `fit` sets them, and models that are compiled already use the new
     ones. Before `fit` the layer is the identity. So is a copy made from its
     configuration, which does not hold the weights.
@@ -415,7 +415,7 @@ class MatrixScalingLayer(_LinearScalingLayer):
 class ConformalSetLayer(_FittedLayer):
     """Conformal prediction sets of probabilities, as the last layer of a model.
 
-    The sets are those of `ConformalClassifier` without random draws, for probabilities
+    The sets are as in `ConformalClassifier` without random draws, for probabilities
     rounded to float32. Their quantile is a weight that is saved with the other weights,
     but not trained. `fit` sets it, and models that are compiled already use the new
     one; before `fit` it is infinite, and sets hold all classes.
@@ -487,7 +487,7 @@ class ConformalSetLayer(_FittedLayer):
         *,
         model: Any = None,
     ) -> Self:
-        """Sets the quantile to that of held-out examples.
+        """Fits the quantile to held-out examples.
 
         Args:
           labels: integers in [0, K), shape [...]. With `model`, a `tf.data.Dataset` or

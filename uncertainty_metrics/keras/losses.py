@@ -206,8 +206,8 @@ class IntervalLoss(ScoringLoss):
     """Interval (Winkler) score of central prediction intervals: see `interval_score`.
 
     `y_true` holds real labels, shape [...] or [..., 1]; `y_pred` lower and upper
-    bounds, shape [..., 2]. Bounds may cross, as those of an untrained model; they are
-    then scored as predictions of the two quantiles.
+    bounds, shape [..., 2]. Bounds that cross, as an untrained model may predict,
+    are scored as predictions of the two quantiles.
 
     Args:
       alpha: in (0, 1); 0.1 for 90% intervals.

@@ -92,7 +92,7 @@ def dawid_sebastiani_score(labels, predictive_samples):
     # In float64, because float32 does not tell whether there is an inverse.
     y, x = xp.cast(labels, xp.float64), xp.cast(samples, xp.float64)
     less_one = xp.cast(xp.shape(x)[-2] - 1, x.dtype)
-    # The next steps are those of the NumPy twin, which explains them.
+    # The NumPy twin has the same steps, and explains them.
     offsets = x - x[..., :1, :]
     unit = xp.stop_gradient(xp.reduce_max(xp.abs(offsets), axis=-2))
     spread = (unit > 0) & xp.math.is_finite(unit)

@@ -111,7 +111,7 @@ class CalibrationMetric(Sketched, ClassMetric):
         chosen = {name: options[name] for name in options if name in fields}
         self.spec = dataclasses.replace(preset, **chosen)
         super()._set_up(name, dtype, **{**options, **vars(self.spec)})
-        # The options on which the sums depend: the norm, and the number of adaptive
+        # The options on which the sums depend. The norm, and the number of adaptive
         # bins, matter only in `result`.
         num_bins = self.spec.num_bins if self.spec.binning_scheme == "even" else 1
         self._spec_of_sums = dataclasses.replace(

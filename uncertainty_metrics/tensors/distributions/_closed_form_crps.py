@@ -264,7 +264,8 @@ def _poisson_spread(
 ) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]:
     """Half the mean difference of two draws, `rate (I0 + I1)(2 rate) exp(-2 rate)`."""
     i0 = tf.math.bessel_i0e(2 * rate)
-    # The derivative is I0 alone; in that of the product other terms would cancel.
+    # The derivative is I0 alone. The other terms in the derivative of the product would
+    # cancel.
     return rate * (i0 + tf.math.bessel_i1e(2 * rate)), lambda upstream: upstream * i0
 
 

@@ -55,7 +55,7 @@ ERROR_LIMIT = 1e-2
 # execution takes the larger number where the first is too small.
 NUM_INTEGERS = 2048
 _MANY_INTEGERS = 2**16
-# Integers beyond these cannot be told apart in float32.
+# Beyond this number and its negative, float32 does not have all integers.
 _LARGEST_INTEGER = 2**24
 
 
@@ -164,8 +164,8 @@ def _half_nodes(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns nodes as `_nodes` does, for a CDF that also changes far from the start.
 
-    Beyond some scales, where nothing is left of what was narrow at the start, it is
-    smooth in the logarithm of the distance.
+    Beyond some scales, where a narrow part at the start has ended, the CDF is smooth in
+    the logarithm of the distance.
     """
     length = tf.abs(end - start)
     sign = tf.sign(end - start)
@@ -425,7 +425,7 @@ def _tail(
     function: Callable[[tf.Tensor], tf.Tensor], k: tf.Tensor, median: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns a CDF, or 1 minus it, at integers, and whether it falls in [0, 1]."""
-    # No derivatives of zeros: outside of the support those of TFP may be NaN.
+    # Zeros get no derivative, because outside of the support it may be NaN in TFP.
     fixed = tf.stop_gradient(function(k))
     positive = fixed > 0
     tail = function(tf.where(positive, k, median))

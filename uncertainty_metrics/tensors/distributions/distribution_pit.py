@@ -99,7 +99,7 @@ def distribution_pit(
 def cdf_ends(
     distribution: Distribution, y: tf.Tensor
 ) -> tuple[list[tf.Tensor], tf.Tensor]:
-    """Returns a list, and whether the values are those of a CDF.
+    """Returns a list, and whether it has values of a CDF.
 
     The list has the CDF at y; or, for a discrete distribution, the CDF below and above
     its jump at y.
