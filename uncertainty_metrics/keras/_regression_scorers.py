@@ -222,7 +222,7 @@ class ComputedScores(_scorers.RealScorer):
         raise _checks.error(
             "y_pred",
             "a distribution whose parameters are in their range, with finite moments",
-            "one that has no score for a target",
+            "a distribution without a score for a target",
         )
 
 

@@ -315,7 +315,7 @@ def as_normal(y_pred: Any) -> tuple[xp.Tensor, xp.Tensor] | None:
     if not isinstance(distribution, tfd.Normal):
         raise TypeError(
             "`y_pred` must be a Normal distribution, or a tensor of its parameters; "
-            f"`crps_distribution` scores any. Received: {y_pred}"
+            f"`crps_distribution` scores other distributions. Received: {y_pred}"
         )
     shape = distribution.batch_shape_tensor()
     return (
