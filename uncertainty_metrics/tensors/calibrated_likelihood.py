@@ -43,7 +43,7 @@ def _fold_numbers(index: xp.Tensor, folds: int, key: xp.Tensor) -> xp.Tensor:
 def _calibrated_likelihood(
     rows: _temperature.Rows, weights: xp.Tensor | None, folds: int, keys: xp.Tensor
 ) -> tuple[xp.Tensor, xp.Tensor]:
-    """Returns the likelihood, and whether all folds have one; a repeat has a key."""
+    """Returns the likelihood, and whether each fold has one; each repeat has a key."""
     repeats = xp.size(keys)
     if weights is None:
         weights = xp.ones_like(rows.at_label)
