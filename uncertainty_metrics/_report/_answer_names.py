@@ -9,10 +9,10 @@ from uncertainty_metrics._report import _names, _option_likelihoods
 from uncertainty_metrics._report._names import Choice, among, existing, listed
 
 CORRECT = ("correct", "is_correct", "accuracy", "acc", "exact_match")
-# It may also be a score of another kind: it counts where it is 0 or 1 everywhere.
+# A score may be of another kind: it says what is right if all values are 0 or 1.
 _SCORE = "score"
-# The last is also that of class 1 of two, where there are labels.
 _SURE = ("confidence", "confidences", "conf", "certainty")
+# In a file with labels "probability" is that of class 1 of two.
 CONFIDENCES = (*_SURE, "probability")
 _SAMPLES = ("answers",)
 _QUESTIONS = ("question_id", "doc_id", "id", "question", "prompt")

@@ -182,13 +182,17 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
             "NAME",
             "of answers, the column or array that says whether each is right",
         ),
-        ("--confidence", "NAME", "of answers, that which says how sure each is"),
+        (
+            "--confidence",
+            "NAME",
+            "of answers, the column or array that says how sure each is",
+        ),
     ):
         parser.add_argument(option, metavar=metavar, help=text)
     parser.add_argument(
         "--percent",
         action="store_true",
-        help="the confidences of answers are percent, which 100 divides",
+        help="the confidences of answers are percent: they are divided by 100",
     )
     parser.add_argument(
         "--group",

@@ -39,7 +39,7 @@ class Choice(NamedTuple):
       classes: names of the classes, in the order of the predictions.
       positive_class: of two classes, the label that is class 1.
       correct: name of the column or array that says whether answers are right.
-      confidence: name of that which says how sure they are.
+      confidence: name of the column or array that says how sure they are.
       percent: whether confidences are percent.
       groups: names of attributes of the examples.
     """
