@@ -42,7 +42,9 @@ class ScoreSketch(
     A sketch treats the scores in a cell like equal scores. If no cell has two distinct
     scores, all values are exact except for rounding. Else let c be the width of the
     widest cell, u the mean of abs(y - p) times the width of the cell of p, and s the
-    largest share of the weight of a group in one cell. The errors are then at most
+    largest share of the weight of a group in one cell, and d the width, in log-odds, of
+    the widest cell that holds a score: below 0.01 for scores in float32, and for scores
+    in float64 up to 1 - 2^-14. The errors are then at most
 
       accuracy       0
       l1 of bins     2 x the share of the cells that contain an edge; adaptive bins end
@@ -58,6 +60,12 @@ class ScoreSketch(
       spiegelhalter  2 u n for sum (y - p) (1 - 2 p), c n for its variance
       net_benefit    max(1, t / (1 - t)) x the share of the cell of t; murphy_curve,
                      max(t, 1 - t) x that share
+      o/e            0 for observed_expected_ratio, with its interval
+      intercept      d for calibration_intercept and for both ends of its interval
+      slope          d (mean of abs(y - q) + abs(b) mean of v abs(z - m)) / (mean of
+                     v (z - m)^2) for the calibration_slope b, up to terms in d^2; q are
+                     the risks after its fit, v = q (1 - q), z = log(p / (1 - p)), and m
+                     is the mean of z with weights v
       auroc          half the share of the pairs of a true and a false outcome in a cell
       aurc, augrc    s / 4 (1 + log(4 / s)), s / 8
 
