@@ -347,6 +347,75 @@ def _tensorflow_probability() -> Functions:
     }
 
 
+def _scikit_survival() -> Functions:
+    import math
+
+    import numpy as np
+    from sksurv import metrics
+    from sksurv.util import Surv
+
+    def concordance(times, event, risk_scores, ipcw=False, at=math.inf):
+        seen, ends = np.array(event, bool), np.array(times, float)
+        if ipcw:
+            outcomes = Surv.from_arrays(seen, ends)
+            tau = None if math.isinf(at) else at
+            return metrics.concordance_index_ipcw(
+                outcomes, outcomes, np.array(risk_scores, float), tau
+            )[0]
+        if math.isfinite(at):
+            raise NotImplementedError
+        return metrics.concordance_index_censored(
+            seen, ends, np.array(risk_scores, float)
+        )[0]
+
+    def brier(times, event, survival, at):
+        outcomes = Surv.from_arrays(np.array(event, bool), np.array(times, float))
+        return metrics.brier_score(outcomes, outcomes, np.array(survival), at)[1]
+
+    return {"concordance_index": concordance, "ipcw_brier_score": brier}
+
+
+def _lifelines() -> Functions:
+    import math
+
+    import numpy as np
+    from lifelines.utils import concordance_index
+
+    def concordance(times, event, risk_scores, ipcw=False, at=math.inf):
+        if ipcw or math.isfinite(at):
+            raise NotImplementedError
+        return concordance_index(times, -np.array(risk_scores, float), event)
+
+    return {"concordance_index": concordance}
+
+
+def _statsmodels() -> Functions:
+    import numpy as np
+    import statsmodels.api as sm
+
+    def fitted(labels, columns, weights, **options):
+        family = sm.families.Binomial()
+        weights = np.ones(len(labels)) if weights is None else np.array(weights, float)
+        model = sm.GLM(
+            np.array(labels, float), columns, family, freq_weights=weights, **options
+        )
+        return model.fit().params
+
+    def log_odds(probabilities):
+        p = np.array(probabilities, float)
+        return np.log(p / (1 - p))
+
+    def intercept(labels, probabilities, sample_weight=None):
+        z = log_odds(probabilities)
+        return fitted(labels, np.ones((len(z), 1)), sample_weight, offset=z)
+
+    def slope(labels, probabilities, sample_weight=None):
+        columns = sm.add_constant(log_odds(probabilities), has_constant="add")
+        return fitted(labels, columns, sample_weight)[1]
+
+    return {"calibration_intercept": intercept, "calibration_slope": slope}
+
+
 # By package, the requirement for pip, and the functions of the package.
 PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "torchmetrics": ("torchmetrics", _torchmetrics),
@@ -356,6 +425,9 @@ PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "mapie": ("mapie", _mapie),
     "scikit-learn": ("scikit-learn", _scikit_learn),
     "tensorflow-probability": ("tensorflow-probability[tf]", _tensorflow_probability),
+    "statsmodels": ("statsmodels", _statsmodels),
+    "scikit-survival": ("scikit-survival", _scikit_survival),
+    "lifelines": ("lifelines", _lifelines),
 }
 
 # Notes on the known differences. "Documented" means that the documentation of the
