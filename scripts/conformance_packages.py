@@ -416,6 +416,16 @@ def _statsmodels() -> Functions:
     return {"calibration_intercept": intercept, "calibration_slope": slope}
 
 
+def _confidenceinterval() -> Functions:
+    from confidenceinterval import roc_auc_score
+
+    def interval(labels, scores, level):
+        estimate, (lower, upper) = roc_auc_score(labels, scores, level)
+        return lower, estimate, upper
+
+    return {"auroc_interval": interval}
+
+
 # By package, the requirement for pip, and the functions of the package.
 PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "torchmetrics": ("torchmetrics", _torchmetrics),
@@ -428,6 +438,7 @@ PACKAGES: dict[str, tuple[str, Callable[[], Functions]]] = {
     "statsmodels": ("statsmodels", _statsmodels),
     "scikit-survival": ("scikit-survival", _scikit_survival),
     "lifelines": ("lifelines", _lifelines),
+    "confidenceinterval": ("confidenceinterval", _confidenceinterval),
 }
 
 # Notes on the known differences. "Documented" means that the documentation of the
@@ -508,6 +519,28 @@ NOTES = {
             "`VariationRatio(probabilistic=False)` counts the votes against the class "
             "of the mean. Its documentation says that inputs are (examples, members, "
             "classes), but it takes (members, examples, classes), as we pass them.",
+        ],
+    },
+    "risks": {
+        "statsmodels": [
+            "It has no function for this; we call `GLM` with the log-odds as the "
+            "offset, or as the only variable beside a constant.",
+            "If the maximum of the likelihood is at infinity, it warns, and the value "
+            "is where the iterations ended. If all risks are equal, it returns one of "
+            "infinitely many solutions.",
+            "The log-odds of 0 and 1 are infinite, so it raises an exception.",
+        ],
+        "confidenceinterval": [
+            "The interval is symmetric, so it may end above 1. If a class has one "
+            "example, it is NaN.",
+        ],
+    },
+    "survival": {
+        "scikit-survival": [
+            "If an event and a censoring share a time T, it divides by G(T) instead of "
+            "G(T-).",
+            "It refuses a time for the Brier score that is not before the last of the "
+            "times.",
         ],
     },
     "conformal": {
