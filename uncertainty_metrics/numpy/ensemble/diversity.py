@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _rows
 from uncertainty_metrics.numpy.ensemble import _predictions, distances
 
 __all__ = ["average_pairwise_diversity", "disagreement", "double_fault"]
@@ -125,10 +125,10 @@ def _divergences(p: np.ndarray, impossible: np.ndarray) -> np.ndarray:
 
 def _cosines(p: np.ndarray) -> np.ndarray:
     """Returns the sums of the cosines over the pairs of members [M, N, K], [N]."""
-    norms = np.sqrt(_predictions.dot(p, p))
+    norms = np.sqrt(_rows.dot(p, p))
     inverse = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
     direction = np.einsum("mnk,mn->nk", p, inverse)
-    return (_predictions.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
+    return (_rows.dot(direction, direction) - np.sum(norms > 0, axis=0)) / 2
 
 
 def _diversity(p: np.ndarray) -> np.ndarray:

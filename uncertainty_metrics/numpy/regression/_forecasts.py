@@ -134,10 +134,14 @@ def checked_arrays(
     return mean, variances(name, values, single=True), y, weights
 
 
+def _subtract(y: np.ndarray, mean: np.ndarray, out: np.ndarray) -> None:
+    np.subtract(y, mean, out=out)
+
+
 def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
     """Returns the examples that count; the arguments are those of `checked_arrays`."""
     mean, squares, y, weights = checked_arrays(*arguments, **options)
-    errors = _inputs.in_double(np.subtract, y, mean)
+    errors = _inputs.in_double(_subtract, y, mean)
     return Forecasts(errors, squares.astype(np.float64, copy=False), weights)
 
 
