@@ -471,7 +471,7 @@ def check_probabilities(probabilities: np.ndarray, name: str) -> np.ndarray:
     Raises:
       ValueError: a probability is not in [0, 1].
     """
-    bits = np.atleast_1d(_ordered_bits(probabilities))
+    bits = np.atleast_1d(ordered_bits(probabilities))
 
     def are_good(rows: slice) -> bool:
         return bool(np.max(bits[rows], initial=0) <= _one_bits(probabilities))
@@ -511,9 +511,9 @@ def decisions(predictions: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarra
             p = predictions[block]
             if from_logits:
                 p = _rows.softmax(p)
-            index[block] = np.argmax(_ordered_bits(p), axis=-1)
+            index[block] = np.argmax(ordered_bits(p), axis=-1)
             top[block] = p[np.arange(len(p)), index[block]]
-        return bool(np.max(_ordered_bits(top[rows]), initial=0) <= _one_bits(top))
+        return bool(np.max(ordered_bits(top[rows]), initial=0) <= _one_bits(top))
 
     if not all(_threads.map_rows(decide, n, classes)):
         return decisions(check_probabilities(predictions, name), name)
@@ -524,16 +524,16 @@ def upper_limit(dtype: Any) -> np.ndarray:
     """Returns the largest number that may be a rounded 1, as in the mean of an
     ensemble: 4 units in the last place above 1.
     """
-    return (_ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
+    return (ordered_bits(np.ones(1, dtype)) + 4).view(dtype)[0]
 
 
-def _ordered_bits(probabilities: np.ndarray) -> np.ndarray:
+def ordered_bits(probabilities: np.ndarray) -> np.ndarray:
     """Returns the bits as integers, which sort like the floats if these are >= 0."""
     return probabilities.view(f"u{probabilities.dtype.itemsize}")
 
 
 def _one_bits(probabilities: np.ndarray) -> int:
-    return int(_ordered_bits(np.ones(1, probabilities.dtype))[0])
+    return int(ordered_bits(np.ones(1, probabilities.dtype))[0])
 
 
 def examples(
@@ -573,7 +573,7 @@ def examples(
     if num_groups is not None:
         groups = _broadcast_to_labels("groups", groups, shape)
 
-    # `_ordered_bits` needs the bytes in the order of the machine.
+    # `ordered_bits` needs the bytes in the order of the machine.
     predictions = np.ascontiguousarray(native_floating(predictions))
     predictions = predictions.reshape(-1, num_classes or 1)
     labels = labels.reshape(-1)

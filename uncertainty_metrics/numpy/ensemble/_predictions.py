@@ -13,7 +13,7 @@ from uncertainty_metrics import _checks
 from uncertainty_metrics.numpy import _inputs, _threads
 
 # Numbers of a block: results that do not fit in the cache take twice the time.
-_BLOCK = 2**17
+_BLOCK = 2**18
 
 
 def check_members(name: str, shape: _checks.Shape, ensemble_axis: Any) -> int:
