@@ -134,6 +134,13 @@ def checked_arrays(
     return mean, variances(name, values, single=True), y, weights
 
 
+def _standardized(
+    y: np.ndarray, mean: np.ndarray, variance: np.ndarray, out: np.ndarray
+) -> None:
+    y -= mean
+    np.divide(y, np.sqrt(variance, out=variance), out=out)
+
+
 def _subtract(y: np.ndarray, mean: np.ndarray, out: np.ndarray) -> None:
     np.subtract(y, mean, out=out)
 
@@ -143,6 +150,15 @@ def checked_forecasts(*arguments: Any, **options: Any) -> Forecasts:
     mean, squares, y, weights = checked_arrays(*arguments, **options)
     errors = _inputs.in_double(_subtract, y, mean)
     return Forecasts(errors, squares.astype(np.float64, copy=False), weights)
+
+
+@np.errstate(over="ignore")
+def checked_z(*arguments: Any, **options: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Returns the errors of the examples that count, in standard deviations, [N], and
+    their weights; the arguments are those of `checked_arrays`.
+    """
+    mean, squares, y, weights = checked_arrays(*arguments, **options)
+    return _inputs.in_double(_standardized, y, mean, squares), weights
 
 
 @np.errstate(over="ignore", invalid="ignore")

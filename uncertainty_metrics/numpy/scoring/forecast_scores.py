@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uncertainty_metrics import _checks
-from uncertainty_metrics.numpy import _inputs
+from uncertainty_metrics.numpy import _inputs, _threads
 from uncertainty_metrics.numpy.scoring import _pairwise
 
 __all__ = [
@@ -572,15 +572,41 @@ def energy_score(
     check_estimator(estimator, m)
     labels = _inputs.finite("labels", labels)
     samples = _inputs.finite("predictive_samples", samples)
-    error = np.linalg.norm(samples - labels[..., None, :], axis=-1).mean(axis=-1)
+    d = samples.shape[-1]
+    y, x = labels.reshape(-1, d), samples.reshape(-1, m, d)
+    share = share_of_fair(estimator, alpha, m)
+
+    def score(block: slice) -> np.ndarray:
+        return _energy_scores(y[block], x[block], estimator, share)
+
+    # There are m / 2 passes over the samples, and a few arrays of their size.
+    step = _threads.rows_of_block(4 * m * d)
+    parts = _threads.map_blocks(score, len(y), m * (m // 2) * d, step)
+    return np.concatenate(parts).reshape(labels.shape[:-1])[()]
+
+
+def _energy_scores(
+    labels: np.ndarray, samples: np.ndarray, estimator: str, share: float
+) -> np.ndarray:
+    """Returns the scores [n] of labels [n, d] and samples [n, m, d]. `share` is the
+    factor from the fair spread to the spread of the estimator.
+    """
+    m = samples.shape[1]
+    samples = np.ascontiguousarray(np.moveaxis(samples, -1, 0))  # [d, n, m]
+
+    def distances(x: np.ndarray) -> np.ndarray:
+        differences = samples - x
+        differences *= differences
+        return np.sqrt(differences.sum(axis=0))
+
+    error = distances(labels.T[..., None]).mean(axis=-1)
     if estimator == "roll":
-        steps = np.linalg.norm(samples - np.roll(samples, 1, axis=-2), axis=-1)
-        return error - steps.mean(axis=-1) / 2
-    total = np.zeros(labels.shape[:-1])
+        return error - distances(np.roll(samples, 1, axis=-1)).mean(axis=-1) / 2
+    total = np.zeros(len(labels))
     for shift in range(1, m // 2 + 1):  # All pairs at once would need m^2 d numbers.
-        pairs = np.linalg.norm(samples - np.roll(samples, shift, axis=-2), axis=-1)
+        pairs = distances(np.roll(samples, shift, axis=-1)).sum(axis=-1)
         # A shift of m/2 counts each pair twice.
-        total += pairs.sum(axis=-1) * (0.5 if 2 * shift == m else 1.0)
+        total += pairs * (0.5 if 2 * shift == m else 1.0)
     if is_fair(estimator):
-        return error - share_of_fair(estimator, alpha, m) * total / (m * (m - 1))
+        return error - share * total / (m * (m - 1))
     return error - total / (m * m)
