@@ -542,11 +542,11 @@ def _even_by_class(examples: _inputs.Examples, spec: CalibrationSpec) -> np.ndar
             _add_at(sums[0], cell, weight)
             _add_at(sums[1], cell, scores)
             if by_difference:
-                totals += np.einsum("nk->k", p.astype(np.float64))
+                totals += np.einsum("nk->k", p.astype(np.float64, copy=False))
         return sums, totals
 
     # A part has more scores than sums, which bounds the memory.
-    parts = _threads.map_rows(sums_of, n, classes, step=16 * bins)
+    parts = _threads.map_rows(sums_of, n, classes, step=64 * bins)
     inner, totals = (sum(of_parts) for of_parts in zip(*parts, strict=True))
     cell = labels * bins + even_index(at_label, bins)
     counted = slice(None) if spec.threshold == 0 else above(at_label, spec.threshold)

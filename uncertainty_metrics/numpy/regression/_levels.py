@@ -39,13 +39,17 @@ def coverage(
 ) -> tuple[np.ndarray, float]:
     """Returns the share of errors [N] of at most each limit, and the total weight."""
 
-    def masses(block: slice) -> np.ndarray:
+    def masses(block: slice) -> list[float]:
         distance = np.abs(errors[block])
+        weight = None if weights is None else weights[block]
+
+        def mass(chosen: np.ndarray) -> float:
+            if weight is None:
+                return float(np.count_nonzero(chosen))
+            return float(np.sum(weight * chosen))
+
         # Ten comparisons of all examples take less time than a search for each of them.
-        chosen = [distance >= 0, *(distance <= limit for limit in limits)]
-        if weights is None:
-            return np.array([np.count_nonzero(these) for these in chosen])
-        return np.array([np.sum(weights[block] * these) for these in chosen])
+        return [mass(distance >= 0), *(mass(distance <= limit) for limit in limits)]
 
     passes = len(limits) + 1
     parts = _threads.map_blocks(masses, len(errors), passes, _threads.BLOCK)
